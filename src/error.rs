@@ -1,0 +1,123 @@
+//! What can go wrong, sorted by what the user has to do about it (= the exit code).
+//!
+//! Readers and checks return [`Problem`]s: a place, what was expected, and how to mend it. Configuration
+//! collects all of them before it gives up. Everything else ends a run and is an [`Error`].
+
+use std::path::{Path, PathBuf};
+
+/// Something wrong with the input, at a place the user can look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// file at fault, if one is
+    pub file: Option<PathBuf>,
+    /// 1-based line in that file
+    pub line: Option<usize>,
+    /// byte range in that file, where the text can be quoted (the TOML input)
+    pub span: Option<std::ops::Range<usize>>,
+    /// what is wrong, and what was expected
+    pub message: String,
+    /// how to mend it
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { file: None, line: None, span: None, message: message.into(), help: None }
+    }
+
+    /// Name the file.
+    pub fn in_file(mut self, path: &Path) -> Self {
+        self.file = Some(path.to_owned());
+        self
+    }
+
+    /// Name the 1-based line.
+    pub fn at_line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Point at a byte range of the file.
+    pub fn at_span(mut self, span: std::ops::Range<usize>) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// Say how to mend it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}", file.display())?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+            write!(f, ": ")?;
+        }
+        write!(f, "{}", self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Error::Input(vec![problem])
+    }
+}
+
+/// Everything that ends a command; the variant decides the exit code.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// the input or the usage is wrong (exit 2); all problems found, at least one
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Input(Vec<Problem>),
+    /// the simulation blew up (exit 4)
+    #[error("{0}")]
+    Unstable(String),
+    /// a file could not be read or written (exit 5)
+    #[error("{path}: {reason}", path = .path.display())]
+    Io {
+        /// the file
+        path: PathBuf,
+        /// what the operating system or the library said
+        reason: String,
+    },
+    /// the accelerator failed (exit 6)
+    #[error("{0}")]
+    Device(String),
+    /// a defect of this program (exit 1)
+    #[error("{0}; this is a defect of md, please report it")]
+    Internal(String),
+}
+
+impl Error {
+    /// An input/output failure at `path`.
+    pub fn io(path: &Path, reason: impl std::fmt::Display) -> Self {
+        Error::Io { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// The process exit code of this error.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Input(_) => 2,
+            Error::Unstable(_) => 4,
+            Error::Io { .. } => 5,
+            Error::Device(_) => 6,
+            Error::Internal(_) => 1,
+        }
+    }
+}
+
+/// Result with the crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,3 @@
+//! The `md` program.
+
+fn main() {}

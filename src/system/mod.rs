@@ -1,0 +1,32 @@
+//! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
+
+mod molecules;
+mod nonbonded;
+mod settings;
+mod state;
+mod topology;
+
+pub use molecules::Molecules;
+pub use nonbonded::{CombinationRule, Nonbonded};
+pub use settings::{
+    Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters,
+    Settle,
+};
+pub use state::{Coupling, State};
+pub use topology::{
+    Angle, Atom, Bond, BondedTerms, Cmap, CmapGrid, Exclusions, HarmonicImproper, Name, Pair14, Residue, Topology,
+    Torsion,
+};
+
+/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// atoms, residues, bonded terms, exclusions
+    pub topology: Topology,
+    /// Lennard-Jones parameters by type
+    pub nonbonded: Nonbonded,
+    /// rigid waters and fixed distances
+    pub constraints: Constraints,
+    /// cutoffs, electrostatics, corrections
+    pub settings: ForceSettings,
+}

@@ -1,0 +1,88 @@
+//! Molecules: connected components of the bond graph.
+
+/// Connected components, numbered by their first atom; members listed in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Molecules {
+    starts: Vec<u32>,
+    members: Vec<u32>,
+    of_atom: Vec<u32>,
+}
+
+impl Molecules {
+    /// Components of the graph with `atoms` vertices and the given edges.
+    pub fn from_bonds(atoms: usize, bonds: &[[u32; 2]]) -> Self {
+        let mut parent: Vec<u32> = (0..atoms as u32).collect();
+        fn root(parent: &mut [u32], mut i: u32) -> u32 {
+            while parent[i as usize] != i {
+                parent[i as usize] = parent[parent[i as usize] as usize];
+                i = parent[i as usize];
+            }
+            i
+        }
+        for &[i, j] in bonds {
+            let (a, b) = (root(&mut parent, i), root(&mut parent, j));
+            // the smaller index stays root, so that a root is its molecule's first atom
+            parent[a.max(b) as usize] = a.min(b);
+        }
+        let mut of_atom = vec![0u32; atoms];
+        let mut count = 0;
+        for i in 0..atoms as u32 {
+            let r = root(&mut parent, i);
+            of_atom[i as usize] = if r == i {
+                count += 1;
+                count - 1
+            } else {
+                of_atom[r as usize]
+            };
+        }
+        let mut starts = vec![0u32; count as usize + 1];
+        for &m in &of_atom {
+            starts[m as usize + 1] += 1;
+        }
+        for m in 0..count as usize {
+            starts[m + 1] += starts[m];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0u32; atoms];
+        for (i, &m) in of_atom.iter().enumerate() {
+            members[next[m as usize] as usize] = i as u32;
+            next[m as usize] += 1;
+        }
+        Self { starts, members, of_atom }
+    }
+
+    /// Number of molecules.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// True when there are no atoms.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Atoms of molecule `m`, ascending.
+    pub fn atoms(&self, m: usize) -> &[u32] {
+        &self.members[self.starts[m] as usize..self.starts[m + 1] as usize]
+    }
+
+    /// Molecule of atom `i`.
+    pub fn of_atom(&self, i: usize) -> usize {
+        self.of_atom[i] as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_numbered_by_first_atom() {
+        let m = Molecules::from_bonds(6, &[[4, 0], [1, 2]]);
+        assert_eq!(m.len(), 4);
+        assert_eq!(m.atoms(0), &[0, 4]);
+        assert_eq!(m.atoms(1), &[1, 2]);
+        assert_eq!(m.atoms(3), &[5]);
+        assert_eq!(m.of_atom(4), 0);
+    }
+}

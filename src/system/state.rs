@@ -1,0 +1,30 @@
+//! The changing variables of a simulation. Nothing here is derived from anything else here.
+
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+
+/// Variables of thermostat and barostat, and the work they have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Coupling {
+    /// energy put into the system by the thermostat so far, kJ/mol
+    pub thermostat_work: f64,
+    /// energy put into the system by the barostat so far, kJ/mol
+    pub barostat_work: f64,
+}
+
+/// Positions, velocities, cell and time, in topology order.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct State {
+    /// steps done since the start of the run (all stages)
+    pub step: u64,
+    /// ps
+    pub time: f64,
+    /// lattice, `None` = no periodic boundary
+    pub cell: Option<PeriodicCell>,
+    /// nm, unwrapped
+    pub positions: Vec<Vec3>,
+    /// nm/ps, at the half step before `time` (leapfrog)
+    pub velocities: Vec<Vec3>,
+    /// thermostat and barostat
+    pub coupling: Coupling,
+}

@@ -1,0 +1,253 @@
+//! Atoms, residues and bonded terms in topology order (the order of the input file).
+
+use std::fmt;
+
+/// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name([u8; 8]);
+
+impl Name {
+    /// Keeps the first eight bytes (cut at a character boundary) of the trimmed text.
+    pub fn new(text: &str) -> Self {
+        let text = text.trim();
+        let mut bytes = [0; 8];
+        let mut length = text.len().min(8);
+        while !text.is_char_boundary(length) {
+            length -= 1;
+        }
+        bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+        Name(bytes)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        let length = self.0.iter().position(|&b| b == 0).unwrap_or(8);
+        std::str::from_utf8(&self.0[..length]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+/// One atom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Atom {
+    /// atom name, e.g. `CA`
+    pub name: Name,
+    /// force-field type name, e.g. `CT`
+    pub type_name: Name,
+    /// atomic number, 0 where unknown or for a massless site
+    pub element: u8,
+    /// mass in amu
+    pub mass: f64,
+    /// charge in e
+    pub charge: f64,
+    /// Lennard-Jones type, an index into [`super::Nonbonded`]
+    pub lj_type: u32,
+    /// index into [`Topology::residues`]
+    pub residue: u32,
+}
+
+/// One residue: a contiguous run of atoms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Residue {
+    /// residue name, e.g. `ALA`, `WAT`
+    pub name: Name,
+    /// number as printed in files, 1-based
+    pub number: i32,
+    /// first atom
+    pub first: u32,
+}
+
+/// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bond {
+    /// the two atoms
+    pub atoms: [u32; 2],
+    /// r₀ in nm
+    pub length: f64,
+    /// k in kJ/mol/nm² (with the ½)
+    pub force_constant: f64,
+}
+
+/// Harmonic angle E = ½ k (θ − θ₀)².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Angle {
+    /// the three atoms, the vertex in the middle
+    pub atoms: [u32; 3],
+    /// θ₀ in rad
+    pub angle: f64,
+    /// k in kJ/mol/rad² (with the ½)
+    pub force_constant: f64,
+}
+
+/// Periodic torsion E = k (1 + cos(nφ − φ₀)), IUPAC sign (trans = π).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Torsion {
+    /// the four atoms
+    pub atoms: [u32; 4],
+    /// n ≥ 0
+    pub periodicity: u8,
+    /// φ₀ in rad
+    pub phase: f64,
+    /// k in kJ/mol
+    pub force_constant: f64,
+}
+
+/// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to (−π, π] (CHARMM).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HarmonicImproper {
+    /// the four atoms
+    pub atoms: [u32; 4],
+    /// φ₀ in rad
+    pub angle: f64,
+    /// k in kJ/mol/rad² (with the ½)
+    pub force_constant: f64,
+}
+
+/// A torsion–torsion correction map term on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or of two quadruples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cmap {
+    /// atoms of φ then atoms of ψ
+    pub atoms: [u32; 8],
+    /// index into [`BondedTerms::cmap_grids`]
+    pub grid: u32,
+}
+
+/// Energies of a correction map on a square periodic grid, starting at −π in both angles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CmapGrid {
+    /// points per angle
+    pub size: usize,
+    /// kJ/mol, `energies[i_phi * size + i_psi]`, at φ = −π + 2π i/size
+    pub energies: Vec<f64>,
+}
+
+/// A scaled 1-4 interaction E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, never cut off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair14 {
+    /// the two atoms
+    pub atoms: [u32; 2],
+    /// q_i q_j times the electrostatic scale, e²
+    pub charge_product: f64,
+    /// kJ/mol nm⁶, scaled
+    pub c6: f64,
+    /// kJ/mol nm¹², scaled
+    pub c12: f64,
+}
+
+/// Every bonded interaction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BondedTerms {
+    /// harmonic bonds
+    pub bonds: Vec<Bond>,
+    /// harmonic angles
+    pub angles: Vec<Angle>,
+    /// 1-3 distance terms of CHARMM
+    pub urey_bradleys: Vec<Bond>,
+    /// proper torsions
+    pub propers: Vec<Torsion>,
+    /// periodic impropers (AMBER)
+    pub impropers: Vec<Torsion>,
+    /// harmonic impropers (CHARMM)
+    pub harmonic_impropers: Vec<HarmonicImproper>,
+    /// torsion–torsion maps
+    pub cmaps: Vec<Cmap>,
+    /// the grids the maps use
+    pub cmap_grids: Vec<CmapGrid>,
+    /// scaled 1-4 pairs
+    pub pairs14: Vec<Pair14>,
+}
+
+/// Excluded pairs, compressed rows: for atom i all j > i, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exclusions {
+    starts: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl Exclusions {
+    /// From unordered pairs; doubles and self pairs are dropped.
+    pub fn from_pairs(atoms: usize, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
+        let mut sorted: Vec<[u32; 2]> =
+            pairs.into_iter().filter(|p| p[0] != p[1]).map(|p| [p[0].min(p[1]), p[0].max(p[1])]).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut starts = vec![0u32; atoms + 1];
+        for pair in &sorted {
+            starts[pair[0] as usize + 1] += 1;
+        }
+        for i in 0..atoms {
+            starts[i + 1] += starts[i];
+        }
+        Self { starts, partners: sorted.into_iter().map(|p| p[1]).collect() }
+    }
+
+    /// Partners j > i of atom i, ascending.
+    #[inline]
+    pub fn of(&self, i: usize) -> &[u32] {
+        &self.partners[self.starts[i] as usize..self.starts[i + 1] as usize]
+    }
+
+    /// True when the pair is excluded, in either order.
+    #[inline]
+    pub fn contains(&self, i: u32, j: u32) -> bool {
+        self.of(i.min(j) as usize).binary_search(&i.max(j)).is_ok()
+    }
+
+    /// All pairs [i, j] with i < j.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        (0..self.starts.len().saturating_sub(1)).flat_map(|i| self.of(i).iter().map(move |&j| [i as u32, j]))
+    }
+
+    /// Number of excluded pairs.
+    pub fn len(&self) -> usize {
+        self.partners.len()
+    }
+
+    /// True when nothing is excluded.
+    pub fn is_empty(&self) -> bool {
+        self.partners.is_empty()
+    }
+}
+
+/// Atoms and bonded terms.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// title line of the file
+    pub title: String,
+    /// all atoms
+    pub atoms: Vec<Atom>,
+    /// all residues, ascending `first`
+    pub residues: Vec<Residue>,
+    /// chemical bonds, with or without an energy term (what output files list; molecules follow from these)
+    pub connectivity: Vec<[u32; 2]>,
+    /// bonded interactions
+    pub bonded: BondedTerms,
+    /// pairs left out of the non-bonded sum
+    pub exclusions: Exclusions,
+}
+
+impl Topology {
+    /// Atoms of residue `index`.
+    pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {
+        let end = self.residues.get(index + 1).map_or(self.atoms.len(), |next| next.first as usize);
+        self.residues[index].first as usize..end
+    }
+
+    /// True for a residue with the composition of water: one oxygen, two hydrogens, and at most massless sites.
+    pub fn is_water(&self, residue: usize) -> bool {
+        let atoms = &self.atoms[self.residue_atoms(residue)];
+        let count = |element| atoms.iter().filter(|a| a.element == element && a.mass > 0.0).count();
+        count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
+    }
+}

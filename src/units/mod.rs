@@ -1,0 +1,29 @@
+//! The unit system and the physical constants.
+//!
+//! Length nm, time ps, mass amu, energy kJ/mol, charge e, temperature K, angle rad. They are coherent
+//! (1 kJ/mol = 1 amu nm²/ps²), so that no conversion factor but Coulomb's appears in the loop.
+//! Forces are kJ/mol/nm, velocities nm/ps, pressures inside the program kJ/mol/nm³.
+
+/// 1/(4πε₀) in kJ nm/(mol e²): N_A e²/(4πε₀), CODATA 2018; the value of OpenMM 8.
+pub const COULOMB: f64 = 138.935_457_644_381_98;
+
+/// Molar gas constant in kJ/mol/K, exact in the SI of 2019 (CODATA 2018).
+pub const BOLTZMANN: f64 = 8.314_462_618_153_24e-3;
+
+/// 1 bar in kJ/mol/nm³: 10⁵ Pa · N_A · 10⁻²⁷ m³/nm³ · 10⁻³ kJ/J, with N_A exact (SI 2019).
+pub const BAR: f64 = 0.060_221_407_6;
+
+/// Thermochemical calorie: kJ per kcal, exact.
+pub const KCAL: f64 = 4.184;
+
+/// nm per Ångström.
+pub const ANGSTROM: f64 = 0.1;
+
+/// AMBER stores charges multiplied by this (its Coulomb constant is 18.2223² kcal Å/(mol e²)).
+pub const AMBER_CHARGE: f64 = 18.2223;
+
+/// AMBER's time unit in ps is 1/20.455; velocities in files are Å per that time.
+pub const AMBER_VELOCITY: f64 = ANGSTROM * 20.455;
+
+/// Mass density: g/cm³ per amu/nm³ (the atomic mass constant in g · 10²¹ nm³/cm³, CODATA 2018).
+pub const DENSITY: f64 = 1.660_539_066_60e-3;
