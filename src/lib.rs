@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod config;
 pub mod error;
 pub mod run;
 pub mod system;

@@ -1,0 +1,258 @@
+//! From checked values to the plan: what keys mean together.
+//!
+//! A function here returns `None` only where a problem has been recorded, by it or when the values were read.
+
+use std::time::Duration;
+
+use super::dynamics;
+use super::value::Table;
+use crate::error::Problem;
+use crate::run::plan::{
+    CheckpointOptions, ConstraintKind, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan,
+    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryFormat, TrajectoryOptions, Tuning,
+};
+use crate::system::{DispersionCorrection, ListPolicy, Modifier};
+
+/// Records a problem at a key of a table.
+pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
+    problems.push(table.place(key).problem(Problem::new(message).help(help)));
+}
+
+/// The plan of a whole input file.
+pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
+    let system = root.table("system").and_then(system);
+    let forces = root.table("forces").and_then(|table| forces(table, problems));
+    let run = root.table("run").and_then(|table| run(table, problems));
+    let output = root.table("output").and_then(|table| output(table, problems));
+    let stages = dynamics::stages(root.tables("stage"), problems);
+    Some(Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? })
+}
+
+fn system(table: &Table) -> Option<SystemFiles> {
+    Some(SystemFiles { topology: table.text("topology")?.into(), coordinates: table.text("coordinates")?.into() })
+}
+
+fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
+    let all_pairs = table.word("cutoff") == Some("none");
+    let electrostatics = electrostatics(table, problems);
+    if all_pairs && matches!(table.word("electrostatics"), Some("pme" | "reaction-field")) {
+        let method = table.word("electrostatics").unwrap_or_default();
+        let message = format!("electrostatics = \"{method}\" needs a cutoff, but cutoff = \"none\"");
+        report(problems, table, "electrostatics", message, "set a cutoff, or electrostatics = \"plain\"");
+    }
+    let lj_all_pairs = table.word("cutoff_lj") == Some("none");
+    if all_pairs != lj_all_pairs && table.get("cutoff").is_some() && table.get("cutoff_lj").is_some() {
+        let message = "cutoff and cutoff_lj must both be distances, or both be \"none\"";
+        report(problems, table, "cutoff_lj", message, "remove cutoff_lj to take the same as cutoff");
+    }
+    let dispersion_correction = match (table.boolean("dispersion_correction"), table.word("dispersion_correction")) {
+        (Some(false), _) => DispersionCorrection::Off,
+        (Some(true), _) | (_, Some("all-pairs")) => DispersionCorrection::AllPairs,
+        (_, Some(_)) => DispersionCorrection::NonExcluded,
+        (None, None) => return None,
+    };
+    if lj_all_pairs && dispersion_correction != DispersionCorrection::Off {
+        let message = "dispersion_correction has nothing to correct with cutoff_lj = \"none\"";
+        report(problems, table, "dispersion_correction", message, "set dispersion_correction = false");
+    }
+    let list = list(table.table("list")?, problems);
+    Some(ForceOptions {
+        cutoff: distance(table, "cutoff")?,
+        cutoff_lj: distance(table, "cutoff_lj")?,
+        electrostatics: electrostatics?,
+        lj_modifier: modifier(table.word("lj_modifier")?),
+        coulomb_modifier: modifier(table.word("coulomb_modifier")?),
+        dispersion_correction,
+        constraints: match table.word("constraints")? {
+            "none" => ConstraintKind::None,
+            "h-bonds" => ConstraintKind::HBonds,
+            _ => ConstraintKind::AllBonds,
+        },
+        rigid_water: table.boolean("rigid_water")?,
+        constraint_tolerance: table.number("constraint_tolerance")?,
+        hydrogen_mass: table.number("hydrogen_mass"),
+        list: list?,
+    })
+}
+
+/// A distance, or the word that stands for its absence.
+fn distance(table: &Table, name: &str) -> Option<Option<f64>> {
+    table.word(name).map(|_| None).or_else(|| table.number(name).map(Some))
+}
+
+fn modifier(word: &str) -> Modifier {
+    if word == "none" { Modifier::None } else { Modifier::PotentialShift }
+}
+
+fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<ElectrostaticsSpec> {
+    Some(match table.word("electrostatics")? {
+        "off" => ElectrostaticsSpec::Off,
+        "plain" => ElectrostaticsSpec::Plain,
+        "reaction-field" => {
+            let infinite = table.word("permittivity").map(|_| f64::INFINITY);
+            ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
+        }
+        _ => ElectrostaticsSpec::Pme(pme(table.table("pme")?, problems)?),
+    })
+}
+
+/// Spline orders for which coefficients exist.
+const ORDERS: [i64; 4] = [4, 5, 6, 8];
+
+fn pme(table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
+    let before = problems.len();
+    let given = |name| table.is_given(name);
+    let ways = usize::from(given("alpha") || given("grid"))
+        + usize::from(given("spacing"))
+        + usize::from(given("force_error"));
+    if ways > 1 {
+        let message = "pme: alpha with grid, spacing, and force_error exclude each other";
+        report(problems, table, "", message, "keep one: pme = { force_error = 5e-4 } lets md choose the rest");
+    }
+    if given("alpha") != given("grid") {
+        let (there, missing) = if given("alpha") { ("alpha", "grid") } else { ("grid", "alpha") };
+        let message = format!("pme: {there} is given without {missing}");
+        report(
+            problems,
+            table,
+            there,
+            message,
+            "explicit PME needs both, for example alpha = \"3.1 1/nm\", grid = [64, 64, 64]",
+        );
+    }
+    if let Some(order) = table.integer("order") {
+        if !ORDERS.contains(&order) {
+            report(
+                problems,
+                table,
+                "order",
+                format!("pme.order must be 4, 5, 6 or 8, not {order}"),
+                "order = 5 suits most runs",
+            );
+        }
+        if given("force_error") {
+            let message = "pme: order follows from force_error and cannot be given with it";
+            report(problems, table, "order", message, "remove order");
+        }
+    }
+    if problems.len() > before {
+        return None;
+    }
+    if let Some(error) = table.number("force_error") {
+        return Some(PmeSpec::ForceError(error));
+    }
+    let order = usize::try_from(table.integer("order")?).ok()?;
+    if let Some(spacing) = table.number("spacing") {
+        return Some(PmeSpec::Spacing { spacing, order });
+    }
+    Some(PmeSpec::Explicit { alpha: table.number("alpha")?, grid: table.grid("grid")?, order })
+}
+
+fn list(table: &Table, problems: &mut Vec<Problem>) -> Option<ListPolicy> {
+    let Some(buffer) = table.number("buffer") else {
+        let interval = table.integer("interval").and_then(|steps| u32::try_from(steps).ok());
+        return Some(ListPolicy::Drift { tolerance: table.number("tolerance")?, interval });
+    };
+    for name in ["tolerance", "interval"].into_iter().filter(|name| table.is_given(name)) {
+        let message = format!("list: {name} and buffer exclude each other");
+        report(
+            problems,
+            table,
+            name,
+            message,
+            "buffer alone rebuilds by displacement; tolerance and interval set a fixed lifetime",
+        );
+    }
+    Some(ListPolicy::Exact { buffer })
+}
+
+fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
+    let device = table.text("device").and_then(|text| device(text, table, problems));
+    let precision = match table.word("precision") {
+        Some("double") => Precision::Double,
+        _ => Precision::Mixed,
+    };
+    if precision == Precision::Double && matches!(device, Some(Device::Cuda(_))) {
+        let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
+        report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
+    }
+    let max_time = match table.number("max_time") {
+        Some(seconds) => Some(wall_time(table, "max_time", seconds, problems)?),
+        None => None,
+    };
+    Some(RunOptions {
+        seed: u64::try_from(table.integer("seed")?).ok()?,
+        device: device?,
+        threads: table.integer("threads").and_then(|threads| usize::try_from(threads).ok()),
+        pin: table.boolean("pin")?,
+        precision,
+        tuning: match table.word("tuning")? {
+            "off" => Tuning::Off,
+            "model" => Tuning::Model,
+            _ => Tuning::Measure,
+        },
+        reproducible: table.boolean("reproducible")?,
+        simd: match table.word("simd")? {
+            "portable" => Some(SimdLevel::Portable),
+            "avx2" => Some(SimdLevel::Avx2),
+            "avx512" => Some(SimdLevel::Avx512),
+            _ => None,
+        },
+        max_time,
+        max_steps: table.integer("max_steps").and_then(|steps| u64::try_from(steps).ok()),
+    })
+}
+
+fn device(text: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<Device> {
+    let device = match text {
+        "auto" => Some(Device::Auto),
+        "cpu" => Some(Device::Cpu),
+        "cuda" => Some(Device::Cuda(0)),
+        _ => text.strip_prefix("cuda:").and_then(|number| number.parse().ok()).map(Device::Cuda),
+    };
+    if device.is_none() {
+        let message = format!("run.device: \"{text}\" is not a device");
+        report(problems, table, "device", message, "write \"auto\", \"cpu\", \"cuda\" or \"cuda:1\"");
+    }
+    device
+}
+
+fn wall_time(table: &Table, key: &str, seconds: f64, problems: &mut Vec<Problem>) -> Option<Duration> {
+    // std's clock arithmetic overflows far beyond this; a century is longer than any run
+    const CENTURY: f64 = 100.0 * 365.25 * 86400.0;
+    if seconds > CENTURY {
+        report(problems, table, key, format!("{key} is longer than a century"), "for example \"24 h\"");
+        return None;
+    }
+    Some(Duration::from_secs_f64(seconds))
+}
+
+fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
+    let checkpoint = table.table("checkpoint")?;
+    Some(OutputOptions {
+        directory: table.text("directory")?.into(),
+        trajectory: match table.word("trajectory") {
+            Some(_) => None,
+            None => Some(trajectory(table.table("trajectory")?)?),
+        },
+        energies: match table.word("energies") {
+            Some(_) => None,
+            None => Some(EnergyOptions { every: table.table("energies")?.interval("every")? }),
+        },
+        checkpoint: CheckpointOptions { every: wall_time(checkpoint, "every", checkpoint.number("every")?, problems)? },
+    })
+}
+
+fn trajectory(table: &Table) -> Option<TrajectoryOptions> {
+    Some(TrajectoryOptions {
+        every: table.interval("every")?,
+        format: match table.word("format")? {
+            "dcd" => TrajectoryFormat::Dcd,
+            _ => TrajectoryFormat::H5md,
+        },
+        // formats without these fields have no such keys
+        velocities: table.boolean("velocities").unwrap_or(false),
+        forces: table.boolean("forces").unwrap_or(false),
+        precision: table.number("precision"),
+    })
+}

@@ -1,0 +1,92 @@
+//! What a changed input file would change in a run that has begun.
+
+use serde_json::Value;
+
+use crate::run::Plan;
+
+/// Sections and keys that leave the physics alone.
+const FREE: [&str; 9] = [
+    "output",
+    "run.device",
+    "run.threads",
+    "run.pin",
+    "run.tuning",
+    "run.reproducible",
+    "run.simd",
+    "run.max_time",
+    "run.max_steps",
+];
+
+/// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
+const SPELLING: f64 = 1e-14;
+
+/// Differences that make `new` another simulation than `old`, one line each; empty where `new` may continue it.
+///
+/// Allowed are other output, device, threads and limits, longer stages, stages added at the end, and files in
+/// another folder under the same name. Values are shown in internal units (nm, ps, kJ/mol).
+pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
+    let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
+        return vec!["the plans cannot be compared".to_owned()];
+    };
+    let mut found = vec![];
+    compare("", &old, &new, &mut found);
+    found
+}
+
+fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    if FREE.contains(&path) {
+        return;
+    }
+    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (old, new) {
+        (Value::Object(a), Value::Object(b)) => {
+            let removed = a.keys().filter(|name| !b.contains_key(*name));
+            for name in b.keys().chain(removed) {
+                let value = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or(Value::Null);
+                compare(&below(name), &value(a), &value(b), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if path == "stage" => {
+            for (index, old) in a.iter().enumerate() {
+                let label = stage_label(index, old);
+                match b.get(index) {
+                    Some(new) => compare(&label, old, new, found),
+                    None => found.push(format!("{label}: removed")),
+                }
+            }
+        }
+        _ if same(path, old, new) => {}
+        _ => found.push(format!("{}: {} -> {}", shown_path(path), shown(old), shown(new))),
+    }
+}
+
+/// The name of a stage, or its number counted from 1.
+fn stage_label(index: usize, stage: &Value) -> String {
+    stage.get("name").and_then(Value::as_str).map_or(format!("stage.{}", index + 1), |name| format!("stage.{name}"))
+}
+
+fn same(path: &str, old: &Value, new: &Value) -> bool {
+    if path.starts_with("system.") {
+        let file =
+            |value: &Value| value.as_str().map(|text| std::path::Path::new(text).file_name().map(ToOwned::to_owned));
+        return file(old) == file(new);
+    }
+    match (old.as_f64(), new.as_f64()) {
+        (Some(a), Some(b)) if path.starts_with("stage.") && path.ends_with(".steps") => b >= a,
+        (Some(a), Some(b)) => (a - b).abs() <= SPELLING * a.abs().max(b.abs()),
+        _ => old == new,
+    }
+}
+
+/// Names of enum variants are no keys of the input file.
+fn shown_path(path: &str) -> String {
+    path.replace(".kind.dynamics", "").replace(".kind.minimize", "")
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "not set".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

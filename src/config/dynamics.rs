@@ -1,0 +1,165 @@
+//! From checked values to the stages of the plan.
+
+use super::build::report;
+use super::value::Table;
+use crate::error::Problem;
+use crate::run::plan::{
+    Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
+};
+
+/// Every stage; `None` where a problem has been recorded.
+pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
+    for (index, table) in tables.iter().enumerate() {
+        let Some(name) = table.text("name") else { continue };
+        if tables[..index].iter().any(|earlier| earlier.text("name") == Some(name)) {
+            let message = format!("there are two stages named \"{name}\"");
+            report(problems, table, "name", message, "give each stage its own name");
+        }
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
+            let message = format!("stage.name: \"{name}\" is not a name");
+            report(problems, table, "name", message, "letters, digits, - and _ only: files are named after it");
+        }
+    }
+    // each stage is looked at before the first failure ends the collection
+    let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, problems)).collect();
+    stages.into_iter().collect()
+}
+
+fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
+    let kind = match table.word("kind")? {
+        "minimize" => StageKind::Minimize(Minimize {
+            steps: u64::try_from(table.integer("steps")?).ok()?,
+            force_tolerance: table.number("force_tolerance")?,
+            initial_step: table.number("initial_step")?,
+        }),
+        _ => StageKind::Dynamics(dynamics(table, problems)?),
+    };
+    Some(Stage { name: table.text("name")?.to_owned(), kind })
+}
+
+fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
+    let steps = steps(table, problems);
+    let velocities = velocities(table, problems);
+    let thermostat =
+        coupling(table, "thermostat").and_then(|inner| inner.map_or(Some(None), |t| thermostat(t).map(Some)));
+    let barostat = coupling(table, "barostat").and_then(|inner| inner.map_or(Some(None), |t| barostat(t).map(Some)));
+    let timestep = table.number("timestep");
+    let before = problems.len();
+    if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
+        // stochastic rescaling is exact for any ratio; weak coupling overshoots beyond 1
+        if t.kind == ThermostatKind::Berendsen {
+            long_enough(inner, "thermostat", t.coupling_time, f64::from(t.every) * timestep, problems);
+        }
+    }
+    if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
+        long_enough(inner, "barostat", b.coupling_time, f64::from(b.every) * timestep, problems);
+    }
+    if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
+        && b.kind == BarostatKind::CRescale
+    {
+        let message = "barostat \"c-rescale\" needs a thermostat: its noise takes the temperature from there";
+        report(problems, inner, "kind", message, "add thermostat = { temperature = \"300 K\" } to the stage");
+    }
+    if problems.len() > before {
+        return None;
+    }
+    Some(Dynamics {
+        steps: steps?,
+        timestep: timestep?,
+        velocities: velocities?,
+        thermostat: thermostat?,
+        barostat: barostat?,
+        com_removal: match table.word("com_removal") {
+            Some(_) => None,
+            None => Some(u32::try_from(table.integer("com_removal")?).ok()?),
+        },
+    })
+}
+
+/// A coupling table, `Some(None)` where it is the word "none".
+fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
+    table.word(name).map(|_| None).or_else(|| table.table(name).map(Some))
+}
+
+/// Durations and time steps are decimal numbers: their ratio is whole up to f64 rounding, far below this.
+const WHOLE_STEPS: f64 = 1e-3;
+
+/// Steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
+fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
+    match (table.is_set("duration"), table.is_set("steps")) {
+        (true, true) => {
+            let message = "duration and steps exclude each other";
+            report(problems, table, "steps", message, "keep one of them");
+            None
+        }
+        (false, false) => {
+            let message = "a dynamics stage needs duration or steps";
+            report(problems, table, "", message, "write duration = \"1 ns\"");
+            None
+        }
+        (false, true) => u64::try_from(table.integer("steps")?).ok(),
+        (true, false) => {
+            let (duration, timestep) = (table.number("duration")?, table.number("timestep")?);
+            let steps = duration / timestep;
+            // beyond 2^53 neighbouring whole numbers are no longer distinct
+            if steps.round() < 1.0 || steps > 9e15 || (steps - steps.round()).abs() > WHOLE_STEPS {
+                let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
+                let message =
+                    format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
+                let (below, above) = (steps.floor() * timestep, steps.ceil() * timestep);
+                report(
+                    problems,
+                    table,
+                    "duration",
+                    message,
+                    &format!("near are \"{below} ps\" and \"{above} ps\"; or give steps"),
+                );
+                return None;
+            }
+            Some(steps.round() as u64)
+        }
+    }
+}
+
+fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> {
+    if table.word("velocities")? == "file" {
+        return Some(Velocities::File);
+    }
+    let thermostat = table.table("thermostat").and_then(|thermostat| thermostat.number("temperature"));
+    match table.number("temperature").or(thermostat) {
+        Some(temperature) => Some(Velocities::Generate { temperature }),
+        None => {
+            let message = "velocities = \"generate\" needs a temperature";
+            report(problems, table, "velocities", message, "add temperature = \"300 K\", or a thermostat");
+            None
+        }
+    }
+}
+
+fn thermostat(table: &Table) -> Option<Thermostat> {
+    Some(Thermostat {
+        kind: if table.word("kind")? == "berendsen" { ThermostatKind::Berendsen } else { ThermostatKind::VRescale },
+        temperature: table.number("temperature")?,
+        coupling_time: table.number("coupling_time")?,
+        every: u32::try_from(table.integer("every")?).ok()?,
+    })
+}
+
+fn barostat(table: &Table) -> Option<Barostat> {
+    Some(Barostat {
+        kind: if table.word("kind")? == "berendsen" { BarostatKind::Berendsen } else { BarostatKind::CRescale },
+        pressure: table.number("pressure")?,
+        coupling_time: table.number("coupling_time")?,
+        compressibility: table.number("compressibility")?,
+        every: u32::try_from(table.integer("every")?).ok()?,
+    })
+}
+
+/// A relaxation time shorter than the time between couplings would overshoot.
+fn long_enough(table: &Table, name: &str, coupling_time: f64, interval: f64, problems: &mut Vec<Problem>) {
+    if coupling_time < interval {
+        let message =
+            format!("{name}: coupling_time ({coupling_time} ps) is shorter than the {interval} ps between couplings");
+        report(problems, table, "coupling_time", message, "make it longer, or couple more often (every)");
+    }
+}

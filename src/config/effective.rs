@@ -1,0 +1,41 @@
+//! The effective configuration: what was set and every default, as TOML that reads back to the same plan.
+
+use std::fmt::Write;
+
+use super::keys::ROOT;
+use super::value::{Entry, Place, Table, Value};
+
+/// The whole configuration as text.
+pub(super) fn write(root: &Table) -> String {
+    let mut text = String::from("# Effective configuration: what was set, and every default.\n");
+    for key in ROOT {
+        match root.get(key.name).map(|entry| &entry.value) {
+            Some(Value::Table(table)) => section(&mut text, &format!("[{}]", key.name), table),
+            Some(Value::Tables(tables)) => {
+                tables.iter().for_each(|table| section(&mut text, &format!("[[{}]]", key.name), table));
+            }
+            _ => {}
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, header: &str, table: &Table) {
+    // writing to a String cannot fail
+    let _ = writeln!(text, "\n{header}");
+    for (key, entry) in &table.entries {
+        let note = if entry.place == Place::Default { "  # default" } else { "" };
+        let _ = writeln!(text, "{} = {}{note}", key.name, value(entry));
+    }
+}
+
+fn value(entry: &Entry) -> String {
+    match &entry.value {
+        Value::Table(table) => {
+            let members: Vec<String> =
+                table.entries.iter().map(|(key, entry)| format!("{} = {}", key.name, value(entry))).collect();
+            format!("{{ {} }}", members.join(", "))
+        }
+        _ => entry.text.clone(),
+    }
+}

@@ -1,0 +1,160 @@
+//! What a key of the input file is: name, kind of value, default, words for the reader.
+//!
+//! The tables of keys are in [`super::keys`]; parser, defaults, suggestions, `md help` and the effective
+//! configuration all follow from them.
+
+use super::value::Table;
+use crate::units::Dimension;
+
+/// One key of the input file.
+#[derive(Debug)]
+pub struct Key {
+    /// name inside its table
+    pub name: &'static str,
+    /// kind of value
+    pub kind: Kind,
+    /// text accepted as it stands, beside the kind
+    pub words: &'static [&'static str],
+    /// value where the file does not set it; rules look at earlier keys of the same table only
+    pub default: Default,
+    /// the key means something only where this earlier key of the same table has this word
+    pub only: Option<(&'static str, &'static str)>,
+    /// a value as it would be written
+    pub example: &'static str,
+    /// what it means, for the reader
+    pub doc: &'static str,
+}
+
+/// Kinds of value.
+#[derive(Debug)]
+pub enum Kind {
+    /// one of the words
+    Word,
+    /// any text
+    Text,
+    /// text naming a file that must exist, relative to the folder of the input file
+    File,
+    /// text naming a folder, relative to the folder of the input file
+    Folder,
+    /// `true` or `false`
+    Boolean,
+    /// a whole number in this range
+    Integer(i64, i64),
+    /// a number without a dimension
+    Number(Range),
+    /// text with number and unit
+    Quantity(Dimension, Range),
+    /// simulated time, or a number of steps
+    Interval,
+    /// three whole numbers: points along a, b, c
+    Grid,
+    /// keys in braces, or a section at the top level
+    Table(&'static [Key]),
+    /// any number of sections `[[name]]`
+    Tables(&'static [Key]),
+}
+
+/// Admissible values of a number, in internal units.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// values must be greater
+    pub above: f64,
+    /// values must not be greater
+    pub at_most: f64,
+    /// the range in words and ordinary units
+    pub words: &'static str,
+}
+
+impl Range {
+    /// Every finite number.
+    pub const ANY: Self = Self { above: f64::NEG_INFINITY, at_most: f64::INFINITY, words: "any number" };
+    /// Every finite number above zero.
+    pub const POSITIVE: Self = Self { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" };
+
+    /// True when `value` is inside.
+    pub fn contains(self, value: f64) -> bool {
+        value > self.above && value <= self.at_most
+    }
+}
+
+/// The value of a key the file does not set.
+#[derive(Clone, Copy)]
+pub enum Default {
+    /// the file must set it
+    Required,
+    /// it stays unset
+    Unset,
+    /// this value, as written in TOML
+    Is(&'static str),
+    /// words for the reader, and the value (or unset) that follows from the keys before it
+    Rule(&'static str, fn(&Table) -> Option<String>),
+}
+
+impl std::fmt::Debug for Default {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Default {
+    /// The default in words.
+    pub fn describe(&self) -> String {
+        match self {
+            Default::Required => "none, it must be given".to_owned(),
+            Default::Unset => "not set".to_owned(),
+            Default::Is("{}") => "see its keys".to_owned(),
+            Default::Is(text) => (*text).to_owned(),
+            Default::Rule(words, _) => (*words).to_owned(),
+        }
+    }
+}
+
+impl Key {
+    /// What may be written, in words: `text with a length, for example "0.9 nm", or "none"`.
+    pub fn expected(&self) -> String {
+        let kind = match &self.kind {
+            Kind::Word => String::new(),
+            Kind::Text | Kind::File | Kind::Folder => "text in quotes".to_owned(),
+            Kind::Boolean => "true or false".to_owned(),
+            Kind::Integer(low, i64::MAX) => format!("a whole number, at least {low}"),
+            Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::Number(_) => "a number".to_owned(),
+            Kind::Quantity(dimension, _) => {
+                format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
+            }
+            Kind::Interval => {
+                "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()
+            }
+            Kind::Grid => "three whole numbers, for example [64, 64, 64]".to_owned(),
+            Kind::Table(_) => format!("keys in braces, for example {}", self.example),
+            Kind::Tables(_) => format!("sections headed [[{}]]", self.name),
+        };
+        let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
+        match (kind.is_empty(), words.len()) {
+            (_, 0) => kind,
+            (true, 1) => words[0].clone(),
+            (true, _) => format!("one of {}", words.join(", ")),
+            (false, _) => format!("{kind}, or {}", words.join(", ")),
+        }
+    }
+
+    /// Keys below this one.
+    pub fn children(&self) -> &'static [Key] {
+        match self.kind {
+            Kind::Table(keys) | Kind::Tables(keys) => keys,
+            _ => &[],
+        }
+    }
+}
+
+/// The known name closest to `name`, if it is close enough to be a slip of the fingers.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // one slip in three letters, at least two: catches transposed, doubled and forgotten letters, not other words
+    let allowed = (name.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name.to_lowercase(), candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
+        .min()
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,206 @@
+//! Keys of `[forces]`.
+
+use super::{KEY, quoted};
+use crate::config::key::Default::{Is, Rule};
+use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity};
+use crate::config::key::{Key, Kind, Range};
+use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass};
+
+/// Relative force errors: below, f64 PME cannot go; above, the force is no longer Coulomb's.
+const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
+/// Constraint solvers work in f64; looser than 1e-3 the bond is not constrained.
+const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater than 1e-14 and at most 1e-3" };
+/// A hydrogen cannot take more than its carbon or oxygen can spare.
+const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
+
+pub(super) static FORCES: &[Key] = &[
+    Key {
+        name: "cutoff",
+        kind: Quantity(Length, Range::POSITIVE),
+        words: &["none"],
+        default: Is("\"0.9 nm\""),
+        example: "\"0.9 nm\"",
+        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" takes all pairs, for systems without a periodic cell.",
+        ..KEY
+    },
+    Key {
+        name: "cutoff_lj",
+        kind: Quantity(Length, Range::POSITIVE),
+        words: &["none"],
+        default: Rule("the same as cutoff", |table| table.get("cutoff").map(|entry| entry.text.clone())),
+        example: "\"1.2 nm\"",
+        doc: "Lennard-Jones cutoff, where it differs from the Coulomb cutoff.",
+        ..KEY
+    },
+    Key {
+        name: "electrostatics",
+        words: &["pme", "plain", "reaction-field", "off"],
+        default: Rule("\"pme\", or \"plain\" with cutoff = \"none\"", |table| {
+            quoted(if table.word("cutoff") == Some("none") { "plain" } else { "pme" })
+        }),
+        example: "\"pme\"",
+        doc: "Coulomb interactions: smooth particle-mesh Ewald, truncated 1/r, reaction field, or no charges.",
+        ..KEY
+    },
+    Key {
+        name: "permittivity",
+        kind: Number(Range { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" }),
+        words: &["infinity"],
+        // water at 298 K (CRC Handbook); the usual choice for reaction fields
+        default: Is("78.3"),
+        only: Some(("electrostatics", "reaction-field")),
+        example: "78.3",
+        doc: "Relative permittivity beyond the cutoff of a reaction field; \"infinity\" is a conductor.",
+        ..KEY
+    },
+    Key {
+        name: "pme",
+        kind: Kind::Table(PME),
+        default: Is("{}"),
+        only: Some(("electrostatics", "pme")),
+        example: "{ force_error = 5e-4 }",
+        doc: "Accuracy of PME: force_error; or spacing with order; or alpha, grid and order.",
+        ..KEY
+    },
+    Key {
+        name: "lj_modifier",
+        words: &["potential-shift", "none"],
+        default: Is("\"potential-shift\""),
+        example: "\"potential-shift\"",
+        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged), or truncated.",
+        ..KEY
+    },
+    Key {
+        name: "coulomb_modifier",
+        words: &["potential-shift", "none"],
+        default: Is("\"potential-shift\""),
+        example: "\"potential-shift\"",
+        doc: "End of the direct-space Coulomb potential: shifted to zero at the cutoff (forces unchanged), or truncated.",
+        ..KEY
+    },
+    Key {
+        name: "dispersion_correction",
+        kind: Boolean,
+        words: &["all-pairs", "non-excluded"],
+        default: Rule("true, or false with cutoff_lj = \"none\"", |table| {
+            Some((table.word("cutoff_lj") != Some("none")).to_string())
+        }),
+        example: "true",
+        doc: "Lennard-Jones energy and pressure beyond the cutoff. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS.",
+        ..KEY
+    },
+    Key {
+        name: "constraints",
+        words: &["none", "h-bonds", "all-bonds"],
+        default: Is("\"h-bonds\""),
+        example: "\"h-bonds\"",
+        doc: "Bonds that keep their length: none, those to hydrogen, or all.",
+        ..KEY
+    },
+    Key {
+        name: "rigid_water",
+        kind: Boolean,
+        default: Rule("true, or false with constraints = \"none\"", |table| {
+            Some((table.word("constraints") != Some("none")).to_string())
+        }),
+        example: "true",
+        doc: "Waters are rigid bodies (SETTLE).",
+        ..KEY
+    },
+    Key {
+        name: "constraint_tolerance",
+        kind: Number(TOLERANCE),
+        default: Is("1e-6"),
+        example: "1e-6",
+        doc: "Relative tolerance of a constrained distance.",
+        ..KEY
+    },
+    Key {
+        name: "hydrogen_mass",
+        kind: Quantity(Mass, HYDROGEN),
+        example: "\"3.024 amu\"",
+        doc: "Mass of hydrogens outside water after repartitioning; the difference is taken from the atom each is bound to. Not set: masses of the topology.",
+        ..KEY
+    },
+    Key {
+        name: "list",
+        kind: Kind::Table(LIST),
+        default: Is("{}"),
+        example: "{ tolerance = \"0.005 kJ/mol/ps\" }",
+        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer from the tolerated energy drift; or, with buffer, whenever an atom has moved half of it, so that no pair is ever missed.",
+        ..KEY
+    },
+];
+
+static PME: &[Key] = &[
+    Key {
+        name: "alpha",
+        kind: Quantity(InverseLength, Range::POSITIVE),
+        example: "\"3.1 1/nm\"",
+        doc: "Ewald splitting parameter; with grid. Both are then taken as they are.",
+        ..KEY
+    },
+    Key {
+        name: "grid",
+        kind: Grid,
+        example: "[64, 64, 64]",
+        doc: "Grid points along the cell vectors a, b, c; with alpha.",
+        ..KEY
+    },
+    Key {
+        name: "spacing",
+        kind: Quantity(Length, Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" }),
+        example: "\"0.12 nm\"",
+        doc: "Largest distance of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. Names the accuracy to hold.",
+        ..KEY
+    },
+    Key {
+        name: "force_error",
+        kind: Number(FORCE_ERROR),
+        default: Rule("5e-4, unless another key of pme is set", |table| {
+            let others = ["alpha", "grid", "spacing"].iter().any(|name| table.is_set(name));
+            (!others).then(|| "5e-4".to_owned())
+        }),
+        example: "5e-4",
+        doc: "RMS error of the electrostatic force over its RMS value, to stay below; alpha, grid and order follow.",
+        ..KEY
+    },
+    Key {
+        name: "order",
+        kind: Integer(4, 8),
+        default: Rule("4 with spacing, 5 with alpha and grid", |table| {
+            let with = |name, order: &str| table.is_set(name).then(|| order.to_owned());
+            with("spacing", "4").or_else(|| with("alpha", "5"))
+        }),
+        example: "5",
+        doc: "B-spline order: 4, 5, 6 or 8.",
+        ..KEY
+    },
+];
+
+static LIST: &[Key] = &[
+    Key {
+        name: "buffer",
+        kind: Quantity(Length, Range::POSITIVE),
+        example: "\"0.1 nm\"",
+        doc: "Rebuild when any atom has moved half of this: no pair is missed.",
+        ..KEY
+    },
+    Key {
+        name: "tolerance",
+        kind: Quantity(EnergyRate, Range::POSITIVE),
+        default: Rule("\"0.005 kJ/mol/ps\", unless buffer is set", |table| {
+            (!table.is_set("buffer")).then(|| "\"0.005 kJ/mol/ps\"".to_owned())
+        }),
+        example: "\"0.005 kJ/mol/ps\"",
+        doc: "Energy drift per atom tolerated from missed pairs; sets the buffer of lists with a fixed lifetime.",
+        ..KEY
+    },
+    Key {
+        name: "interval",
+        kind: Integer(1, 1000),
+        example: "40",
+        doc: "Steps between rebuilds. Not set: chosen by the cost model.",
+        ..KEY
+    },
+];

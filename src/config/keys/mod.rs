@@ -1,0 +1,317 @@
+//! Every key of the input file.
+
+mod forces;
+mod stage;
+
+use super::key::Default::{Is, Required, Unset};
+use super::key::Kind::{Boolean, File, Folder, Integer, Interval, Quantity, Tables, Text, Word};
+use super::key::{Key, Kind, Range};
+use crate::units::Dimension::{Length, WallTime};
+use forces::FORCES;
+use stage::STAGE;
+
+/// What most keys share; each entry states what differs.
+const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
+
+/// From what f32 resolves in a large cell to a bond length.
+const ROUNDING: Range = Range { above: 1e-7, at_most: 0.1, words: "greater than 1e-7 nm and at most 0.1 nm" };
+
+/// The sections of the input file.
+pub static ROOT: &[Key] = &[
+    Key {
+        name: "system",
+        kind: Kind::Table(SYSTEM),
+        default: Required,
+        example: "{ topology = \"dhfr.prmtop.gz\", coordinates = \"dhfr.rst7.gz\" }",
+        doc: "What is simulated.",
+        ..KEY
+    },
+    Key {
+        name: "forces",
+        kind: Kind::Table(FORCES),
+        default: Is("{}"),
+        example: "{ cutoff = \"0.9 nm\" }",
+        doc: "How forces are computed.",
+        ..KEY
+    },
+    Key {
+        name: "run",
+        kind: Kind::Table(RUN),
+        default: Is("{}"),
+        example: "{ seed = 1 }",
+        doc: "Seed, device and threads. Nothing here changes the physics.",
+        ..KEY
+    },
+    Key {
+        name: "output",
+        kind: Kind::Table(OUTPUT),
+        default: Is("{}"),
+        example: "{ directory = \"out\" }",
+        doc: "What is written, where and how often. Nothing here changes the trajectory.",
+        ..KEY
+    },
+    Key {
+        name: "stage",
+        kind: Tables(STAGE),
+        example: "[{ kind = \"minimize\" }]",
+        doc: "What is done, one [[stage]] after the other. Only `md run` needs stages.",
+        ..KEY
+    },
+];
+
+static SYSTEM: &[Key] = &[
+    Key {
+        name: "topology",
+        kind: File,
+        default: Required,
+        example: "\"dhfr.prmtop.gz\"",
+        doc: "Atoms and force field: AMBER prmtop/parm7. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
+        ..KEY
+    },
+    Key {
+        name: "coordinates",
+        kind: File,
+        default: Required,
+        example: "\"dhfr.rst7.gz\"",
+        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology.",
+        ..KEY
+    },
+];
+
+static RUN: &[Key] = &[
+    Key {
+        name: "seed",
+        kind: Integer(0, i64::MAX),
+        default: Is("1"),
+        example: "1",
+        doc: "Key of all random numbers. The same seed gives the same run; change it for an independent one.",
+        ..KEY
+    },
+    Key {
+        name: "device",
+        kind: Text,
+        default: Is("\"auto\""),
+        example: "\"cuda:0\"",
+        doc: "Where forces are computed: \"auto\" (a GPU if there is one), \"cpu\", \"cuda\" or \"cuda:1\".",
+        ..KEY
+    },
+    Key {
+        name: "threads",
+        kind: Integer(1, 4096),
+        words: &["auto"],
+        default: Is("\"auto\""),
+        example: "8",
+        doc: "Worker threads; \"auto\" takes every core this process may use.",
+        ..KEY
+    },
+    Key {
+        name: "pin",
+        kind: Boolean,
+        default: Is("false"),
+        example: "true",
+        doc: "Bind each thread to a core. Faster on a machine of one's own, slower on a shared one.",
+        ..KEY
+    },
+    Key {
+        name: "precision",
+        words: &["mixed", "double"],
+        default: Is("\"mixed\""),
+        example: "\"mixed\"",
+        doc: "\"mixed\" computes interactions in 32 bits and sums in 64; \"double\" is the slow reference, everything in 64 bits.",
+        ..KEY
+    },
+    Key {
+        name: "tuning",
+        words: &["model", "measure", "off"],
+        default: Is("\"model\""),
+        example: "\"model\"",
+        doc: "How cutoff, grid and list intervals are chosen at the accuracy asked for: by a cost model (the same on every run), by timing at the start, or not at all.",
+        ..KEY
+    },
+    Key {
+        name: "reproducible",
+        kind: Boolean,
+        default: Is("true"),
+        example: "true",
+        doc: "Results do not depend on the number of threads or the instruction set.",
+        ..KEY
+    },
+    Key {
+        name: "simd",
+        words: &["auto", "portable", "avx2", "avx512"],
+        default: Is("\"auto\""),
+        example: "\"avx2\"",
+        doc: "Instruction set of the CPU kernels; the environment variable MD_SIMD does the same.",
+        ..KEY
+    },
+    Key {
+        name: "max_time",
+        kind: Quantity(WallTime, Range::POSITIVE),
+        example: "\"23.5 h\"",
+        doc: "Wall-clock time after which the run writes a checkpoint and stops with exit code 3; the same command continues.",
+        ..KEY
+    },
+    Key {
+        name: "max_steps",
+        kind: Integer(0, i64::MAX),
+        example: "1000",
+        doc: "Every stage, minimiser included, ends after this many steps in all.",
+        ..KEY
+    },
+];
+
+static OUTPUT: &[Key] = &[
+    Key {
+        name: "directory",
+        kind: Folder,
+        default: Is("\"out\""),
+        example: "\"out\"",
+        doc: "Folder for every file of the run, relative to the folder of the input file. Made when the run starts.",
+        ..KEY
+    },
+    Key {
+        name: "trajectory",
+        kind: Kind::Table(TRAJECTORY),
+        words: &["none"],
+        default: Is("{}"),
+        example: "{ every = \"10 ps\", format = \"h5md\" }",
+        doc: "Frames of dynamics stages.",
+        ..KEY
+    },
+    Key {
+        name: "energies",
+        kind: Kind::Table(ENERGIES),
+        words: &["none"],
+        default: Is("{}"),
+        example: "{ every = \"1 ps\" }",
+        doc: "Rows of energies.csv.",
+        ..KEY
+    },
+    Key {
+        name: "checkpoint",
+        kind: Kind::Table(CHECKPOINT),
+        default: Is("{}"),
+        example: "{ every = \"5 min\" }",
+        doc: "Restart points.",
+        ..KEY
+    },
+];
+
+static TRAJECTORY: &[Key] = &[
+    Key {
+        name: "every",
+        kind: Interval,
+        default: Is("\"10 ps\""),
+        example: "\"10 ps\"",
+        doc: "Distance of frames; a time is rounded to whole steps.",
+        ..KEY
+    },
+    Key {
+        name: "format",
+        words: &["h5md", "dcd"],
+        default: Is("\"h5md\""),
+        example: "\"h5md\"",
+        doc: "H5MD (also readable as MDTraj HDF5), or DCD (positions and cell only).",
+        ..KEY
+    },
+    Key {
+        name: "velocities",
+        kind: Boolean,
+        default: Is("false"),
+        only: Some(("format", "h5md")),
+        example: "true",
+        doc: "Frames carry velocities.",
+        ..KEY
+    },
+    Key {
+        name: "forces",
+        kind: Boolean,
+        default: Is("false"),
+        only: Some(("format", "h5md")),
+        example: "true",
+        doc: "Frames carry forces.",
+        ..KEY
+    },
+    Key {
+        name: "precision",
+        kind: Quantity(Length, ROUNDING),
+        words: &["lossless"],
+        default: Is("\"lossless\""),
+        only: Some(("format", "h5md")),
+        example: "\"0.001 nm\"",
+        doc: "Positions are rounded to this, for smaller files; \"lossless\" keeps 32 bits.",
+        ..KEY
+    },
+];
+
+static ENERGIES: &[Key] = &[Key {
+    name: "every",
+    kind: Interval,
+    default: Is("\"1 ps\""),
+    example: "\"1 ps\"",
+    doc: "Distance of rows; a time is rounded to whole steps.",
+    ..KEY
+}];
+
+static CHECKPOINT: &[Key] = &[Key {
+    name: "every",
+    kind: Quantity(WallTime, Range::POSITIVE),
+    default: Is("\"5 min\""),
+    example: "\"5 min\"",
+    doc: "Wall-clock time between restart points.",
+    ..KEY
+}];
+
+fn quoted(word: &str) -> Option<String> {
+    Some(format!("\"{word}\""))
+}
+
+/// The key of a dotted path, `forces.pme.alpha` or `stage.timestep`.
+pub fn find(path: &str) -> Option<&'static Key> {
+    let mut names = path.split('.');
+    let first = names.next()?;
+    let key = ROOT.iter().find(|key| key.name == first)?;
+    names.try_fold(key, |key, name| key.children().iter().find(|child| child.name == name))
+}
+
+/// Every key with its dotted path, parents before children.
+pub fn all() -> Vec<(String, &'static Key)> {
+    fn visit(prefix: &str, keys: &'static [Key], found: &mut Vec<(String, &'static Key)>) {
+        for key in keys {
+            let path = format!("{prefix}{}", key.name);
+            found.push((path.clone(), key));
+            visit(&format!("{path}."), key.children(), found);
+        }
+    }
+    let mut found = vec![];
+    visit("", ROOT, &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_and_found_by_its_path() {
+        for (path, key) in all() {
+            assert!(key.doc.ends_with('.'), "{path} has no doc");
+            assert!(!key.example.is_empty(), "{path} has no example");
+            assert!(std::ptr::eq(find(&path).expect("listed"), key), "{path}");
+        }
+    }
+
+    #[test]
+    fn conditions_name_earlier_keys_and_their_words() {
+        fn visit(keys: &'static [Key]) {
+            for (index, key) in keys.iter().enumerate() {
+                if let Some((name, word)) = key.only {
+                    let earlier = keys[..index].iter().find(|other| other.name == name).expect("an earlier key");
+                    assert!(earlier.words.contains(&word), "{}", key.name);
+                }
+                visit(key.children());
+            }
+        }
+        visit(ROOT);
+    }
+}

@@ -1,0 +1,199 @@
+//! Keys of `[[stage]]`.
+
+use super::{KEY, quoted};
+use crate::config::key::Default::{Is, Required, Rule};
+use crate::config::key::Kind::{Integer, Quantity, Text};
+use crate::config::key::{Key, Kind, Range};
+use crate::units::Dimension::{Compressibility, Force, Length, Pressure, Temperature, Time};
+
+/// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
+const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
+
+pub(super) static STAGE: &[Key] = &[
+    Key {
+        name: "kind",
+        words: &["minimize", "dynamics"],
+        default: Required,
+        example: "\"dynamics\"",
+        doc: "Energy minimisation or molecular dynamics.",
+        ..KEY
+    },
+    Key {
+        name: "name",
+        kind: Text,
+        default: Rule("the kind", |table| quoted(table.word("kind")?)),
+        example: "\"production\"",
+        doc: "Name in log and files; letters, digits, - and _, different for each stage.",
+        ..KEY
+    },
+    Key {
+        name: "duration",
+        kind: Quantity(Time, Range::POSITIVE),
+        only: DYNAMICS,
+        example: "\"1 ns\"",
+        doc: "Simulated time, a whole number of steps; or give steps.",
+        ..KEY
+    },
+    Key {
+        name: "steps",
+        kind: Integer(0, i64::MAX),
+        default: Rule("5000 for a minimisation", |table| {
+            (table.word("kind") == Some("minimize")).then(|| "5000".to_owned())
+        }),
+        example: "500000",
+        doc: "Number of steps; of a minimisation, the largest number.",
+        ..KEY
+    },
+    Key {
+        name: "force_tolerance",
+        kind: Quantity(Force, Range::POSITIVE),
+        default: Is("\"10 kJ/mol/nm\""),
+        only: MINIMIZE,
+        example: "\"10 kJ/mol/nm\"",
+        doc: "A minimisation ends when the RMS force is below this.",
+        ..KEY
+    },
+    Key {
+        name: "initial_step",
+        kind: Quantity(Length, Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1 nm" }),
+        default: Is("\"0.01 nm\""),
+        only: MINIMIZE,
+        example: "\"0.01 nm\"",
+        doc: "Largest displacement of an atom in the first step of a minimisation.",
+        ..KEY
+    },
+    Key {
+        name: "timestep",
+        kind: Quantity(Time, TIMESTEP),
+        default: Required,
+        only: DYNAMICS,
+        example: "\"2 fs\"",
+        doc: "Time step.",
+        ..KEY
+    },
+    Key {
+        name: "velocities",
+        words: &["file", "generate"],
+        default: Is("\"file\""),
+        only: DYNAMICS,
+        example: "\"generate\"",
+        doc: "Velocities at the start: those of the coordinate file or of the stage before, or drawn from the Maxwell-Boltzmann distribution.",
+        ..KEY
+    },
+    Key {
+        name: "temperature",
+        kind: Quantity(Temperature, Range::POSITIVE),
+        default: Rule("with velocities = \"generate\", that of the thermostat", |_| None),
+        only: Some(("velocities", "generate")),
+        example: "\"300 K\"",
+        doc: "Temperature of generated velocities.",
+        ..KEY
+    },
+    Key {
+        name: "thermostat",
+        kind: Kind::Table(THERMOSTAT),
+        words: &["none"],
+        default: Is("\"none\""),
+        only: DYNAMICS,
+        example: "{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }",
+        doc: "Temperature coupling.",
+        ..KEY
+    },
+    Key {
+        name: "barostat",
+        kind: Kind::Table(BAROSTAT),
+        words: &["none"],
+        default: Is("\"none\""),
+        only: DYNAMICS,
+        example: "{ kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }",
+        doc: "Isotropic pressure coupling.",
+        ..KEY
+    },
+    Key {
+        name: "com_removal",
+        kind: Integer(1, 1_000_000),
+        words: &["none"],
+        default: Is("100"),
+        only: DYNAMICS,
+        example: "100",
+        doc: "Centre-of-mass motion (without a cell also rotation) is removed every so many steps.",
+        ..KEY
+    },
+];
+
+const DYNAMICS: Option<(&str, &str)> = Some(("kind", "dynamics"));
+const MINIMIZE: Option<(&str, &str)> = Some(("kind", "minimize"));
+
+static THERMOSTAT: &[Key] = &[
+    Key {
+        name: "kind",
+        words: &["v-rescale", "berendsen"],
+        default: Is("\"v-rescale\""),
+        example: "\"v-rescale\"",
+        doc: "Stochastic velocity rescaling (canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
+        ..KEY
+    },
+    Key {
+        name: "temperature",
+        kind: Quantity(Temperature, Range::POSITIVE),
+        default: Required,
+        example: "\"300 K\"",
+        doc: "Temperature.",
+        ..KEY
+    },
+    Key {
+        name: "coupling_time",
+        kind: Quantity(Time, Range::POSITIVE),
+        default: Is("\"1 ps\""),
+        example: "\"1 ps\"",
+        doc: "Relaxation time of the temperature.",
+        ..KEY
+    },
+    EVERY,
+];
+
+static BAROSTAT: &[Key] = &[
+    Key {
+        name: "kind",
+        words: &["c-rescale", "berendsen"],
+        default: Is("\"c-rescale\""),
+        example: "\"c-rescale\"",
+        doc: "Stochastic cell rescaling (correct ensemble), or Berendsen's weak coupling (for equilibration).",
+        ..KEY
+    },
+    Key {
+        name: "pressure",
+        kind: Quantity(Pressure, Range::ANY),
+        default: Is("\"1 bar\""),
+        example: "\"1 bar\"",
+        doc: "Pressure.",
+        ..KEY
+    },
+    Key {
+        name: "coupling_time",
+        kind: Quantity(Time, Range::POSITIVE),
+        default: Is("\"5 ps\""),
+        example: "\"5 ps\"",
+        doc: "Relaxation time of the pressure.",
+        ..KEY
+    },
+    Key {
+        name: "compressibility",
+        kind: Quantity(Compressibility, Range::POSITIVE),
+        // water at 300 K
+        default: Is("\"4.5e-5 1/bar\""),
+        example: "\"4.5e-5 1/bar\"",
+        doc: "Isothermal compressibility; an estimate is enough, it only scales the coupling time.",
+        ..KEY
+    },
+    EVERY,
+];
+
+const EVERY: Key = Key {
+    name: "every",
+    kind: Integer(1, 100_000),
+    default: Is("10"),
+    example: "10",
+    doc: "Steps between couplings.",
+    ..KEY
+};

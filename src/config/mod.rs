@@ -1,0 +1,123 @@
+//! The input file: TOML text in, checked [`Plan`] out, every problem reported at once.
+//!
+//! Text becomes raw values with places ([`raw`]), options of the command line are laid over them, values are checked
+//! against the table of keys ([`keys`], [`resolve`]) and joined to a plan ([`build`]). Start reading at [`Config::parse`].
+
+mod build;
+mod check;
+mod diff;
+mod dynamics;
+mod effective;
+mod help;
+pub mod key;
+pub mod keys;
+mod raw;
+mod resolve;
+mod template;
+mod value;
+
+use std::path::Path;
+
+pub use check::check_system;
+pub use diff::physics_diff;
+pub use help::{describe, overview};
+pub use raw::Override;
+pub use template::template;
+pub use value::{Entry, Place, Table, Value};
+
+use crate::error::{Error, Problem, Result};
+use crate::run::Plan;
+
+/// An input file after all checks that need no other file.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// what is to be done
+    pub plan: Plan,
+    /// the whole configuration with every default spelled out, as TOML that reads back to the same plan
+    pub effective: String,
+}
+
+/// Input files are a page of text; anything beyond this was given by mistake.
+const LARGEST_FILE: u64 = 1 << 20;
+
+impl Config {
+    /// Reads an input file and lays `overrides` over it; the files it names must exist.
+    pub fn read(path: &Path, overrides: &[Override]) -> Result<Self> {
+        let text = read_text(path)?;
+        Self::parse_with(&text, path, overrides, true).map_err(Error::Input)
+    }
+
+    /// The same from text, as if it stood in the file `path`; files it names are not looked for.
+    pub fn parse(text: &str, path: &Path, overrides: &[Override]) -> std::result::Result<Self, Vec<Problem>> {
+        Self::parse_with(text, path, overrides, false)
+    }
+
+    fn parse_with(
+        text: &str,
+        path: &Path,
+        overrides: &[Override],
+        files: bool,
+    ) -> std::result::Result<Self, Vec<Problem>> {
+        let mut problems = vec![];
+        let config = Self::checked(text, path, overrides, files, &mut problems);
+        match config {
+            Some(config) if problems.is_empty() => Ok(config),
+            _ => Err(problems.into_iter().map(|problem| located(problem, path, text)).collect()),
+        }
+    }
+
+    fn checked(
+        text: &str,
+        path: &Path,
+        overrides: &[Override],
+        files: bool,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let mut root = raw::parse(text).map_err(|problem| problems.push(problem)).ok()?;
+        for option in overrides {
+            if let Err(problem) = option.apply(&mut root) {
+                problems.push(problem);
+            }
+        }
+        let base = path.parent().unwrap_or(Path::new(""));
+        let mut resolver = resolve::Resolver { base, problems: std::mem::take(problems) };
+        let table = resolver.root(&root);
+        *problems = resolver.problems;
+        if files {
+            check::missing_files(&table, problems);
+        }
+        let plan = build::plan(&table, problems)?;
+        Some(Self { plan, effective: effective::write(&table) })
+    }
+}
+
+/// The text of an input file.
+pub fn read_text(path: &Path) -> Result<String> {
+    let metadata = std::fs::metadata(path).map_err(|error| not_read(path, &error))?;
+    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
+        return Err(Problem::new("not an input file: expected a TOML text of at most 1 MiB").in_file(path).into());
+    }
+    let bytes = std::fs::read(path).map_err(|error| not_read(path, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        Problem::new("not valid UTF-8 text").in_file(path).at_line(line).into()
+    })
+}
+
+fn not_read(path: &Path, error: &std::io::Error) -> Error {
+    let help = "`md new input.toml` writes a starter file";
+    Problem::new(format!("cannot read the input file: {error}")).in_file(path).help(help).into()
+}
+
+/// Adds file and line to a problem that points into the input file.
+fn located(problem: Problem, path: &Path, text: &str) -> Problem {
+    match &problem.span {
+        Some(span) => {
+            let before = &text.as_bytes()[..span.start.min(text.len())];
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            problem.in_file(path).at_line(line)
+        }
+        // an option of the command line
+        None => problem,
+    }
+}

@@ -1,0 +1,211 @@
+//! The input file as written: TOML values with their places, and options of the command line laid over them.
+
+use std::rc::Rc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::value::Place;
+use crate::error::Problem;
+
+/// A value as written.
+#[derive(Clone, Debug)]
+pub(super) struct Raw {
+    pub(super) node: Node,
+    pub(super) place: Place,
+}
+
+/// The TOML types, as far as the input file uses them.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Text(String),
+    /// digits as written, value as integer where it is one, value as f64
+    Number {
+        text: String,
+        integer: Option<i64>,
+        value: f64,
+    },
+    Boolean(bool),
+    Datetime,
+    Array(Vec<Raw>),
+    Table(Vec<Member>),
+}
+
+/// A key and its value in a table.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) name_place: Place,
+    pub(super) value: Raw,
+}
+
+impl Node {
+    /// The TOML type in words.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Node::Text(_) => "text",
+            Node::Number { integer: Some(_), .. } => "a whole number",
+            Node::Number { .. } => "a number",
+            Node::Boolean(_) => "true or false",
+            Node::Datetime => "a date",
+            Node::Array(_) => "a list",
+            Node::Table(_) => "a table",
+        }
+    }
+}
+
+/// Parses a whole input file.
+pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
+    match DeTable::parse(text) {
+        Ok(table) => {
+            // what is missing from the whole file is reported at its first byte
+            Ok(Raw { node: Node::Table(members(table.get_ref(), &Place::File)), place: Place::File(0..0) })
+        }
+        Err(error) => {
+            let problem = Problem::new(format!("not valid TOML: {}", error.message()));
+            Err(match error.span() {
+                Some(span) => problem.at_span(span),
+                None => problem,
+            })
+        }
+    }
+}
+
+/// Parses one value written as `default` of a key.
+pub(super) fn parse_default(text: &str) -> Result<Raw, Problem> {
+    parse_value(text, &Place::Default)
+}
+
+fn parse_value(text: &str, place: &Place) -> Result<Raw, Problem> {
+    DeValue::parse(text)
+        .map(|value| convert(&value, &|_| place.clone()))
+        .map_err(|error| Problem::new(format!("\"{text}\" is not a TOML value: {}", error.message())))
+}
+
+fn members(table: &DeTable<'_>, place: &dyn Fn(std::ops::Range<usize>) -> Place) -> Vec<Member> {
+    table
+        .iter()
+        .map(|(name, value)| Member {
+            name: name.get_ref().to_string(),
+            name_place: place(name.span()),
+            value: convert(value, place),
+        })
+        .collect()
+}
+
+fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(std::ops::Range<usize>) -> Place) -> Raw {
+    let node = match value.get_ref() {
+        DeValue::String(text) => Node::Text(text.to_string()),
+        DeValue::Integer(digits) => {
+            let integer = i64::from_str_radix(digits.as_str(), digits.radix()).ok();
+            // beyond 64 bits only the size matters, for the message
+            let value = integer.map_or_else(|| digits.as_str().parse().unwrap_or(f64::INFINITY), |i| i as f64);
+            Node::Number { text: digits.to_string(), integer, value }
+        }
+        DeValue::Float(digits) => {
+            let text = digits.as_str().to_owned();
+            let value = text.parse().unwrap_or(f64::NAN);
+            Node::Number { text, integer: None, value }
+        }
+        DeValue::Boolean(value) => Node::Boolean(*value),
+        DeValue::Datetime(_) => Node::Datetime,
+        DeValue::Array(items) => Node::Array(items.iter().map(|item| convert(item, place)).collect()),
+        DeValue::Table(table) => Node::Table(members(table, place)),
+    };
+    Raw { node, place: place(value.span()) }
+}
+
+/// One setting from the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// dotted key; a stage is named by its name or its number, counted from 1
+    pub key: String,
+    /// TOML value
+    pub value: String,
+    /// the option as typed, for messages
+    pub typed: String,
+}
+
+impl Override {
+    /// The option `--set KEY=VALUE`.
+    pub fn set(assignment: &str) -> Result<Self, Problem> {
+        let typed = format!("--set {assignment}");
+        match assignment.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned(), typed })
+            }
+            _ => Err(Problem::new(format!("{typed}: expected KEY=VALUE"))
+                .help("for example --set run.threads=4 or --set forces.cutoff='\"0.9 nm\"'")),
+        }
+    }
+
+    /// Another option that stands for a key, for example `--threads 4` for `run.threads`.
+    pub fn option(name: &str, shown: &str, key: &str, value: String) -> Self {
+        Self { key: key.to_owned(), value, typed: format!("{name} {shown}") }
+    }
+
+    /// Lays the value over `root`.
+    pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
+        let place = Place::Option(Rc::from(self.typed.as_str()));
+        let mut value = parse_value(&self.value, &place).map_err(|problem| {
+            let help = format!(
+                "text needs its quotes, and the shell removes one pair: --set {}='\"{}\"'",
+                self.key, self.value
+            );
+            place.problem(problem.help(help))
+        })?;
+        value.place = place.clone();
+        let mut target = root;
+        let mut path = self.key.split('.').map(str::trim);
+        while let Some(name) = path.next() {
+            target = member(target, name, &place);
+            if name == "stage" && self.key.starts_with("stage") && matches!(target.node, Node::Array(_)) {
+                let Some(which) = path.next() else { break };
+                target = stage(target, which).map_err(|problem| place.problem(problem))?;
+            }
+        }
+        *target = value;
+        Ok(())
+    }
+}
+
+/// The value of `name` in `table`, made where it is missing; what is not a table becomes one.
+fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
+    let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
+    if !matches!(table.node, Node::Table(_)) {
+        *table = empty();
+    }
+    let Node::Table(members) = &mut table.node else { unreachable!("made a table above") };
+    let index = members.iter().position(|member| member.name == name).unwrap_or_else(|| {
+        members.push(Member { name: name.to_owned(), name_place: place.clone(), value: empty() });
+        members.len() - 1
+    });
+    &mut members[index].value
+}
+
+/// The stage of this name, else of this number counted from 1.
+fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
+    let Node::Array(items) = &mut stages.node else { return Err(Problem::new("there are no stages")) };
+    let names: Vec<String> = items.iter().map(stage_name).collect();
+    let by_number = || which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    match names.iter().position(|name| name == which).or_else(by_number).filter(|&index| index < items.len()) {
+        Some(index) => Ok(&mut items[index]),
+        None => Err(Problem::new(format!("there is no stage \"{which}\"")).help(format!(
+            "stages are {}, or numbers from 1 to {}",
+            names.join(", "),
+            names.len()
+        ))),
+    }
+}
+
+/// The name of a stage as written; where it has none, its kind, which is the default name.
+fn stage_name(stage: &Raw) -> String {
+    let Node::Table(members) = &stage.node else { return String::new() };
+    let text = |wanted: &str| {
+        members.iter().find(|member| member.name == wanted).and_then(|member| match &member.value.node {
+            Node::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    };
+    text("name").or_else(|| text("kind")).unwrap_or_default()
+}

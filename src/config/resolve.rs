@@ -1,0 +1,231 @@
+//! From values as written to checked values: types, units, ranges, words, unknown keys, defaults.
+
+use std::path::Path;
+
+use super::key::{Default, Key, Kind, nearest};
+use super::keys;
+use super::raw::{self, Member, Node, Raw};
+use super::value::{Entry, Place, Table, Value};
+use crate::error::Problem;
+use crate::run::plan::Interval;
+use crate::units::Dimension;
+
+/// What resolving needs to know and where it reports.
+pub(super) struct Resolver<'a> {
+    /// folder that relative paths start from
+    pub(super) base: &'a Path,
+    /// everything found wrong so far
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Resolver<'_> {
+    /// Checks the whole input file.
+    pub(super) fn root(&mut self, raw: &Raw) -> Table {
+        let members = if let Node::Table(members) = &raw.node { members.as_slice() } else { &[] };
+        self.table("", keys::ROOT, members, &raw.place)
+    }
+
+    /// Checks the members of a table against its keys. `path` is its dotted name with a final dot, or empty.
+    fn table(&mut self, path: &str, keys: &'static [Key], members: &[Member], place: &Place) -> Table {
+        for member in members.iter().filter(|member| !keys.iter().any(|key| key.name == member.name)) {
+            self.problems.push(member.name_place.problem(unknown(path, keys, &member.name)));
+        }
+        let mut table = Table { place: place.clone(), entries: vec![], failed: vec![] };
+        for key in keys {
+            let member = members.iter().find(|member| member.name == key.name);
+            match self.entry(path, key, member, &table) {
+                Some(entry) => table.entries.push((key, entry)),
+                None if member.is_some() => table.failed.push(key.name),
+                None => {}
+            }
+        }
+        table
+    }
+
+    fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
+        if let Some((name, word)) = key.only {
+            // a missing or wrong condition has been reported; nothing can be said about this key
+            let actual = table.word(name);
+            if actual != Some(word) {
+                if let (Some(member), Some(actual)) = (member, actual) {
+                    let message = format!("\"{}\" has no effect with {name} = \"{actual}\"", key.name);
+                    let help = format!("remove it, or set {name} = \"{word}\"");
+                    self.problems.push(member.name_place.problem(Problem::new(message).help(help)));
+                }
+                return None;
+            }
+        }
+        if let Some(member) = member {
+            return self.value(path, key, &member.value);
+        }
+        let text = match key.default {
+            Default::Required => {
+                let message = format!("missing key \"{path}{}\"", key.name);
+                let help = format!("write {} = {}", key.name, key.example);
+                self.problems.push(table.place.problem(Problem::new(message).help(help)));
+                return None;
+            }
+            Default::Unset => return None,
+            Default::Is(text) => text.to_owned(),
+            Default::Rule(_, rule) => rule(table)?,
+        };
+        let raw = raw::parse_default(&text).expect("defaults are valid TOML, a test reads them all");
+        self.value(path, key, &raw)
+    }
+
+    fn value(&mut self, path: &str, key: &'static Key, raw: &Raw) -> Option<Entry> {
+        let entry = |value: Value, text: String| Some(Entry { value, place: raw.place.clone(), text });
+        if let Node::Text(text) = &raw.node
+            && let Some(word) = key.words.iter().find(|word| *word == text)
+        {
+            return entry(Value::Word(word), quote(word));
+        }
+        let nested = format!("{path}{}.", key.name);
+        match (&key.kind, &raw.node) {
+            (Kind::Table(keys), Node::Table(members)) => {
+                let table = self.table(&nested, keys, members, &raw.place);
+                entry(Value::Table(table), String::new())
+            }
+            (Kind::Tables(keys), Node::Array(items)) => {
+                let tables = items.iter().filter_map(|item| match &item.node {
+                    Node::Table(members) => Some(self.table(&nested, keys, members, &item.place)),
+                    other => {
+                        self.problems.push(item.place.problem(wrong_type(&format!("{path}{}", key.name), key, other)));
+                        None
+                    }
+                });
+                let tables = tables.collect();
+                entry(Value::Tables(tables), String::new())
+            }
+            _ => match scalar(path, key, &raw.node, self.base) {
+                Ok((value, text)) => entry(value, text),
+                Err(problem) => {
+                    self.problems.push(raw.place.problem(problem));
+                    None
+                }
+            },
+        }
+    }
+}
+
+/// A value that is not a table, and its canonical text.
+fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, String), Problem> {
+    let name = format!("{path}{}", key.name);
+    let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
+    let range =
+        |words: &str| Problem::new(format!("{name} must be {words}")).help(format!("for example {}", key.example));
+    match (&key.kind, node) {
+        (Kind::Word, Node::Text(text)) => Err(unknown_word(&name, key, text)),
+        (Kind::Text, Node::Text(text)) => Ok((Value::Text(text.clone()), quote(text))),
+        (Kind::File | Kind::Folder, Node::Text(text)) if text.is_empty() => Err(range("a path, not an empty text")),
+        (Kind::File | Kind::Folder, Node::Text(text)) => {
+            let path =
+                std::path::absolute(base.join(text)).map_err(|error| Problem::new(format!("{name}: {error}")))?;
+            // TOML is UTF-8, and so is the path unless the working directory is not
+            let text = path.to_str().ok_or_else(|| Problem::new(format!("{name}: the path is not UTF-8")))?.to_owned();
+            Ok((Value::Text(text.clone()), quote(&text)))
+        }
+        (Kind::Boolean, Node::Boolean(value)) => Ok((Value::Boolean(*value), value.to_string())),
+        (Kind::Integer(low, high), Node::Number { integer: Some(value), .. }) => {
+            if (low..=high).contains(&value) {
+                Ok((Value::Integer(*value), value.to_string()))
+            } else {
+                Err(range(&key.expected()))
+            }
+        }
+        (Kind::Number(admissible), Node::Number { value, text, .. }) => {
+            if value.is_finite() && admissible.contains(*value) {
+                Ok((Value::Number(*value), text.clone()))
+            } else {
+                Err(range(admissible.words))
+            }
+        }
+        (Kind::Quantity(dimension, admissible), Node::Text(text)) => {
+            if key.words.len() == 1 && nearest(text, key.words.iter().copied()).is_some() {
+                return Err(unknown_word(&name, key, text));
+            }
+            let value = dimension.parse(text).map_err(named)?;
+            if admissible.contains(value) {
+                Ok((Value::Number(value), quote(text.trim())))
+            } else {
+                Err(range(admissible.words))
+            }
+        }
+        (Kind::Quantity(dimension, _), Node::Number { text, .. }) => Err(named(dimension.bare(text))),
+        (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
+        (Kind::Interval, Node::Number { text, .. }) => {
+            let problem = Problem::new("missing unit: an interval is written as text with its unit");
+            Err(named(problem.help(format!("write \"{text} ps\" or \"{text} steps\""))))
+        }
+        (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),
+        (_, node) => Err(wrong_type(&name, key, node)),
+    }
+}
+
+/// An interval is a time above zero or a whole number of steps.
+fn interval(text: &str) -> Result<Interval, Problem> {
+    let steps = text.trim().strip_suffix("steps").or_else(|| text.trim().strip_suffix("step"));
+    if let Some(number) = steps {
+        return match number.trim().parse() {
+            Ok(steps) if steps > 0 => Ok(Interval::Steps(steps)),
+            _ => Err(Problem::new(format!("\"{text}\" is not a whole number of steps, at least 1"))
+                .help("for example \"5000 steps\"")),
+        };
+    }
+    match Dimension::Time.parse(text)? {
+        time if time > 0.0 => Ok(Interval::Time(time)),
+        _ => Err(Problem::new("must be greater than zero").help("for example \"10 ps\"")),
+    }
+}
+
+/// Fewest points the widest spline needs, and as many as 128 GiB of complex f64 in a cube.
+const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
+const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
+
+fn grid(items: &[Raw]) -> Option<(Value, String)> {
+    let mut grid = [0usize; 3];
+    if items.len() != grid.len() {
+        return None;
+    }
+    for (points, item) in grid.iter_mut().zip(items) {
+        match item.node {
+            Node::Number { integer: Some(value), .. } if GRID_POINTS.contains(&value) => {
+                *points = usize::try_from(value).ok()?;
+            }
+            _ => return None,
+        }
+    }
+    Some((Value::Grid(grid), format!("{grid:?}")))
+}
+
+fn wrong_type(name: &str, key: &Key, found: &Node) -> Problem {
+    let help = format!("for example {} = {}", key.name, key.example);
+    Problem::new(format!("{name}: expected {}; found {}", key.expected(), found.type_name())).help(help)
+}
+
+fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
+    let problem = Problem::new(format!("{name}: \"{text}\" is not known; expected {}", key.expected()));
+    match nearest(text, key.words.iter().copied()) {
+        Some(word) => problem.help(format!("did you mean \"{word}\"?")),
+        None => problem,
+    }
+}
+
+/// An unknown key: the nearest name of this table, else the table where a key of that name lives, else all names.
+fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
+    let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
+    let problem = Problem::new(format!("unknown key \"{name}\"{place}"));
+    if let Some(near) = nearest(name, keys.iter().map(|key| key.name)) {
+        return problem.help(format!("did you mean \"{near}\"?"));
+    }
+    let elsewhere = keys::all().into_iter().find(|(_, key)| key.name == name).map(|(path, _)| path);
+    problem.help(match elsewhere {
+        Some(path) => format!("there is a key {path}"),
+        None => format!("known here: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
+    })
+}
+
+/// Text as a TOML string.
+pub(super) fn quote(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
