@@ -130,7 +130,7 @@ fn pme(table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
                 "order = 5 suits most runs",
             );
         }
-        if given("force_error") {
+        if given("force_error") && given("order") {
             let message = "pme: order follows from force_error and cannot be given with it";
             report(problems, table, "order", message, "remove order");
         }

@@ -88,9 +88,9 @@ impl Table {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(_, entry)| entry)
     }
 
-    /// True when the user, not a default, set the key.
+    /// True when the user, not a default, set the key, rightly or wrongly.
     pub fn is_given(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|entry| entry.place != Place::Default)
+        self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
     /// True when the key is written, rightly or wrongly, or has a default here.

@@ -1,0 +1,258 @@
+//! The input file: bad files carry the expected message as a comment at the fault.
+
+use std::path::Path;
+use std::time::Duration;
+
+use md::config::{Config, Override, physics_diff, template};
+use md::error::Problem;
+use md::run::Plan;
+use md::run::plan::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
+use md::system::{DispersionCorrection, ListPolicy};
+
+/// Starts the comment with the expected message on the line of the fault.
+const MARK: &str = "# ERROR: ";
+
+const INPUT: &str = "/somewhere/input.toml";
+
+fn parse(text: &str) -> Result<Config, Vec<Problem>> {
+    Config::parse(text, Path::new(INPUT), &[])
+}
+
+fn parse_set(text: &str, settings: &[&str]) -> Result<Config, Vec<Problem>> {
+    let overrides: Result<Vec<Override>, Problem> = settings.iter().map(|text| Override::set(text)).collect();
+    Config::parse(text, Path::new(INPUT), &overrides.map_err(|problem| vec![problem])?)
+}
+
+fn plan(text: &str) -> Plan {
+    parse(text).unwrap_or_else(|problems| panic!("{problems:?}")).plan
+}
+
+#[test]
+fn bad_files_are_refused_at_the_fault() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config");
+    let mut count = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let expected: Vec<(usize, &str)> = text
+            .lines()
+            .enumerate()
+            .filter_map(|(index, line)| line.split_once(MARK).map(|(_, message)| (index + 1, message)))
+            .collect();
+        assert!(!expected.is_empty(), "{name} expects nothing");
+        let problems = Config::parse(&text, &path, &[]).map(|_| ()).expect_err(&name);
+        for (line, message) in &expected {
+            let here = problems.iter().any(|p| p.line == Some(*line) && p.to_string().contains(message));
+            assert!(here, "{name}:{line}: expected {message}\nfound {problems:#?}");
+        }
+        assert_eq!(problems.len(), expected.len(), "{name}: {problems:#?}");
+        count += 1;
+    }
+    assert!(count >= 30, "only {count} files");
+}
+
+const SYSTEM: &str = "[system]\ntopology = \"a.prmtop\"\ncoordinates = \"a.rst7\"\n";
+
+/// A file that sets as much as possible away from the defaults.
+const EVERYTHING: &str = r#"
+system = { topology = "a.prmtop", coordinates = "sub/a.rst7" }
+[forces]
+cutoff = "9 A"
+cutoff_lj = "1.2 nm"
+pme = { alpha = "3.1 1/nm", grid = [64, 0x40, 72], order = 6 }
+lj_modifier = "none"
+coulomb_modifier = "none"
+dispersion_correction = "non-excluded"
+constraints = "none"
+hydrogen_mass = "3.024 amu"
+constraint_tolerance = 1e-8
+list = { buffer = "0.1 nm" }
+[run]
+seed = 7
+device = "cuda:1"
+threads = 3
+pin = true
+tuning = "measure"
+reproducible = false
+simd = "avx2"
+max_time = "1.5 h"
+max_steps = 12
+[output]
+directory = '''/tmp/with "quotes" and \'''
+trajectory = { every = "500 steps", velocities = true, forces = true, precision = "0.001 nm" }
+energies = "none"
+checkpoint = { every = "30 s" }
+[[stage]]
+kind = "minimize"
+steps = 10
+[[stage]]
+name = "heat"
+kind = "dynamics"
+duration = "50 ps"
+timestep = "2 fs"
+velocities = "generate"
+thermostat = { kind = "berendsen", temperature = "300 K", coupling_time = "0.1 ps", every = 5 }
+barostat = { kind = "c-rescale", pressure = "1 atm" }
+com_removal = "none"
+"#;
+
+#[test]
+fn a_full_file_becomes_the_plan_it_describes() {
+    let plan = plan(EVERYTHING);
+    assert_eq!(plan.system.coordinates, Path::new("/somewhere/sub/a.rst7"));
+    assert_eq!(plan.forces.cutoff, Some(0.9));
+    let explicit = PmeSpec::Explicit { alpha: 3.1, grid: [64, 64, 72], order: 6 };
+    assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(explicit));
+    assert_eq!(plan.forces.dispersion_correction, DispersionCorrection::NonExcluded);
+    assert!(!plan.forces.rigid_water, "default follows constraints");
+    assert_eq!(plan.forces.list, ListPolicy::Exact { buffer: 0.1 });
+    assert_eq!((plan.run.seed, plan.run.device, plan.run.threads), (7, Device::Cuda(1), Some(3)));
+    assert_eq!((plan.run.max_time, plan.run.max_steps), (Some(Duration::from_secs(5400)), Some(12)));
+    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Steps(500));
+    assert_eq!(plan.output.energies, None);
+    assert_eq!(plan.stages[0].name, "minimize");
+    let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
+    assert_eq!((heat.steps, heat.timestep, heat.com_removal), (25_000, 0.002, None));
+    assert_eq!(heat.velocities, Velocities::Generate { temperature: 300.0 });
+    assert_eq!(heat.thermostat.unwrap().kind, ThermostatKind::Berendsen);
+}
+
+#[test]
+fn defaults_are_those_documented() {
+    let plan = plan(SYSTEM);
+    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (Some(0.9), Some(0.9)));
+    assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(5e-4)));
+    assert!(plan.forces.rigid_water);
+    assert_eq!(plan.forces.list, ListPolicy::Drift { tolerance: 0.005, interval: None });
+    assert_eq!(plan.run.precision, Precision::Mixed);
+    assert_eq!(plan.output.directory, Path::new("/somewhere/out"));
+    assert!(plan.stages.is_empty());
+}
+
+#[test]
+fn vacuum_needs_only_a_cutoff_of_none() {
+    let plan = plan(&format!("{SYSTEM}[forces]\ncutoff = \"none\"\n"));
+    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (None, None));
+    assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Plain);
+    assert_eq!(plan.forces.dispersion_correction, DispersionCorrection::Off);
+}
+
+#[test]
+fn the_effective_configuration_reads_back_to_the_same_plan() {
+    let vacuum = format!("{SYSTEM}[forces]\ncutoff = \"none\"\n");
+    let field = format!("{SYSTEM}[forces]\nelectrostatics = \"reaction-field\"\npermittivity = \"infinity\"\n");
+    let dcd = format!("{SYSTEM}[output]\ntrajectory = {{ format = \"dcd\" }}\n");
+    for text in [SYSTEM, EVERYTHING, &vacuum, &field, &dcd, &template("a.prmtop", "a \"b\".rst7")] {
+        let first = parse(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+        // from another folder: paths in it are absolute
+        let second = Config::parse(&first.effective, Path::new("/elsewhere/effective.toml"), &[])
+            .unwrap_or_else(|problems| panic!("{}\n{problems:?}", first.effective));
+        assert_eq!(first.plan, second.plan);
+    }
+}
+
+#[test]
+fn the_effective_configuration_spells_out_defaults() {
+    let text = parse(SYSTEM).unwrap().effective;
+    for line in ["cutoff = \"0.9 nm\"  # default", "pme = { force_error = 5e-4 }  # default", "seed = 1  # default"] {
+        assert!(text.lines().any(|written| written == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn a_plan_survives_storage() {
+    let plan = plan(EVERYTHING);
+    let bytes = postcard::to_allocvec(&plan).unwrap();
+    assert_eq!(postcard::from_bytes::<Plan>(&bytes).unwrap(), plan);
+}
+
+#[test]
+fn options_are_laid_over_the_file() {
+    let settings = [
+        "forces.cutoff='1 nm'",
+        "run.threads=5",
+        "output.directory=\"/else/where\"",
+        "output.trajectory.every=\"20 ps\"",
+        "stage.heat.duration=\"100 ps\"",
+        "stage.1.steps=99",
+        "stage.heat.thermostat.temperature=\"310 K\"",
+        "forces.pme={ force_error = 1e-4 }",
+    ];
+    let plan = parse_set(EVERYTHING, &settings).unwrap_or_else(|problems| panic!("{problems:?}")).plan;
+    assert_eq!((plan.forces.cutoff, plan.run.threads), (Some(1.0), Some(5)));
+    assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(1e-4)));
+    assert_eq!(plan.output.directory, Path::new("/else/where"));
+    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Time(20.0));
+    let StageKind::Minimize(first) = &plan.stages[0].kind else { panic!("a minimisation") };
+    assert_eq!(first.steps, 99);
+    let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
+    assert_eq!((heat.steps, heat.thermostat.unwrap().temperature), (50_000, 310.0));
+}
+
+#[test]
+fn bad_options_say_how_to_write_them() {
+    let table = [
+        ("forces.cutoff", "expected KEY=VALUE"),
+        ("=3", "expected KEY=VALUE"),
+        (
+            "forces.cutoff=0.9 nm",
+            "text needs its quotes, and the shell removes one pair: --set forces.cutoff='\"0.9 nm\"'",
+        ),
+        ("forces.cutoff=0.9", "--set forces.cutoff=0.9: forces.cutoff: missing unit"),
+        ("forces.cutof=\"1 nm\"", "did you mean \"cutoff\"?"),
+        ("stage.cool.steps=3", "there is no stage \"cool\" (stages are minimize, heat, or numbers from 1 to 2)"),
+        ("stage.3.steps=3", "there is no stage \"3\""),
+        ("stage.0.steps=3", "there is no stage \"0\""),
+        ("stage=3", "stage: expected sections headed [[stage]]; found a whole number"),
+        ("forces=3", "forces: expected keys in braces"),
+        ("a..b=3", "unknown key \"a\""),
+    ];
+    for (setting, expected) in table {
+        let problems = parse_set(EVERYTHING, &[setting]).map(|_| ()).expect_err(setting);
+        assert_eq!(problems.len(), 1, "{setting}: {problems:?}");
+        assert!(problems[0].to_string().contains(expected), "{setting}: {}", problems[0]);
+    }
+}
+
+#[test]
+fn any_text_is_answered_without_a_panic() {
+    // each prefix of a good file, and each with one byte changed
+    for end in (0..EVERYTHING.len()).filter(|end| EVERYTHING.is_char_boundary(*end)) {
+        let _ = parse(&EVERYTHING[..end]);
+        let mut bytes = EVERYTHING.as_bytes().to_vec();
+        bytes[end] ^= 1 << (end % 7);
+        let _ = parse(&String::from_utf8_lossy(&bytes));
+    }
+}
+
+#[test]
+fn continuing_allows_output_and_length_but_no_other_physics() {
+    let old = plan(EVERYTHING);
+    let with = |settings: &[&str]| parse_set(EVERYTHING, settings).unwrap_or_else(|p| panic!("{p:?}")).plan;
+    let allowed = with(&[
+        "stage.heat.duration=\"1 ns\"",
+        "output.energies={ every = \"2 ps\" }",
+        "output.directory=\"/new\"",
+        "run.threads=1",
+        "run.max_steps=100",
+        "forces.cutoff=\"0.9 nm\"",
+        "forces.cutoff_lj=\"12 A\"",
+        "system.topology=\"/moved/a.prmtop\"",
+    ]);
+    assert_eq!(physics_diff(&old, &allowed), Vec::<String>::new());
+    let changes = [
+        ("forces.cutoff=\"1 nm\"", "forces.cutoff: 0.9 -> 1.0"),
+        ("stage.heat.timestep=\"1 fs\"", "stage.heat.timestep: 0.002 -> 0.001"),
+        ("stage.heat.thermostat.temperature=\"310 K\"", "stage.heat.thermostat.temperature: 300.0 -> 310.0"),
+        ("run.seed=8", "run.seed: 7 -> 8"),
+        ("forces.hydrogen_mass=\"2 amu\"", "forces.hydrogen_mass: 3.024 -> 2.0"),
+        ("stage.1.steps=5", "stage.minimize.steps: 10 -> 5"),
+        ("system.topology=\"b.prmtop\"", "b.prmtop"),
+        ("forces.pme={ force_error = 1e-4 }", "forces.electrostatics.pme"),
+    ];
+    for (setting, expected) in changes {
+        let found = physics_diff(&old, &with(&[setting]));
+        assert!(found.iter().any(|line| line.contains(expected)), "{setting}: {found:?}");
+    }
+}
