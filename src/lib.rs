@@ -5,6 +5,8 @@
 pub mod backend;
 pub mod cell;
 pub mod error;
+pub mod pair;
+pub mod simd;
 pub mod system;
 pub mod units;
 pub mod vec3;
