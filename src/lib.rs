@@ -6,5 +6,6 @@ pub mod backend;
 pub mod cell;
 pub mod error;
 pub mod system;
+pub mod term;
 pub mod units;
 pub mod vec3;
