@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod compute;
 pub mod error;
 pub mod system;
 pub mod term;
