@@ -4,9 +4,11 @@
 
 pub mod backend;
 pub mod cell;
+pub mod compute;
 pub mod error;
 pub mod pair;
 pub mod simd;
 pub mod system;
+pub mod term;
 pub mod units;
 pub mod vec3;
