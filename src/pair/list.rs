@@ -396,10 +396,11 @@ impl<S: Simd> Probe<S> {
         let base = cluster % 2 * CLUSTER;
         let shift = shift.map(|v| v as f32).to_array();
         let centre = std::array::from_fn(|k| grid.centres[cluster / 2][k] + shift[k]);
-        let x = std::array::from_fn(|k| {
-            let at = |row: usize| block[k * BLOCK + base + row];
-            [S::F::two(at(0), at(1)), S::F::two(at(2), at(3))]
-        });
+        let mut x = [[S::F::splat(0.0); 2]; 3];
+        for (k, halves) in x.iter_mut().enumerate() {
+            let rows = &block[k * BLOCK + base..][..CLUSTER];
+            *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
+        }
         Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
     }
 
@@ -415,7 +416,10 @@ impl<S: Simd> Probe<S> {
         let limit = S::F::splat(self.radius_squared);
         let mut bits = 0;
         for half in 0..2 {
-            let d: [S::F; 3] = std::array::from_fn(|k| self.x[k][half] - j[k]);
+            let mut d = j;
+            for k in 0..3 {
+                d[k] = self.x[k][half] - j[k];
+            }
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
             bits |= S::F::bits(r2.lt(limit));
         }

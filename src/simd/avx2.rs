@@ -4,7 +4,7 @@ use super::avx512::sum8;
 use super::{Float, Simd, Tables};
 use std::arch::x86_64::*;
 use std::array::from_fn;
-use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -63,6 +63,20 @@ impl Mul for F256 {
     #[inline(always)]
     fn mul(self, o: Self) -> Self {
         F256(both!(_mm256_mul_ps, self.0, o.0))
+    }
+}
+impl Div for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        F256(both!(_mm256_div_ps, self.0, o.0))
+    }
+}
+impl Neg for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        op!(F256(self.0.map(|v| _mm256_xor_ps(v, _mm256_set1_ps(-0.0)))))
     }
 }
 impl AddAssign for F256 {
@@ -163,6 +177,10 @@ impl Float for F256 {
     #[inline(always)]
     fn select(self, mask: [__m256; 2], other: Self) -> Self {
         F256(both!(_mm256_blendv_ps, other.0, self.0, mask))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        op!(F256([_mm256_round_ps::<8>(self.0[0]), _mm256_round_ps::<8>(self.0[1])]))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

@@ -2,7 +2,7 @@
 
 use super::{Float, Simd, Tables};
 use std::arch::x86_64::*;
-use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// AVX-512 F, VL, BW, DQ with AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -48,6 +48,20 @@ impl Mul for F512 {
     #[inline(always)]
     fn mul(self, o: Self) -> Self {
         op!(F512(_mm512_mul_ps(self.0, o.0)))
+    }
+}
+impl Div for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        op!(F512(_mm512_div_ps(self.0, o.0)))
+    }
+}
+impl Neg for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        op!(F512(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0))))
     }
 }
 impl AddAssign for F512 {
@@ -151,6 +165,10 @@ impl Float for F512 {
     #[inline(always)]
     fn select(self, mask: __mmask16, other: Self) -> Self {
         op!(F512(_mm512_mask_mov_ps(other.0, mask, self.0)))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        op!(F512(_mm512_roundscale_ps::<0>(self.0)))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

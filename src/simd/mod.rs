@@ -14,7 +14,7 @@ mod avx2;
 mod avx512;
 mod portable;
 
-use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Logical lanes of every vector.
 pub const LANES: usize = 16;
@@ -94,7 +94,16 @@ pub trait Simd: Copy + 'static {
 }
 
 /// Sixteen `f32` lanes with their arithmetic. Values exist only inside [`dispatch`].
-pub trait Float: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign + SubAssign {
+pub trait Float:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+{
     /// One bit per lane.
     type Mask: Copy;
 
@@ -132,6 +141,8 @@ pub trait Float: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     fn keep(self, mask: Self::Mask) -> Self;
     /// Lanes of self where the bit is set, of `other` elsewhere.
     fn select(self, mask: Self::Mask, other: Self) -> Self;
+    /// Nearest integer, halves to even.
+    fn round(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
     /// 1/self to 1.5·10⁻⁷ relative, for finite normal values; last bits differ between levels.

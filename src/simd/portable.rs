@@ -2,7 +2,7 @@
 
 use super::{Float, Simd, Tables};
 use std::array::from_fn;
-use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use wide::f32x16;
 
 /// No assumption about the processor.
@@ -52,6 +52,20 @@ impl Mul for Fx16 {
     #[inline(always)]
     fn mul(self, o: Self) -> Self {
         Fx16(self.0 * o.0)
+    }
+}
+impl Div for Fx16 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        Fx16(self.0 / o.0)
+    }
+}
+impl Neg for Fx16 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Fx16(-self.0)
     }
 }
 impl AddAssign for Fx16 {
@@ -144,6 +158,10 @@ impl Float for Fx16 {
     #[inline(always)]
     fn select(self, mask: f32x16, other: Self) -> Self {
         Fx16(mask.bitselect(self.0, other.0))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        Fx16(self.0.round())
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

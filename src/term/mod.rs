@@ -13,6 +13,7 @@ mod cmap;
 mod coulomb;
 mod dihedral;
 mod improper;
+mod lanes;
 mod lennard_jones;
 mod pair14;
 mod real;
