@@ -7,6 +7,7 @@ pub mod cell;
 pub mod compute;
 pub mod error;
 pub mod pair;
+pub mod pme;
 pub mod simd;
 pub mod system;
 pub mod term;
