@@ -6,6 +6,7 @@ pub mod backend;
 pub mod cell;
 pub mod compute;
 pub mod error;
+pub mod format;
 pub mod pair;
 pub mod pme;
 pub mod simd;
