@@ -4,7 +4,9 @@
 
 pub mod backend;
 pub mod cell;
+pub mod constraint;
 pub mod error;
+pub mod rng;
 pub mod system;
 pub mod units;
 pub mod vec3;
