@@ -5,10 +5,12 @@
 pub mod backend;
 pub mod cell;
 pub mod compute;
+pub mod constraint;
 pub mod error;
 pub mod format;
 pub mod pair;
 pub mod pme;
+pub mod rng;
 pub mod simd;
 pub mod system;
 pub mod term;
