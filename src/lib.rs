@@ -4,9 +4,17 @@
 
 pub mod backend;
 pub mod cell;
+pub mod compute;
 pub mod config;
+pub mod constraint;
 pub mod error;
+pub mod format;
+pub mod pair;
+pub mod pme;
+pub mod rng;
 pub mod run;
+pub mod simd;
 pub mod system;
+pub mod term;
 pub mod units;
 pub mod vec3;

@@ -1,0 +1,3 @@
+//! The CPU backend.
+pub mod bench;
+mod pair_kernel;

@@ -1,0 +1,409 @@
+//! The non-bonded kernel: one text for every instruction set, combination rule and output.
+//!
+//! An i-cluster's four atoms lie in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
+//! atoms is loaded twice into each vector. Per sixteen pairs, with r² from block-relative offsets:
+//!
+//! F/r = q_i q_j f(r²) + LJ, f from a table of piecewise quartics ([`crate::pair::RadialTable`]), LJ from 1/r².
+//!
+//! Forces of i sum in registers, forces of j go to the thread's force blocks. Energies are computed by the same
+//! arithmetic with additional tables, so that asking for them does not change the forces.
+
+use crate::cell::PeriodicCell;
+use crate::pair::{BLOCK, CLUSTER, Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
+use crate::simd::{Float, Kernel, Simd};
+use crate::vec3::{Vec3, vec3};
+use std::ops::Range;
+
+/// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
+pub(super) const GEOMETRIC: u8 = 0;
+/// Lennard-Jones parameters per atom are σ/2 and √(24 ε) (Lorentz–Berthelot).
+pub(super) const LORENTZ_BERTHELOT: u8 = 1;
+/// Lennard-Jones parameters come from a type-by-type table.
+pub(super) const TYPE_TABLE: u8 = 2;
+/// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
+pub(super) const UNLIMITED: u8 = 3;
+
+/// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
+#[derive(Clone, Debug)]
+pub(super) struct CoulombTables {
+    /// −(1/r) dV/dr of interacting pairs, 1/nm³
+    pub force: RadialTable,
+    /// V of interacting pairs, 1/nm
+    pub energy: RadialTable,
+    /// −(1/r) dV/dr of the correction of excluded pairs
+    pub excluded_force: RadialTable,
+    /// V of the correction of excluded pairs
+    pub excluded_energy: RadialTable,
+}
+
+/// Everything a kernel reads.
+#[derive(Clone, Copy)]
+pub(super) struct PairInput<'a> {
+    pub grid: &'a Grid,
+    pub cell: Option<&'a PeriodicCell>,
+    /// offsets x×8 y×8 z×8 of each block
+    pub packed: &'a [[f32; 24]],
+    /// charges times √Coulomb constant, by slot
+    pub charges: &'a [[f32; 8]],
+    /// two Lennard-Jones parameters ×8 of each block; for [`TYPE_TABLE`] the type indices as floats
+    pub lj: &'a [[f32; 16]],
+    /// (6 c6, 12 c12) of type pairs, `types` to a row, for [`TYPE_TABLE`] and [`UNLIMITED`]
+    pub type_table: &'a [[f32; 2]],
+    pub types: usize,
+    pub coulomb: &'a CoulombTables,
+    /// squares of the cutoffs, nm²
+    pub cutoff_squared: f32,
+    pub cutoff_lj_squared: f32,
+    /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
+    pub lj_shift: f32,
+}
+
+/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairOutput {
+    pub lj: f64,
+    pub coulomb: f64,
+    pub shift_forces: [Vec3; SHIFTS],
+}
+
+impl Default for PairOutput {
+    fn default() -> Self {
+        PairOutput { lj: 0.0, coulomb: 0.0, shift_forces: [Vec3::ZERO; SHIFTS] }
+    }
+}
+
+/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
+pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const ENERGY: bool> {
+    pub input: PairInput<'a>,
+    pub chunks: &'a [ListChunk],
+    pub range: Range<usize>,
+    pub forces: &'a mut [[f32; 24]],
+    pub output: &'a mut PairOutput,
+}
+
+impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKernel<'_, RULE, SPLIT, ENERGY> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let PairKernel { input, chunks, range, forces, output } = self;
+        let blocks = input.grid.blocks();
+        assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
+        assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
+        for chunk in &chunks[range] {
+            for entry in &chunk.entries {
+                let mut cluster = ICluster::<S>::load(&input, entry);
+                let mut sums = Sums::<S>::zero();
+                let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
+                let plain = &chunk.plain[entry.plain[0] as usize..entry.plain[1] as usize];
+                for pair in masked {
+                    block::<S, RULE, SPLIT, ENERGY, true, 2>(&input, &mut cluster, pair, forces, &mut sums);
+                }
+                macro_rules! plain_loop {
+                    ($rows:literal) => {
+                        for &j in plain {
+                            let pair = MaskedPair { block: j, interacting: u32::MAX, excluded: 0 };
+                            block::<S, RULE, SPLIT, ENERGY, false, $rows>(
+                                &input,
+                                &mut cluster,
+                                &pair,
+                                forces,
+                                &mut sums,
+                            );
+                        }
+                    };
+                }
+                match entry.rows {
+                    LjRows::All => plain_loop!(2),
+                    LjRows::Half => plain_loop!(1),
+                    LjRows::None => plain_loop!(0),
+                }
+                cluster.finish(entry, forces, output);
+                if ENERGY {
+                    output.lj += f64::from(sums.lj.sum());
+                    output.coulomb += f64::from(sums.coulomb.sum());
+                }
+            }
+        }
+    }
+}
+
+/// Energy sums of one entry.
+struct Sums<S: Simd> {
+    lj: S::F,
+    coulomb: S::F,
+}
+
+impl<S: Simd> Sums<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Sums { lj: S::F::splat(0.0), coulomb: S::F::splat(0.0) }
+    }
+}
+
+/// An i-cluster in registers.
+struct ICluster<S: Simd> {
+    /// offsets including what rounding the shifted centre left over
+    x: [[S::F; 2]; 3],
+    charge: [S::F; 2],
+    lj: [[S::F; 2]; 2],
+    /// types of the four atoms
+    types: [usize; 4],
+    force: [[S::F; 2]; 3],
+    /// centre plus lattice shift, rounded to the quantum of centres
+    centre: [S::F; 3],
+}
+
+/// Eight lanes of a block's array.
+#[inline(always)]
+fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
+    match values[k * BLOCK..(k + 1) * BLOCK].try_into() {
+        Ok(lanes) => lanes,
+        Err(_) => unreachable!("a slice of eight"),
+    }
+}
+
+/// Four rows of a block's array as two vectors.
+#[inline(always)]
+fn rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
+    [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
+}
+
+impl<S: Simd> ICluster<S> {
+    #[inline(always)]
+    fn load(input: &PairInput<'_>, entry: &Entry) -> Self {
+        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
+        let shift = match input.cell {
+            Some(cell) if entry.shift as usize != SHIFTS / 2 => cell.shift(shift_image(entry.shift as usize)),
+            _ => Vec3::ZERO,
+        };
+        let (coarse, fine) = split(shift);
+        let (packed, lj) = (&input.packed[index], &input.lj[index]);
+        let zero = S::F::splat(0.0);
+        let mut cluster = ICluster {
+            x: [[zero; 2]; 3],
+            charge: rows::<S>(&input.charges[index][base..], 0.0),
+            lj: [rows::<S>(&lj[base..], 0.0), rows::<S>(&lj[BLOCK + base..], 0.0)],
+            types: [lj[base] as usize, lj[base + 1] as usize, lj[base + 2] as usize, lj[base + 3] as usize],
+            force: [[zero; 2]; 3],
+            centre: [zero; 3],
+        };
+        for k in 0..3 {
+            cluster.x[k] = rows::<S>(&packed[k * BLOCK + base..], fine[k]);
+            cluster.centre[k] = S::F::splat(input.grid.centres[index][k] + coarse[k]);
+        }
+        cluster
+    }
+
+    /// Add the summed forces to the cluster's slots and to its lattice shift.
+    #[inline(always)]
+    fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
+        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
+        let mut total = [0f64; 3];
+        for k in 0..3 {
+            let slots = &mut forces[index][k * BLOCK + base..k * BLOCK + base + CLUSTER];
+            for half in 0..2 {
+                let [first, second] = self.force[k][half].half_sums();
+                slots[2 * half] += first;
+                slots[2 * half + 1] += second;
+                total[k] += f64::from(first) + f64::from(second);
+            }
+        }
+        output.shift_forces[entry.shift as usize] += Vec3::from(total);
+    }
+}
+
+/// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
+#[inline(always)]
+fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
+    let coarse = shift.map(|v| (v * 1024.0).round() / 1024.0);
+    (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
+}
+
+/// 4 × 8 pairs: an i-cluster against a block. `ROWS` of the two vectors have Lennard-Jones interactions.
+#[inline(always)]
+fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const MASKED: bool, const ROWS: usize>(
+    input: &PairInput<'_>,
+    cluster: &mut ICluster<S>,
+    pair: &MaskedPair,
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let j = pair.block as usize;
+    // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array has
+    // one element per block of that grid
+    let (packed, charge, parameters, centre, slots) = unsafe {
+        (
+            input.packed.get_unchecked(j),
+            input.charges.get_unchecked(j),
+            input.lj.get_unchecked(j),
+            input.grid.centres.get_unchecked(j),
+            forces.get_unchecked_mut(j),
+        )
+    };
+    let zero = S::F::splat(0.0);
+    let mut position = [zero; 3];
+    for k in 0..3 {
+        position[k] = S::F::load_twice(eight(packed, k)) - (cluster.centre[k] - S::F::splat(centre[k]));
+    }
+    let charge = S::F::load_twice(charge);
+    let mut lj = [zero; 2];
+    if ROWS > 0 && RULE < TYPE_TABLE {
+        lj = [S::F::load_twice(eight(parameters, 0)), S::F::load_twice(eight(parameters, 1))];
+    }
+    let mut reaction = [zero; 3];
+    for half in 0..2 {
+        let mut d = [zero; 3];
+        for k in 0..3 {
+            d[k] = cluster.x[k][half] - position[k];
+        }
+        let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
+        let mut inside = r2.lt(S::F::splat(input.cutoff_squared));
+        let mut inside_lj = if SPLIT { r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
+        if MASKED {
+            let interacting = S::F::mask((pair.interacting >> (16 * half)) as u16);
+            inside = S::F::and(inside, interacting);
+            inside_lj = S::F::and(inside_lj, interacting);
+        }
+        let r2 = r2.max(S::F::splat(input.coulomb.force.lowest));
+        let charges = cluster.charge[half] * charge;
+        let radial = coulomb::<S, RULE>(r2, &input.coulomb.force, true);
+        if ENERGY {
+            sums.coulomb += (charges * coulomb::<S, RULE>(r2, &input.coulomb.energy, false)).keep(inside);
+        }
+        let mut f = if half < ROWS {
+            let types = [cluster.types[2 * half], cluster.types[2 * half + 1]];
+            let i = [cluster.lj[0][half], cluster.lj[1][half]];
+            let inverse2 = r2.recip_fast();
+            let terms = LjTerms::<S>::new::<RULE>(input, inverse2, i, lj, types, parameters);
+            if ENERGY {
+                sums.lj += terms.energy::<RULE>(input).keep(inside_lj);
+            }
+            if SPLIT {
+                charges.mul_add(radial.keep(inside), (terms.force * inverse2).keep(inside_lj))
+            } else {
+                charges.mul_add(radial, terms.force * inverse2).keep(inside)
+            }
+        } else {
+            (charges * radial).keep(inside)
+        };
+        if MASKED && RULE != UNLIMITED {
+            let excluded_bits = (pair.excluded >> (16 * half)) as u16;
+            if excluded_bits != 0 {
+                let excluded = S::F::mask(excluded_bits);
+                f += (charges * table::<S>(&input.coulomb.excluded_force, r2)).keep(excluded);
+                if ENERGY {
+                    sums.coulomb += (charges * table::<S>(&input.coulomb.excluded_energy, r2)).keep(excluded);
+                }
+            }
+        }
+        for k in 0..3 {
+            let component = f * d[k];
+            cluster.force[k][half] += component;
+            reaction[k] = if half == 0 { component } else { reaction[k] + component };
+        }
+    }
+    for k in 0..3 {
+        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
+            Ok(to) => reaction[k].subtract_folded(to),
+            Err(_) => unreachable!("a slice of eight"),
+        }
+    }
+}
+
+/// The Coulomb function of interacting pairs: tabulated, or 1/r and its force without a cutoff.
+#[inline(always)]
+fn coulomb<S: Simd, const RULE: u8>(r2: S::F, radial: &RadialTable, force: bool) -> S::F {
+    if RULE == UNLIMITED {
+        let inverse2 = r2.recip_fast();
+        if force { inverse2 * inverse2.sqrt() } else { inverse2.sqrt() }
+    } else {
+        table::<S>(radial, r2)
+    }
+}
+
+#[inline(always)]
+fn table<S: Simd>(radial: &RadialTable, r2: S::F) -> S::F {
+    let [a0, a1, a2, a3, a4] = r2.look_up(&radial.tables);
+    let u = r2.bin_offset();
+    a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
+}
+
+/// Lennard-Jones in terms of 1/r²; `force` still lacks the last factor 1/r².
+struct LjTerms<S: Simd> {
+    force: S::F,
+    /// 24 ε, or 6 c6 with the attraction taken out
+    strength: [S::F; 2],
+    power6: S::F,
+    sigma6: S::F,
+}
+
+impl<S: Simd> LjTerms<S> {
+    #[inline(always)]
+    fn new<const RULE: u8>(
+        input: &PairInput<'_>,
+        inverse2: S::F,
+        i: [S::F; 2],
+        j: [S::F; 2],
+        types: [usize; 2],
+        parameters: &[f32; 16],
+    ) -> Self {
+        if RULE == LORENTZ_BERTHELOT {
+            let sigma = i[0] + j[0];
+            let epsilon24 = i[1] * j[1];
+            let sigma2 = sigma * sigma;
+            let ratio2 = sigma2 * inverse2;
+            let power6 = ratio2 * ratio2 * ratio2;
+            // 24 ε (2 s¹² − s⁶)
+            let force = epsilon24 * power6 * (power6 + power6 - S::F::splat(1.0));
+            let sigma6 = sigma2 * sigma2 * sigma2;
+            return LjTerms { force, strength: [epsilon24; 2], power6, sigma6 };
+        }
+        let [six_c6, twelve_c12] =
+            if RULE >= TYPE_TABLE { gather_types::<S>(input, types, parameters) } else { [i[0] * j[0], i[1] * j[1]] };
+        let power6 = inverse2 * inverse2 * inverse2;
+        let force = power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
+        LjTerms { force, strength: [six_c6, twelve_c12], power6, sigma6: S::F::splat(1.0) }
+    }
+
+    /// V(r) − V(cutoff) where shifted.
+    #[inline(always)]
+    fn energy<const RULE: u8>(&self, input: &PairInput<'_>) -> S::F {
+        let at_cutoff = self.sigma6 * S::F::splat(input.lj_shift);
+        let (sixth, twelfth) = (S::F::splat(1.0 / 6.0), S::F::splat(1.0 / 12.0));
+        let attraction = self.power6 - at_cutoff;
+        let repulsion = self.power6 * self.power6 - at_cutoff * at_cutoff;
+        if RULE == LORENTZ_BERTHELOT {
+            self.strength[0] * sixth * (repulsion - attraction)
+        } else {
+            self.strength[1] * twelfth * repulsion - self.strength[0] * sixth * attraction
+        }
+    }
+}
+
+/// (6 c6, 12 c12) of two i-atoms with eight j-atoms each.
+#[inline(always)]
+fn gather_types<S: Simd>(input: &PairInput<'_>, types: [usize; 2], parameters: &[f32; 16]) -> [S::F; 2] {
+    let mut c6 = [0f32; 16];
+    let mut c12 = [0f32; 16];
+    for (row, i) in types.into_iter().enumerate() {
+        let table = &input.type_table[i * input.types..(i + 1) * input.types];
+        for lane in 0..BLOCK {
+            [c6[row * BLOCK + lane], c12[row * BLOCK + lane]] = table[parameters[lane] as usize];
+        }
+    }
+    [S::F::load(&c6), S::F::load(&c12)]
+}
+
+/// Σ shift ⊗ force over lattice shifts: the part of the virial that positions of the home image miss.
+pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
+    let mut virial = crate::vec3::Mat3::ZERO;
+    if let Some(cell) = cell {
+        for (index, &force) in shift_forces.iter().enumerate() {
+            if force != vec3(0.0, 0.0, 0.0) {
+                virial += crate::vec3::Mat3::outer(cell.shift(shift_image(index)), force);
+            }
+        }
+    }
+    virial
+}

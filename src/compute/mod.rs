@@ -1,0 +1,6 @@
+//! The shared compute core: numerical building blocks behind one small interface, used by PME and by trajectory
+//! analysis. No other module calls FFT or linear-algebra crates.
+
+mod fft;
+
+pub use fft::{Fft3, FftReal};

@@ -1,0 +1,257 @@
+//! Blocks of eight waters or eight stars: which atoms they hold, and how they are read and written back.
+
+use super::lanes::{LANES, Lanes, gather, lane};
+use super::settle::{self, SettleShape, settle};
+use super::star::{self, StarShape, StarSolution, shake};
+use super::{ConstraintFailure, Motion, SharedVectors};
+use crate::vec3::{Mat3, Vec3};
+
+/// Atoms of eight molecules of `K` atoms. Unused lanes at the end repeat the last molecule and are never written.
+#[derive(Clone, Copy, Debug)]
+struct Atoms<const K: usize> {
+    of: [[u32; LANES]; K],
+    used: usize,
+}
+
+impl<const K: usize> Atoms<K> {
+    /// From one to eight molecules.
+    fn new(molecules: &[[u32; K]]) -> Self {
+        let molecule = |lane: usize| molecules[lane.min(molecules.len() - 1)];
+        Self { of: std::array::from_fn(|k| std::array::from_fn(|lane| molecule(lane)[k])), used: molecules.len() }
+    }
+
+    /// # Safety
+    /// All atoms are in range of `vectors`.
+    #[inline(always)]
+    unsafe fn read(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; K] {
+        // SAFETY: in range by the contract above
+        self.of.map(|atoms| gather(|lane| unsafe { *vectors.get_unchecked(atoms[lane] as usize) }))
+    }
+
+    /// # Safety
+    /// All atoms are in range, and no other thread writes them meanwhile.
+    #[inline(always)]
+    unsafe fn read_shared(&self, vectors: SharedVectors<'_>) -> [Vec3<Lanes>; K] {
+        // SAFETY: by the contract above
+        self.of.map(|atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
+    }
+
+    /// # Safety
+    /// All atoms are in range, and no other thread touches them meanwhile.
+    #[inline(always)]
+    unsafe fn add(&self, vectors: SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
+        for (atoms, change) in self.of.iter().zip(changes) {
+            for (l, &atom) in atoms.iter().enumerate().take(self.used) {
+                // SAFETY: by the contract above
+                unsafe { vectors.add(atom, lane(*change, l)) };
+            }
+        }
+    }
+
+    /// Write corrections to positions, and times the rate to velocities.
+    ///
+    /// # Safety
+    /// As for [`Self::add`].
+    #[inline(always)]
+    unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
+        // SAFETY: by the contract above
+        unsafe {
+            self.add(motion.positions, changes);
+            if let Some((velocities, rate)) = motion.velocities {
+                self.add(velocities, &changes.map(|d| d * Lanes::splat(rate)));
+            }
+        }
+    }
+
+    /// 1 in lanes that hold a molecule of their own, 0 elsewhere.
+    #[inline(always)]
+    fn mask(&self) -> Lanes {
+        Lanes(std::array::from_fn(|lane| if lane < self.used { 1.0 } else { 0.0 }))
+    }
+}
+
+/// Σ r⊗(m Δx), the upper triangle (it is symmetric for central forces), lane by lane: xx xy xz yy yz zz, amu nm².
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneVirial([Lanes; 6]);
+
+impl LaneVirial {
+    pub(super) const ZERO: Self = Self([Lanes::ZERO; 6]);
+
+    #[inline(always)]
+    fn add(&mut self, r: Vec3<Lanes>, impulse: Vec3<Lanes>) {
+        let terms =
+            [r.x * impulse.x, r.x * impulse.y, r.x * impulse.z, r.y * impulse.y, r.y * impulse.z, r.z * impulse.z];
+        for k in 0..6 {
+            self.0[k] += terms[k];
+        }
+    }
+
+    /// Sum over lanes, in a fixed order.
+    pub(super) fn total(&self) -> Mat3 {
+        let [xx, xy, xz, yy, yz, zz] = self.0.map(Lanes::sum);
+        Mat3([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    }
+}
+
+/// Eight waters of one shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SettleBlock {
+    atoms: Atoms<3>,
+    shape: SettleShape,
+}
+
+impl SettleBlock {
+    /// From one to eight waters (O, H, H).
+    pub(super) fn new(waters: &[[u32; 3]], shape: SettleShape) -> Self {
+        Self { atoms: Atoms::new(waters), shape }
+    }
+
+    /// # Safety
+    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn apply<const VIRIAL: bool>(
+        &self,
+        motion: &Motion<'_>,
+        virial: &mut LaneVirial,
+    ) -> Result<(), ConstraintFailure> {
+        // SAFETY: by the contract above
+        let (old, new) = unsafe { (self.atoms.read(motion.old), self.atoms.read_shared(motion.positions)) };
+        let changes = settle(&self.shape, old, new);
+        // anything that failed in a lane spreads to all three components of the oxygen
+        if !changes[0].x.is_finite() {
+            let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
+            return Err(ConstraintFailure { atoms: [self.atoms.of[0][lane], self.atoms.of[1][lane]] });
+        }
+        if VIRIAL {
+            let mass = self.atoms.mask() / Lanes::splat(self.shape.inverse_hydrogen_mass);
+            for k in 1..3 {
+                virial.add(old[k] - old[0], changes[k] * mass);
+            }
+        }
+        // SAFETY: by the contract above
+        unsafe { self.atoms.correct(motion, &changes) };
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Self::apply`].
+    pub(super) unsafe fn project(
+        &self,
+        positions: &[Vec3],
+        velocities: SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        for lane in 0..self.atoms.used {
+            let water = self.atoms.of.map(|atoms| atoms[lane]);
+            let at = water.map(|atom| positions[atom as usize]);
+            // SAFETY: by the contract above
+            let before = water.map(|atom| unsafe { velocities.get(atom) });
+            let after = settle::project(&self.shape, at, before).filter(|v| v.iter().all(|v| v.is_finite()));
+            let after = after.ok_or(ConstraintFailure { atoms: [water[0], water[1]] })?;
+            for k in 0..3 {
+                // SAFETY: by the contract above
+                unsafe { velocities.add(water[k], after[k] - before[k]) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One star: centre, leaves, distances (nm).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Star<const N: usize> {
+    pub(super) center: u32,
+    pub(super) leaves: [u32; N],
+    pub(super) lengths: [f64; N],
+}
+
+/// Eight stars of `N` leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StarBlock<const N: usize> {
+    center: Atoms<1>,
+    leaves: Atoms<N>,
+    shape: StarShape<N>,
+}
+
+impl<const N: usize> StarBlock<N> {
+    /// From one to eight stars; `inverse_mass` of any atom in 1/amu.
+    pub(super) fn new(stars: &[Star<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
+        let mut centers = [[0; 1]; LANES];
+        let mut all_leaves = [[0; N]; LANES];
+        for (lane, star) in stars.iter().enumerate() {
+            centers[lane] = [star.center];
+            all_leaves[lane] = star.leaves;
+        }
+        let center = Atoms::new(&centers[..stars.len()]);
+        let leaves = Atoms::new(&all_leaves[..stars.len()]);
+        let star = |lane: usize| &stars[lane.min(stars.len() - 1)];
+        let lanes = |value: &dyn Fn(usize) -> f64| Lanes(std::array::from_fn(value));
+        let shape = StarShape {
+            inverse_center_mass: lanes(&|lane| inverse_mass(star(lane).center)),
+            inverse_leaf_mass: std::array::from_fn(|i| lanes(&|lane| inverse_mass(star(lane).leaves[i]))),
+            length_squared: std::array::from_fn(|i| lanes(&|lane| star(lane).lengths[i].powi(2))),
+        };
+        Self { center, leaves, shape }
+    }
+
+    /// # Safety
+    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn apply<const VIRIAL: bool>(
+        &self,
+        motion: &Motion<'_>,
+        tolerance: f64,
+        virial: &mut LaneVirial,
+    ) -> Result<(), ConstraintFailure> {
+        // SAFETY: by the contract above
+        let (old, new) = unsafe {
+            let ([old_center], [new_center]) =
+                (self.center.read(motion.old), self.center.read_shared(motion.positions));
+            let old = self.leaves.read(motion.old).map(|leaf| leaf - old_center);
+            (old, self.leaves.read_shared(motion.positions).map(|leaf| leaf - new_center))
+        };
+        let solution = shake(&self.shape, &old, &new, tolerance);
+        self.check(&solution)?;
+        if VIRIAL {
+            let mask = self.center.mask();
+            for i in 0..N {
+                virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));
+            }
+        }
+        // SAFETY: by the contract above
+        unsafe {
+            self.center.correct(motion, &[solution.center]);
+            self.leaves.correct(motion, &solution.leaves);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Self::apply`].
+    pub(super) unsafe fn project(
+        &self,
+        positions: &[Vec3],
+        velocities: SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        // SAFETY: by the contract above
+        unsafe {
+            let ([center], [center_velocity]) = (self.center.read(positions), self.center.read_shared(velocities));
+            let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
+            let relative = self.leaves.read_shared(velocities).map(|leaf| leaf - center_velocity);
+            let solution = star::project(&self.shape, &bonds, &relative);
+            self.check(&solution)?;
+            self.center.add(velocities, &[solution.center]);
+            self.leaves.add(velocities, &solution.leaves);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn check(&self, solution: &StarSolution<N>) -> Result<(), ConstraintFailure> {
+        match solution.failed {
+            None => Ok(()),
+            Some((leaf, lane)) => {
+                Err(ConstraintFailure { atoms: [self.center.of[0][lane], self.leaves.of[leaf][lane]] })
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Fixed distances coupled in any way: chains, branches, rings (`constraints = "all-bonds"`).
+//!
+//! The same iteration as for stars: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms ± w) d_l of the
+//! old bond vectors d (w: inverse masses; the sign is + where both bonds end or both begin there), kept for all
+//! iterations. A is symmetric, positive definite and as sparse as the molecule, so it is factored once a step in an
+//! order found once a run, in which a chain fills in nothing and a ring one entry per bond. The cost is linear in the
+//! number of bonds, and the solution comes within the tolerance or fails openly, whatever the branching.
+//! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
+//! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::sparse::{Pattern, Values, eliminate};
+use super::{ConstraintFailure, Motion, SharedVectors};
+use crate::system::Constraint;
+use crate::vec3::{Mat3, Vec3};
+
+/// Iterations after which a cluster is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+const MAX_ITERATIONS: usize = 100;
+
+/// One cluster of coupled distances.
+#[derive(Debug)]
+pub(super) struct Coupled {
+    /// in elimination order
+    constraints: Vec<Constraint>,
+    /// inverse masses (1/amu) of the two atoms of each
+    inverse_mass: Vec<[f64; 2]>,
+    pattern: Pattern,
+    /// ± inverse mass of the shared atom for each entry of the pattern, 0 where it is fill
+    coupling: Vec<f64>,
+    /// room for one solution, so that a step allocates nothing; never contended, as one thread works on one cluster
+    scratch: Mutex<Scratch>,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    /// old bond vectors, nm
+    bonds: Vec<Vec3>,
+    multipliers: Vec<f64>,
+    /// residuals, then the change of the multipliers
+    change: Vec<f64>,
+    matrix: Values,
+}
+
+impl Coupled {
+    /// Prepare one connected cluster without double bonds; `inverse_mass` of any atom in 1/amu.
+    pub(super) fn new(constraints: &[Constraint], inverse_mass: impl Fn(u32) -> f64) -> Self {
+        let (order, pattern) = eliminate(neighbors(constraints));
+        let constraints: Vec<Constraint> = order.iter().map(|&k| constraints[k as usize]).collect();
+        let mut coupling = vec![];
+        for (k, c) in constraints.iter().enumerate() {
+            for p in pattern.column(k) {
+                coupling.push(shared_mass(c, &constraints[pattern.row(p)], &inverse_mass));
+            }
+        }
+        let n = constraints.len();
+        let scratch = Mutex::new(Scratch {
+            bonds: vec![Vec3::ZERO; n],
+            multipliers: vec![0.0; n],
+            change: vec![0.0; n],
+            matrix: pattern.values(),
+        });
+        let inverse_mass = constraints.iter().map(|c| c.atoms.map(&inverse_mass)).collect();
+        Self { constraints, inverse_mass, pattern, coupling, scratch }
+    }
+
+    /// Move atoms until every distance is right; returns Σ r⊗(m Δx) in amu nm².
+    ///
+    /// # Safety
+    /// The atoms of this cluster are in range of all arrays, and no other thread touches them meanwhile.
+    pub(super) unsafe fn shake(&self, motion: &Motion<'_>, tolerance: f64) -> Result<Mat3, ConstraintFailure> {
+        let mut scratch = self.prepare(motion.old);
+        let scratch = &mut *scratch;
+        scratch.multipliers.fill(0.0);
+        // what was worst at first is named on failure: once the iteration diverges, any bond may be
+        let mut culprit = 0;
+        for iteration in 0..MAX_ITERATIONS {
+            let mut worst = (0.0, 0);
+            for (k, c) in self.constraints.iter().enumerate() {
+                // SAFETY: own atoms, by the contract of this function
+                let bond = unsafe { motion.positions.get(c.atoms[1]) - motion.positions.get(c.atoms[0]) };
+                let square = c.length * c.length;
+                scratch.change[k] = 0.5 * (square - bond.norm_squared());
+                let error = scratch.change[k].abs() / square;
+                // NaN counts as worse than any number, and stays
+                if error.is_nan() || error > worst.0 {
+                    worst = (error, k);
+                }
+            }
+            if worst.0 <= tolerance {
+                let outer = |(&bond, &multiplier): (&Vec3, &f64)| Mat3::outer(bond, bond).scaled(multiplier);
+                return Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b));
+            }
+            if iteration == 0 {
+                culprit = worst.1;
+            }
+            if worst.0.is_nan() {
+                break;
+            }
+            self.pattern.solve(&scratch.matrix, &mut scratch.change);
+            for k in 0..self.constraints.len() {
+                scratch.multipliers[k] += scratch.change[k];
+                let force = scratch.bonds[k] * scratch.change[k];
+                // SAFETY: as above
+                unsafe {
+                    self.push(k, force, motion.positions);
+                    if let Some((velocities, rate)) = motion.velocities {
+                        self.push(k, force * rate, velocities);
+                    }
+                }
+            }
+        }
+        Err(ConstraintFailure { atoms: self.constraints[culprit].atoms })
+    }
+
+    /// Remove from `velocities` whatever stretches a bond at `positions`.
+    ///
+    /// # Safety
+    /// As for [`Self::shake`].
+    pub(super) unsafe fn project(
+        &self,
+        positions: &[Vec3],
+        velocities: SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        let mut scratch = self.prepare(positions);
+        let scratch = &mut *scratch;
+        for (k, c) in self.constraints.iter().enumerate() {
+            // SAFETY: own atoms, by the contract of this function
+            let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
+            scratch.change[k] = -scratch.bonds[k].dot(velocity);
+        }
+        self.pattern.solve(&scratch.matrix, &mut scratch.change);
+        if let Some(k) = scratch.change.iter().position(|v| !v.is_finite()) {
+            return Err(ConstraintFailure { atoms: self.constraints[k].atoms });
+        }
+        for k in 0..self.constraints.len() {
+            // SAFETY: as above
+            unsafe { self.push(k, scratch.bonds[k] * scratch.change[k], velocities) };
+        }
+        Ok(())
+    }
+
+    /// Bond vectors at `positions` and the factored matrix.
+    fn prepare(&self, positions: &[Vec3]) -> MutexGuard<'_, Scratch> {
+        let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = &mut *guard;
+        for (bond, c) in scratch.bonds.iter_mut().zip(&self.constraints) {
+            *bond = positions[c.atoms[1] as usize] - positions[c.atoms[0] as usize];
+        }
+        let Scratch { bonds, matrix, .. } = scratch;
+        for (k, [w0, w1]) in self.inverse_mass.iter().enumerate() {
+            matrix.diagonal[k] = bonds[k].norm_squared() * (w0 + w1);
+            for p in self.pattern.column(k) {
+                matrix.entries[p] = self.coupling[p] * bonds[k].dot(bonds[self.pattern.row(p)]);
+            }
+        }
+        self.pattern.factor(matrix);
+        guard
+    }
+
+    /// Add what the multiplier of constraint `k` does: `force` apart, weighted by the inverse masses.
+    ///
+    /// # Safety
+    /// As for [`Self::shake`].
+    unsafe fn push(&self, k: usize, force: Vec3, vectors: SharedVectors<'_>) {
+        let [i, j] = self.constraints[k].atoms;
+        let [wi, wj] = self.inverse_mass[k];
+        // SAFETY: own atoms, by the contract of this function
+        unsafe {
+            vectors.add(i, -force * wi);
+            vectors.add(j, force * wj);
+        }
+    }
+}
+
+/// For each constraint the others that share an atom with it.
+fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
+    let mut at_atom: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (k, c) in constraints.iter().enumerate() {
+        for atom in c.atoms {
+            at_atom.entry(atom).or_default().push(k as u32);
+        }
+    }
+    let mut neighbors = vec![BTreeSet::new(); constraints.len()];
+    for group in at_atom.values() {
+        for &k in group {
+            neighbors[k as usize].extend(group.iter().filter(|&&l| l != k));
+        }
+    }
+    neighbors
+}
+
+/// ± the inverse mass of the atom that two constraints share, 0 where they share none.
+fn shared_mass(a: &Constraint, b: &Constraint, inverse_mass: impl Fn(u32) -> f64) -> f64 {
+    let mut sum = 0.0;
+    for (end_a, atom) in a.atoms.into_iter().enumerate() {
+        for (end_b, other) in b.atoms.into_iter().enumerate() {
+            if atom == other {
+                sum += if end_a == end_b { inverse_mass(atom) } else { -inverse_mass(atom) };
+            }
+        }
+    }
+    sum
+}

@@ -1,0 +1,47 @@
+//! Mass repartitioning: heavier hydrogens for longer steps.
+
+use crate::error::{Problem, Result};
+use crate::system::Topology;
+
+/// Atomic number of hydrogen.
+const HYDROGEN: u8 = 1;
+
+/// Give every hydrogen the mass `target` (amu) and take the difference from the heavy atom it is bonded to.
+///
+/// The total mass stays, and with it every equilibrium property of positions; only dynamics change. As in OpenMM,
+/// waters are left alone where they are rigid, and so is a hydrogen without a heavy partner.
+pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
+    if !(target > 0.0 && target.is_finite()) {
+        return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());
+    }
+    let keep: Vec<bool> = (0..topology.residues.len()).map(|r| rigid_water && topology.is_water(r)).collect();
+    let bonded = topology.connectivity.iter().copied().chain(topology.bonded.bonds.iter().map(|b| b.atoms));
+    let mut done = vec![false; topology.atoms.len()];
+    for [i, j] in bonded {
+        let is_hydrogen = |atom: u32| topology.atoms[atom as usize].element == HYDROGEN;
+        let (hydrogen, heavy) = match (is_hydrogen(i), is_hydrogen(j)) {
+            (true, false) => (i as usize, j as usize),
+            (false, true) => (j as usize, i as usize),
+            _ => continue,
+        };
+        let atoms = &mut topology.atoms;
+        let massless = atoms[hydrogen].mass <= 0.0 || atoms[heavy].mass <= 0.0;
+        if massless || keep[atoms[hydrogen].residue as usize] || std::mem::replace(&mut done[hydrogen], true) {
+            continue;
+        }
+        atoms[heavy].mass -= target - atoms[hydrogen].mass;
+        atoms[hydrogen].mass = target;
+        if atoms[heavy].mass <= 0.0 {
+            let residue = &topology.residues[atoms[heavy].residue as usize];
+            let message = format!(
+                "hydrogen_mass = {target} amu leaves nothing of atom {} {} of {} {}",
+                heavy + 1,
+                atoms[heavy].name,
+                residue.name,
+                residue.number
+            );
+            return Err(Problem::new(message).help("3 amu is the usual choice for 4 fs steps").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Fixed distances: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
+//!
+//! [`derive`](select::derive) says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
+//! that share no atom; [`ConstraintPlan::apply`] solves a range of blocks after the unconstrained move of a step, and
+//! [`ConstraintPlan::project`] removes forbidden velocities (or, with unit masses, forbidden forces).
+//!
+//! All arithmetic is f64, all positions are unwrapped and molecules whole, so that no periodic image is taken here.
+//! The solution of a block depends on nothing outside it: any split of the blocks over threads gives the same bits.
+
+mod block;
+mod coupled;
+mod hydrogen_mass;
+mod lanes;
+mod plan;
+mod select;
+mod settle;
+mod shared;
+mod sparse;
+mod star;
+#[cfg(test)]
+mod tests;
+
+pub use hydrogen_mass::repartition_hydrogen_mass;
+pub use lanes::{LANES, Lanes};
+pub use plan::ConstraintPlan;
+pub use select::{ConstraintKind, degrees_of_freedom, derive};
+pub use settle::{SettleShape, settle};
+pub use shared::SharedVectors;
+
+use crate::vec3::Vec3;
+
+/// What constraints read and write in one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Motion<'a> {
+    /// positions at the start of the step (nm): directions of the constraint forces
+    pub old: &'a [Vec3],
+    /// positions after the unconstrained move (nm), corrected in place
+    pub positions: SharedVectors<'a>,
+    /// velocities (nm/ps) that led there, with 1/timestep (1/ps): corrected by Δx/dt
+    pub velocities: Option<(SharedVectors<'a>, f64)>,
+}
+
+/// A distance that could not be brought to its length: the atoms have moved too far in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the fixed distance between atoms {} and {} cannot be restored: they moved too far in one step",
+    .atoms[0] + 1, .atoms[1] + 1
+)]
+pub struct ConstraintFailure {
+    /// the two atoms, 0-based (printed 1-based)
+    pub atoms: [u32; 2],
+}

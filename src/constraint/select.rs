@@ -1,0 +1,193 @@
+//! Which distances are fixed, and how many degrees of freedom remain.
+
+use crate::error::{Error, Problem, Result};
+use crate::system::{Constraint, Constraints, Settle, Topology};
+
+/// Atomic number of hydrogen.
+const HYDROGEN: u8 = 1;
+/// Atomic number of oxygen.
+const OXYGEN: u8 = 8;
+
+/// Relative difference up to which two statements of one length agree: files print at least eight digits.
+const SAME_LENGTH: f64 = 1e-6;
+
+/// The key `constraints`: which bonds keep their length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConstraintKind {
+    /// none
+    #[default]
+    None,
+    /// bonds with a hydrogen
+    HBonds,
+    /// all bonds
+    AllBonds,
+}
+
+/// The constraints of a topology.
+///
+/// With `rigid_water` every water is one [`Settle`], whatever `kind`, and none of its bonds appears among the
+/// distances. Lengths are those of the bond terms; H–H of a water is that of its H–H bond, or follows from the H–O–H
+/// angle. Bonds to massless sites are left to the virtual sites. The tolerance is the default of [`Constraints`].
+pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
+    let mut waters = vec![None; topology.residues.len()];
+    if rigid_water {
+        for (residue, water) in waters.iter_mut().enumerate() {
+            *water = topology.is_water(residue).then(|| WaterShape::of(topology, residue));
+        }
+        measure_waters(topology, &mut waters)?;
+    }
+    let mut settles = vec![];
+    let mut problems = vec![];
+    for water in waters.iter().flatten() {
+        match water.settle(topology) {
+            Ok(settle) => settles.push(settle),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        // the same fault in every water is one message
+        problems.truncate(1);
+        return Err(Error::Input(problems));
+    }
+    let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
+    let wanted = |atoms: [u32; 2]| {
+        let [a, b] = atoms.map(|i| &topology.atoms[i as usize]);
+        let chosen = match kind {
+            ConstraintKind::None => false,
+            ConstraintKind::HBonds => a.element == HYDROGEN || b.element == HYDROGEN,
+            ConstraintKind::AllBonds => true,
+        };
+        chosen && a.mass > 0.0 && b.mass > 0.0 && atoms.iter().all(|&i| waters[residue(i)].is_none())
+    };
+    let mut bonds = vec![];
+    for bond in topology.bonded.bonds.iter().filter(|b| wanted(b.atoms)) {
+        if !(bond.length > 0.0 && bond.length.is_finite()) {
+            let [i, j] = bond.atoms;
+            let message = format!("the bond of atoms {} and {} has length {} nm", i + 1, j + 1, bond.length);
+            return Err(Problem::new(message).help("only a positive length can be constrained").into());
+        }
+        bonds.push(Constraint {
+            atoms: [bond.atoms[0].min(bond.atoms[1]), bond.atoms[0].max(bond.atoms[1])],
+            length: bond.length,
+        });
+    }
+    let bonds = without_repetition(bonds)?;
+    Ok(Constraints { settles, bonds, ..Constraints::default() })
+}
+
+/// Sorted by atoms, each distance once.
+fn without_repetition(mut bonds: Vec<Constraint>) -> Result<Vec<Constraint>> {
+    bonds.sort_by_key(|c| c.atoms);
+    let contradict = |pair: &&[Constraint]| pair[0].atoms == pair[1].atoms && !agree(pair[0].length, pair[1].length);
+    if let Some([a, b]) = bonds.windows(2).find(contradict) {
+        let message = format!(
+            "atoms {} and {} have two bonds of different lengths, {} and {} nm",
+            a.atoms[0] + 1,
+            a.atoms[1] + 1,
+            a.length,
+            b.length
+        );
+        return Err(Problem::new(message).help("only one length can be constrained").into());
+    }
+    bonds.dedup_by_key(|c| c.atoms);
+    Ok(bonds)
+}
+
+fn agree(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME_LENGTH * a.abs()
+}
+
+/// What the bonded terms say about one water.
+#[derive(Clone, Copy, Debug)]
+struct WaterShape {
+    /// O, H, H
+    atoms: [u32; 3],
+    /// nm, of each hydrogen
+    oh: [Option<f64>; 2],
+    /// nm
+    hh: Option<f64>,
+    /// rad
+    angle: Option<f64>,
+}
+
+impl WaterShape {
+    fn of(topology: &Topology, residue: usize) -> Self {
+        let mut atoms = topology.residue_atoms(residue).filter(|&i| topology.atoms[i].mass > 0.0).map(|i| i as u32);
+        let mut atoms = [0; 3].map(|_: u32| atoms.next().unwrap_or_default());
+        // stable: hydrogens stay in order
+        atoms.sort_by_key(|&i| topology.atoms[i as usize].element != OXYGEN);
+        Self { atoms, oh: [None; 2], hh: None, angle: None }
+    }
+
+    fn settle(&self, topology: &Topology) -> std::result::Result<Settle, Problem> {
+        let [o, h1, h2] = self.atoms;
+        let problem = |what: &str| {
+            let residue = &topology.residues[topology.atoms[o as usize].residue as usize];
+            Problem::new(format!("water {} {} (atom {}) cannot be rigid: {what}", residue.name, residue.number, o + 1))
+                .help("give the bonds of the water, or set rigid_water = false")
+        };
+        let [Some(oh), Some(other)] = self.oh else {
+            return Err(problem("no O-H bond length is known"));
+        };
+        if !agree(oh, other) {
+            return Err(problem("its two O-H bonds differ in length"));
+        }
+        let from_angle = self.angle.map(|angle| 2.0 * oh * (0.5 * angle).sin());
+        let Some(hh) = self.hh.or(from_angle) else {
+            return Err(problem("neither an H-H bond nor an H-O-H angle is known"));
+        };
+        if !(oh > 0.0 && hh > 0.0 && hh < 2.0 * oh) {
+            return Err(problem("its sides are no triangle"));
+        }
+        Ok(Settle { atoms: [o, h1, h2], oh, hh })
+    }
+}
+
+/// Collect the lengths and angles of all waters in one pass over the terms.
+fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Result<()> {
+    let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
+    for bond in &topology.bonded.bonds {
+        let [i, j] = bond.atoms;
+        if residue(i) != residue(j) {
+            if let Some(water) = waters[residue(i)].as_ref().or(waters[residue(j)].as_ref()) {
+                let message = format!("the water at atom {} is bonded to another residue", water.atoms[0] + 1);
+                return Err(Problem::new(message).help("set rigid_water = false").into());
+            }
+            continue;
+        }
+        let Some(water) = &mut waters[residue(i)] else { continue };
+        let [o, h1, h2] = water.atoms;
+        let is = |a, b| bond.atoms == [a, b] || bond.atoms == [b, a];
+        if is(o, h1) {
+            water.oh[0] = Some(bond.length);
+        } else if is(o, h2) {
+            water.oh[1] = Some(bond.length);
+        } else if is(h1, h2) {
+            water.hh = Some(bond.length);
+        }
+    }
+    for angle in &topology.bonded.angles {
+        let [a, vertex, b] = angle.atoms;
+        let Some(water) = &mut waters[residue(vertex)] else { continue };
+        let [o, h1, h2] = water.atoms;
+        if vertex == o && ([a, b] == [h1, h2] || [a, b] == [h2, h1]) {
+            water.angle = Some(angle.angle);
+        }
+    }
+    Ok(())
+}
+
+/// Degrees of freedom of the velocities: 3N − constraints − those of the motion that is removed.
+///
+/// N counts the atoms with mass. With a cell the centre of mass is at rest (3); without one the rotation is removed
+/// too: 6 in all, 5 for two atoms, 3 for one.
+pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, periodic: bool) -> usize {
+    let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();
+    let removed = match (periodic, massive) {
+        (true, _) | (false, 0 | 1) => 3,
+        (false, 2) => 5,
+        (false, _) => 6,
+    };
+    (3 * massive).saturating_sub(constraints.count() + removed)
+}

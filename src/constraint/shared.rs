@@ -1,0 +1,60 @@
+//! Vectors that several threads write at once, each only the atoms of its own blocks.
+
+use std::marker::PhantomData;
+
+use crate::vec3::Vec3;
+
+/// A mutable slice of vectors whose elements are handed out by index, without a borrow of the whole.
+///
+/// Reading and writing are `unsafe`: who calls them proves that the index is in range and that no other thread touches
+/// that element meanwhile. [`super::ConstraintPlan`] proves it once: its blocks share no atom.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedVectors<'a> {
+    start: *mut Vec3,
+    length: usize,
+    borrow: PhantomData<&'a mut [Vec3]>,
+}
+
+// SAFETY: elements are plain data, and every access is an `unsafe` call that promises exclusive use of the element.
+unsafe impl Send for SharedVectors<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for SharedVectors<'_> {}
+
+impl<'a> SharedVectors<'a> {
+    /// Lend out `vectors` by element.
+    pub fn new(vectors: &'a mut [Vec3]) -> Self {
+        Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
+    }
+
+    /// Number of vectors.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index < len()`, and no other thread writes this element at the same time.
+    #[inline(always)]
+    pub unsafe fn get(&self, index: u32) -> Vec3 {
+        debug_assert!((index as usize) < self.length);
+        // SAFETY: in range and unaliased by the contract above
+        unsafe { *self.start.add(index as usize) }
+    }
+
+    /// Add `change` to element `index`.
+    ///
+    /// # Safety
+    /// `index < len()`, and no other thread reads or writes this element at the same time.
+    #[inline(always)]
+    pub unsafe fn add(&self, index: u32, change: Vec3) {
+        debug_assert!((index as usize) < self.length);
+        // SAFETY: in range and unaliased by the contract above
+        unsafe { *self.start.add(index as usize) += change }
+    }
+}

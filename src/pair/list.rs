@@ -1,0 +1,510 @@
+//! Cluster-pair lists: the search, the exclusion masks, and pruning.
+//!
+//! Every unordered pair of atoms within the list radius stands in exactly one entry: the i-cluster's block comes first
+//! in the order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that what a chunk
+//! contains never depends on the number of threads.
+
+use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
+use crate::cell::PeriodicCell;
+use crate::simd::{Float, Kernel, Level, Simd, dispatch};
+use crate::system::Exclusions;
+
+/// Images per direction that a search may reach: −2 … 2.
+const REACH: i32 = 2;
+/// Number of lattice shifts.
+pub const SHIFTS: usize = 125;
+/// Blocks whose entries form one chunk.
+pub(super) const CHUNK_BLOCKS: usize = 16;
+
+/// Index of a lattice shift (na, nb, nc), each −2 … 2; the centre is `SHIFTS / 2`.
+#[inline(always)]
+pub fn shift_index(image: [i32; 3]) -> usize {
+    let side = 2 * REACH + 1;
+    (((image[0] + REACH) * side + image[1] + REACH) * side + image[2] + REACH) as usize
+}
+
+/// The lattice shift of an index.
+#[inline(always)]
+pub fn shift_image(index: usize) -> [i32; 3] {
+    let (index, side) = (index as i32, 2 * REACH + 1);
+    [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
+}
+
+/// Which rows of an i-cluster have Lennard-Jones interactions (atoms with them are sorted first).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LjRows {
+    /// none
+    None,
+    /// only the first two
+    Half,
+    /// more than two
+    All,
+}
+
+/// An i-cluster, moved by a lattice shift, and the blocks it meets.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// i-cluster
+    pub cluster: u32,
+    /// lattice shift added to the i-cluster, as [`shift_index`]
+    pub shift: u8,
+    /// rows with Lennard-Jones interactions
+    pub rows: LjRows,
+    /// range in [`ListChunk::masked`]
+    pub masked: [u32; 2],
+    /// range in [`ListChunk::plain`]
+    pub plain: [u32; 2],
+}
+
+/// A block of which some pairs are left out. Bit 8 i + j stands for atom i of the cluster and j of the block.
+#[derive(Clone, Copy, Debug)]
+pub struct MaskedPair {
+    /// j-block
+    pub block: u32,
+    /// pairs that interact
+    pub interacting: u32,
+    /// excluded pairs, which need the Ewald correction
+    pub excluded: u32,
+}
+
+/// The entries of a run of blocks.
+#[derive(Clone, Debug, Default)]
+pub struct ListChunk {
+    /// i-clusters
+    pub entries: Vec<Entry>,
+    /// blocks with masks
+    pub masked: Vec<MaskedPair>,
+    /// blocks all of whose pairs interact
+    pub plain: Vec<u32>,
+}
+
+impl ListChunk {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.masked.clear();
+        self.plain.clear();
+    }
+
+    /// Work in units of 4 × 8 pairs.
+    pub fn weight(&self) -> usize {
+        self.masked.len() * 2 + self.plain.len() + self.entries.len()
+    }
+}
+
+/// What a search needs beside the grid.
+#[derive(Clone, Copy)]
+pub struct SearchInput<'a> {
+    /// sorted atoms
+    pub grid: &'a Grid,
+    /// packed offsets of each block
+    pub packed: &'a [[f32; 24]],
+    /// the lattice
+    pub cell: Option<&'a PeriodicCell>,
+    /// pairs left out
+    pub exclusions: &'a BothWays,
+    /// atoms with Lennard-Jones interactions
+    pub has_lj: &'a [bool],
+    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
+    pub far_exclusions: &'a [[u32; 2]],
+    /// list radius in nm; infinite for all pairs
+    pub radius: f64,
+}
+
+/// Excluded partners of every atom, in both directions.
+#[derive(Clone, Debug, Default)]
+pub struct BothWays {
+    starts: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl BothWays {
+    /// From the one-way list.
+    pub fn new(atoms: usize, exclusions: &Exclusions) -> Self {
+        let mut starts = vec![0u32; atoms + 1];
+        for [i, j] in exclusions.pairs() {
+            starts[i as usize + 1] += 1;
+            starts[j as usize + 1] += 1;
+        }
+        for i in 0..atoms {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut partners = vec![0; exclusions.len() * 2];
+        for [i, j] in exclusions.pairs() {
+            for (a, b) in [(i, j), (j, i)] {
+                partners[next[a as usize] as usize] = b;
+                next[a as usize] += 1;
+            }
+        }
+        Self { starts, partners }
+    }
+
+    #[inline(always)]
+    fn of(&self, atom: u32) -> &[u32] {
+        &self.partners[self.starts[atom as usize] as usize..self.starts[atom as usize + 1] as usize]
+    }
+}
+
+/// Scratch of one searching thread.
+#[derive(Clone, Debug, Default)]
+pub struct SearchScratch {
+    /// where a block stands in the entry being built: (stamp, position)
+    place: Vec<(u32, u32)>,
+    stamp: u32,
+    found: Vec<MaskedPair>,
+}
+
+impl SearchScratch {
+    /// A stamp no block carries.
+    #[inline(always)]
+    fn next_stamp(&mut self) {
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            self.place.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+}
+
+/// Search the entries of the blocks `chunk * CHUNK_BLOCKS ..` into `out`.
+pub fn search_chunk(
+    level: Level,
+    input: SearchInput<'_>,
+    chunk: usize,
+    scratch: &mut SearchScratch,
+    out: &mut ListChunk,
+) {
+    out.clear();
+    dispatch(level, Search { input, chunk, scratch, out });
+}
+
+struct Search<'a, 'b> {
+    input: SearchInput<'a>,
+    chunk: usize,
+    scratch: &'b mut SearchScratch,
+    out: &'b mut ListChunk,
+}
+
+impl Kernel for Search<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let blocks = self.input.grid.blocks();
+        self.scratch.place.resize(blocks, (0, 0));
+        let first = self.chunk * CHUNK_BLOCKS;
+        for cluster in 2 * first..2 * (first + CHUNK_BLOCKS).min(blocks) {
+            if self.input.grid.slot_atom[cluster * CLUSTER] != NO_ATOM {
+                self.search_cluster::<S>(cluster);
+            }
+        }
+    }
+}
+
+/// Closed range of integers.
+type Span = [i32; 2];
+
+impl Search<'_, '_> {
+    #[inline(always)]
+    fn search_cluster<S: Simd>(&mut self, cluster: usize) {
+        let grid = self.input.grid;
+        let reach = self.reach(cluster);
+        let [nx, ny] = grid.columns.map(|n| n as i32);
+        let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
+        let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
+        for na in ia[0]..=ia[1] {
+            for nb in ib[0]..=ib[1] {
+                for nc in reach.depth_images[0]..=reach.depth_images[1] {
+                    // the pair is listed from the side whose partner is not in a "negative" image
+                    if [na, nb, nc] < [0, 0, 0] {
+                        continue;
+                    }
+                    let x = clip(reach.columns[0], na, nx);
+                    let y = clip(reach.columns[1], nb, ny);
+                    let depth = reach.depth.map(|s| s - nc as f32);
+                    self.search_image::<S>(cluster, [-na, -nb, -nc], [x, y], depth);
+                }
+            }
+        }
+    }
+
+    /// Columns and depths, in unwrapped fractional coordinates, that can hold partners of a cluster.
+    fn reach(&self, cluster: usize) -> Reach {
+        let SearchInput { grid, cell, radius, .. } = self.input;
+        let [nx, ny] = grid.columns.map(|n| n as i32);
+        let Some(cell) = cell else {
+            return Reach {
+                columns: [[0, nx - 1], [0, ny - 1]],
+                depth: [f32::NEG_INFINITY, f32::INFINITY],
+                depth_images: [0, 0],
+            };
+        };
+        let bounds = &grid.cluster_bounds[cluster];
+        let faces = cell.face_distances();
+        let mut low = [f64::INFINITY; 3];
+        let mut high = [f64::NEG_INFINITY; 3];
+        for corner in 0..8usize {
+            let pick = |k: usize| f64::from(if corner >> k & 1 == 0 { bounds.low[k] } else { bounds.high[k] });
+            let s = cell.to_fractional([pick(0), pick(1), pick(2)].into()).to_array();
+            for k in 0..3 {
+                low[k] = low[k].min(s[k]);
+                high[k] = high[k].max(s[k]);
+            }
+        }
+        for k in 0..3 {
+            // bounds are rounded to f32: a part in 10⁶ more
+            let margin = radius / faces[k] + 1e-6;
+            low[k] -= margin;
+            high[k] += margin;
+        }
+        let span = |k: usize, n: i32| {
+            let limit = REACH * n;
+            [(low[k] * f64::from(n)).floor() as i32, (high[k] * f64::from(n)).floor() as i32]
+                .map(|c| c.clamp(-limit, limit + n - 1))
+        };
+        Reach {
+            columns: [span(0, nx), span(1, ny)],
+            depth: [low[2] as f32, high[2] as f32],
+            depth_images: [low[2], high[2]].map(|s| (s.floor() as i32).clamp(-REACH, REACH)),
+        }
+    }
+
+    #[inline(always)]
+    fn search_image<S: Simd>(&mut self, cluster: usize, image: [i32; 3], columns: [Span; 2], depth: [f32; 2]) {
+        let SearchInput { grid, packed, cell, radius, .. } = self.input;
+        let home = image == [0; 3];
+        let shift = cell.map_or(crate::vec3::Vec3::ZERO, |cell| cell.shift(image));
+        let shift32 = shift.map(|v| v as f32).to_array();
+        let block_i = cluster / 2;
+        let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
+        self.scratch.next_stamp();
+        self.scratch.found.clear();
+        let bounds = &grid.cluster_bounds[cluster];
+        for x in columns[0][0]..=columns[0][1] {
+            for y in columns[1][0]..=columns[1][1] {
+                let column = x as usize * grid.columns[1] + y as usize;
+                let (mut block, end) = (grid.column_starts[column] as usize, grid.column_starts[column + 1] as usize);
+                let depths = &grid.block_depth[block..end];
+                block += depths.partition_point(|d| d[1] < depth[0]);
+                if home {
+                    block = block.max(block_i);
+                }
+                while block < end && grid.block_depth[block][0] <= depth[1] {
+                    let near = bounds.distance_squared(shift32, &grid.block_bounds[block]) < probe.radius_squared;
+                    if near && probe.hits(grid, packed, block) {
+                        self.scratch.place[block] = (self.scratch.stamp, self.scratch.found.len() as u32);
+                        let interacting = if home { upper_triangle(cluster, block) } else { u32::MAX };
+                        self.scratch.found.push(MaskedPair { block: block as u32, interacting, excluded: 0 });
+                    }
+                    block += 1;
+                }
+            }
+        }
+        self.mask_exclusions(cluster, home);
+        self.finish_entry(cluster, image);
+    }
+
+    /// Clear the bits of excluded pairs and note them for the Ewald correction.
+    #[inline(always)]
+    fn mask_exclusions(&mut self, cluster: usize, home: bool) {
+        let SearchInput { grid, exclusions, far_exclusions, .. } = self.input;
+        for row in 0..CLUSTER {
+            let slot = cluster * CLUSTER + row;
+            let atom = grid.slot_atom[slot];
+            if atom == NO_ATOM {
+                continue;
+            }
+            for &partner in exclusions.of(atom) {
+                let partner_slot = grid.atom_slot[partner as usize] as usize;
+                let (stamp, place) = self.scratch.place[partner_slot / BLOCK];
+                if stamp != self.scratch.stamp || (home && partner_slot <= slot) {
+                    continue;
+                }
+                let bit = 1 << (row * BLOCK + partner_slot % BLOCK);
+                let pair = &mut self.scratch.found[place as usize];
+                pair.interacting &= !bit;
+                let ordered = [atom.min(partner), atom.max(partner)];
+                if far_exclusions.is_empty() || far_exclusions.binary_search(&ordered).is_err() {
+                    pair.excluded |= bit;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish_entry(&mut self, cluster: usize, image: [i32; 3]) {
+        if self.scratch.found.is_empty() {
+            return;
+        }
+        let atoms = &self.input.grid.slot_atom[cluster * CLUSTER..(cluster + 1) * CLUSTER];
+        let with_lj = atoms.iter().filter(|&&a| a != NO_ATOM && self.input.has_lj[a as usize]).count();
+        let rows = match with_lj {
+            0 => LjRows::None,
+            1 | 2 => LjRows::Half,
+            _ => LjRows::All,
+        };
+        let (masked, plain) = (self.out.masked.len() as u32, self.out.plain.len() as u32);
+        for pair in &self.scratch.found {
+            if pair.interacting == u32::MAX {
+                self.out.plain.push(pair.block);
+            } else {
+                self.out.masked.push(*pair);
+            }
+        }
+        self.out.entries.push(Entry {
+            cluster: cluster as u32,
+            shift: shift_index(image) as u8,
+            rows,
+            masked: [masked, self.out.masked.len() as u32],
+            plain: [plain, self.out.plain.len() as u32],
+        });
+    }
+}
+
+struct Reach {
+    columns: [Span; 2],
+    depth: [f32; 2],
+    depth_images: Span,
+}
+
+/// The part of an unwrapped span of columns that lies in image `image`, as columns of the home cell.
+fn clip(span: Span, image: i32, n: i32) -> Span {
+    [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
+}
+
+/// In the home image a block meets itself and later blocks; inside itself only j > i.
+#[inline(always)]
+fn upper_triangle(cluster: usize, block: usize) -> u32 {
+    if block != cluster / 2 {
+        return u32::MAX;
+    }
+    let first = cluster % 2 * CLUSTER;
+    (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
+}
+
+/// An i-cluster in registers, for distance tests against blocks.
+struct Probe<S: Simd> {
+    x: [[S::F; 2]; 3],
+    centre: [f32; 3],
+    radius_squared: f32,
+}
+
+impl<S: Simd> Probe<S> {
+    #[inline(always)]
+    fn new(grid: &Grid, packed: &[[f32; 24]], cluster: usize, shift: crate::vec3::Vec3, radius: f64) -> Self {
+        let block = &packed[cluster / 2];
+        let base = cluster % 2 * CLUSTER;
+        let shift = shift.map(|v| v as f32).to_array();
+        let centre = std::array::from_fn(|k| grid.centres[cluster / 2][k] + shift[k]);
+        let mut x = [[S::F::splat(0.0); 2]; 3];
+        for (k, halves) in x.iter_mut().enumerate() {
+            let rows = &block[k * BLOCK + base..][..CLUSTER];
+            *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
+        }
+        Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
+    }
+
+    /// True when any pair is inside the radius.
+    #[inline(always)]
+    fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
+        let there = &packed[block];
+        let mut j = [S::F::splat(0.0); 3];
+        for k in 0..3 {
+            let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
+            j[k] = S::F::load_twice(lanes) - S::F::splat(self.centre[k] - grid.centres[block][k]);
+        }
+        let limit = S::F::splat(self.radius_squared);
+        let mut bits = 0;
+        for half in 0..2 {
+            let mut d = j;
+            for k in 0..3 {
+                d[k] = self.x[k][half] - j[k];
+            }
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
+            bits |= S::F::bits(r2.lt(limit));
+        }
+        bits != 0
+    }
+}
+
+/// Keep of `outer` what is within `radius` nm now. Masked blocks stay: they are few, and exclusions must be met.
+pub fn prune_chunk(
+    level: Level,
+    grid: &Grid,
+    packed: &[[f32; 24]],
+    cell: Option<&PeriodicCell>,
+    radius: f64,
+    outer: &ListChunk,
+    inner: &mut ListChunk,
+) {
+    inner.clear();
+    dispatch(level, Prune { grid, packed, cell, radius, outer, inner });
+}
+
+struct Prune<'a> {
+    grid: &'a Grid,
+    packed: &'a [[f32; 24]],
+    cell: Option<&'a PeriodicCell>,
+    radius: f64,
+    outer: &'a ListChunk,
+    inner: &'a mut ListChunk,
+}
+
+impl Kernel for Prune<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Prune { grid, packed, cell, radius, outer, inner } = self;
+        inner.masked.extend_from_slice(&outer.masked);
+        for entry in &outer.entries {
+            let shift = cell.map_or(crate::vec3::Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
+            let probe = Probe::<S>::new(grid, packed, entry.cluster as usize, shift, radius);
+            let start = inner.plain.len() as u32;
+            for &block in &outer.plain[entry.plain[0] as usize..entry.plain[1] as usize] {
+                if probe.hits(grid, packed, block as usize) {
+                    inner.plain.push(block);
+                }
+            }
+            let plain = [start, inner.plain.len() as u32];
+            if plain[1] > plain[0] || entry.masked[1] > entry.masked[0] {
+                inner.entries.push(Entry { plain, ..*entry });
+            }
+        }
+    }
+}
+
+/// All chunks of a list.
+#[derive(Clone, Debug, Default)]
+pub struct PairList {
+    /// one chunk per [`CHUNK_BLOCKS`] blocks
+    pub chunks: Vec<ListChunk>,
+}
+
+impl PairList {
+    /// Make room for the chunks of a grid.
+    pub fn resize(&mut self, grid: &Grid) {
+        self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
+    }
+
+    /// Contiguous ranges of chunks of about equal work, one per part.
+    pub fn split(&self, parts: usize, ranges: &mut Vec<std::ops::Range<usize>>) {
+        let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
+        ranges.clear();
+        let (mut start, mut done) = (0, 0);
+        for part in 1..=parts {
+            let mut end = start;
+            while end < self.chunks.len() && (part == parts || done * parts < total * part) {
+                done += self.chunks[end].weight();
+                end += 1;
+            }
+            ranges.push(start..end);
+            start = end;
+        }
+    }
+
+    /// Atom pairs computed, useful or not: 32 per block of an entry.
+    pub fn slots(&self) -> usize {
+        self.chunks.iter().map(|c| 32 * (c.masked.len() + c.plain.len())).sum()
+    }
+}

@@ -1,0 +1,18 @@
+//! Which pairs of atoms interact: spatial sorting, cluster-pair lists, pruning, buffers, and radial tables.
+//!
+//! Atoms are sorted into columns along the third lattice vector and cut into blocks of eight slots; the two halves
+//! of a block are i-clusters of four. A list entry pairs an i-cluster with blocks: 4 × 8 atom pairs, which a kernel
+//! computes in two steps of sixteen lanes (the layout of GROMACS' 2×MM kernels: Páll & Hess 2013,
+//! 10.1016/j.cpc.2013.06.003). Positions reach the kernels as `f32` offsets from the middle of their block, so that
+//! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
+
+mod grid;
+mod list;
+mod table;
+
+pub use grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
+pub use list::{
+    BothWays, Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, prune_chunk,
+    search_chunk, shift_image, shift_index,
+};
+pub use table::{RadialFunction, RadialTable};

@@ -1,0 +1,150 @@
+//! The factors of reciprocal space.
+
+use std::f64::consts::{PI, TAU};
+
+use super::spline;
+use crate::cell::PeriodicCell;
+use crate::system::PmeParameters;
+use crate::units::COULOMB;
+use crate::vec3::Vec3;
+
+/// A squared modulus of the spline's transform below this is zero but for rounding: odd orders vanish at half an even
+/// grid. The mean of its neighbours stands in, as in other codes; the Gaussian makes the term negligible.
+const VANISHING_MODULUS: f64 = 1e-7;
+
+/// The part of the influence function that depends on α, grid and order but not on the cell.
+#[derive(Clone, Debug)]
+pub struct Influence {
+    grid: [usize; 3],
+    alpha: f64,
+    /// 1/|Σ_j M_n(j + 1) e^{2πi jk/K}|² for k = 0 … K − 1 along a, b, c
+    inverse_moduli: [Vec<f64>; 3],
+}
+
+/// What reciprocal space says about one wave vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    /// m in 1/nm
+    pub wave: Vec3,
+    /// G in kJ/mol/e²: the transform of the potential is G times that of the charges, the energy ½ G |S|²; 0 at m = 0
+    pub green: f64,
+    /// f in nm²: the virial is the energy times (δ − f m⊗m)
+    pub virial: f64,
+}
+
+impl Influence {
+    /// For given α, grid and order.
+    pub fn new(parameters: &PmeParameters) -> Self {
+        let knots = knots(parameters.order);
+        Self {
+            grid: parameters.grid,
+            alpha: parameters.alpha,
+            inverse_moduli: parameters.grid.map(|points| inverse_moduli(&knots, points)),
+        }
+    }
+
+    /// 1/|b(k)|² along direction 0, 1, 2, for k = 0 … K − 1.
+    pub fn inverse_moduli(&self, direction: usize) -> &[f64] {
+        &self.inverse_moduli[direction]
+    }
+
+    /// Element `k` of the transform, with `reciprocal` from [`reciprocal_rows`] and `volume` of the same cell (nm³):
+    /// G = (C/πV) exp(−π²m²/α²)/m² |b|², f = 2(1 + π²m²/α²)/m².
+    /// Indices beyond half the grid stand for negative ones.
+    #[inline]
+    pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
+        let signed = |d: usize| {
+            let (k, points) = (k[d], self.grid[d]);
+            if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
+        };
+        let wave = reciprocal[0] * signed(0) + reciprocal[1] * signed(1) + reciprocal[2] * signed(2);
+        let squared = wave.norm_squared();
+        if squared == 0.0 {
+            return Element { wave, green: 0.0, virial: 0.0 };
+        }
+        let exponent = PI * PI * squared / (self.alpha * self.alpha);
+        let moduli = self.inverse_moduli[0][k[0]] * self.inverse_moduli[1][k[1]] * self.inverse_moduli[2][k[2]];
+        Element {
+            wave,
+            green: COULOMB / (PI * volume) * (-exponent).exp() / squared * moduli,
+            virial: 2.0 * (1.0 + exponent) / squared,
+        }
+    }
+}
+
+/// Reciprocal lattice vectors a*, b*, c* (1/nm): a*·a = 1, a*·b = 0 …; fractional coordinates are s_a = a*·r.
+pub fn reciprocal_rows(cell: &PeriodicCell) -> [Vec3; 3] {
+    let [a, b, c] = cell.rows();
+    let volume = cell.volume();
+    [b.cross(c) / volume, c.cross(a) / volume, a.cross(b) / volume]
+}
+
+/// M_n(1) … M_n(n − 1).
+fn knots(order: usize) -> Vec<f64> {
+    fn at<const N: usize>() -> Vec<f64> {
+        spline::<f64, N>(0.0).0[..N - 1].to_vec()
+    }
+    match order {
+        4 => at::<4>(),
+        5 => at::<5>(),
+        6 => at::<6>(),
+        8 => at::<8>(),
+        _ => unreachable!("the order has been checked against ORDERS"),
+    }
+}
+
+fn inverse_moduli(knots: &[f64], points: usize) -> Vec<f64> {
+    let modulus = |k: usize| {
+        let (mut re, mut im) = (0.0, 0.0);
+        for (j, weight) in knots.iter().enumerate() {
+            // reduced first, so that the angle keeps its digits on large grids
+            let angle = TAU * ((j * k) % points) as f64 / points as f64;
+            re += weight * angle.cos();
+            im += weight * angle.sin();
+        }
+        re * re + im * im
+    };
+    let moduli: Vec<f64> = (0..points).map(modulus).collect();
+    (0..points)
+        .map(|k| {
+            let own = moduli[k];
+            let neighbours = 0.5 * (moduli[(k + points - 1) % points] + moduli[(k + 1) % points]);
+            1.0 / if own < VANISHING_MODULUS { neighbours } else { own }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    #[test]
+    fn reciprocal_rows_invert_the_cell() {
+        let cell = PeriodicCell::from_lengths_angles([3.0, 4.0, 5.0], [80.0, 95.0, 100.0]).unwrap();
+        for (i, star) in reciprocal_rows(&cell).into_iter().enumerate() {
+            for (j, row) in cell.rows().into_iter().enumerate() {
+                let expected = if i == j { 1.0 } else { 0.0 };
+                assert!((star.dot(row) - expected).abs() < 1e-14);
+            }
+        }
+        let r = vec3(0.3, -1.2, 2.2);
+        let s = cell.to_fractional(r);
+        assert!((reciprocal_rows(&cell)[0].dot(r) - s.x).abs() < 1e-14);
+    }
+
+    #[test]
+    fn modulus_is_one_at_zero_and_falls_as_the_cosine_of_order_four() {
+        // M_4 = (1, 4, 1)/6: |b|⁻² = ((2 + cos 2πk/K)/3)²
+        let moduli = inverse_moduli(&knots(4), 20);
+        for (k, value) in moduli.iter().enumerate() {
+            let expected = ((2.0 + (TAU * k as f64 / 20.0).cos()) / 3.0).powi(-2);
+            assert!((value / expected - 1.0).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn odd_order_stays_finite_at_half_the_grid() {
+        assert!(inverse_moduli(&knots(5), 20).iter().all(|v| v.is_finite() && *v < 1e4));
+    }
+}

@@ -1,0 +1,187 @@
+//! PME in double precision, written for clarity.
+
+use std::f64::consts::PI;
+
+use num_complex::Complex;
+use rayon::prelude::*;
+
+use super::{Influence, reciprocal_rows, spline};
+use crate::cell::PeriodicCell;
+use crate::compute::Fft3;
+use crate::system::PmeParameters;
+use crate::units::COULOMB;
+use crate::vec3::{Mat3, Vec3};
+
+/// −C α/√π Σ q² in kJ/mol: takes each charge's own Gaussian out of the reciprocal sum.
+pub fn self_energy(alpha: f64, charges: &[f64]) -> f64 {
+    -COULOMB * alpha / PI.sqrt() * charges.iter().map(|q| q * q).sum::<f64>()
+}
+
+/// −C π Q²/(2 V α²) in kJ/mol: a net charge Q against its neutralising plasma in a cell of V nm³. Its virial is this
+/// energy times the unit matrix.
+pub fn plasma_energy(alpha: f64, charges: &[f64], volume: f64) -> f64 {
+    let net: f64 = charges.iter().sum();
+    -COULOMB * PI * net * net / (2.0 * volume * alpha * alpha)
+}
+
+/// The reciprocal part of an Ewald sum on a grid, in double precision.
+pub struct ReferencePme {
+    parameters: PmeParameters,
+    influence: Influence,
+    fft: Fft3<f64>,
+    grid: Vec<f64>,
+    spectrum: Vec<Complex<f64>>,
+}
+
+impl ReferencePme {
+    /// Plans the grid; the order must be one of [`super::ORDERS`] and no grid dimension below it.
+    pub fn new(parameters: PmeParameters) -> Self {
+        let fft = Fft3::new(parameters.grid);
+        Self {
+            parameters,
+            influence: Influence::new(&parameters),
+            grid: vec![0.0; parameters.grid.iter().product()],
+            spectrum: vec![Complex::default(); fft.reciprocal_size().iter().product()],
+            fft,
+        }
+    }
+
+    /// Adds the reciprocal-space forces (kJ/mol/nm) to `forces`; returns the energy (reciprocal + self + plasma, kJ/mol)
+    /// and its virial Σ r⊗F.
+    pub fn evaluate(
+        &mut self,
+        cell: &PeriodicCell,
+        positions: &[Vec3],
+        charges: &[f64],
+        forces: &mut [Vec3],
+    ) -> (f64, Mat3) {
+        match self.parameters.order {
+            4 => self.evaluate_order::<4>(cell, positions, charges, forces),
+            5 => self.evaluate_order::<5>(cell, positions, charges, forces),
+            6 => self.evaluate_order::<6>(cell, positions, charges, forces),
+            8 => self.evaluate_order::<8>(cell, positions, charges, forces),
+            _ => unreachable!("the order has been checked against ORDERS"),
+        }
+    }
+
+    fn evaluate_order<const N: usize>(
+        &mut self,
+        cell: &PeriodicCell,
+        positions: &[Vec3],
+        charges: &[f64],
+        forces: &mut [Vec3],
+    ) -> (f64, Mat3) {
+        self.spread::<N>(cell, positions, charges);
+        self.fft.forward(&mut self.grid, &mut self.spectrum);
+        let (mut energy, mut virial) = self.solve(cell);
+        self.fft.inverse(&mut self.spectrum, &mut self.grid);
+        self.gather::<N>(cell, positions, charges, forces);
+
+        let alpha = self.parameters.alpha;
+        let plasma = plasma_energy(alpha, charges, cell.volume());
+        energy += self_energy(alpha, charges) + plasma;
+        for (axis, row) in virial.0.iter_mut().enumerate() {
+            row[axis] += plasma;
+        }
+        (energy, virial)
+    }
+
+    /// Charges to the grid.
+    fn spread<const N: usize>(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) {
+        let points = self.parameters.grid;
+        self.grid.fill(0.0);
+        for (&position, &charge) in positions.iter().zip(charges) {
+            let support = Support::<N>::new(cell, position, points);
+            support.for_each(|index, [x, y, z], value, _| {
+                self.grid[index] += charge * value[0][x] * value[1][y] * value[2][z]
+            });
+        }
+    }
+
+    /// Multiplies the spectrum by the influence function; returns the energy ½ Σ G |S|² and its virial.
+    fn solve(&mut self, cell: &PeriodicCell) -> (f64, Mat3) {
+        let [_, ny, mz] = self.fft.reciprocal_size();
+        let nz = self.parameters.grid[2];
+        let (reciprocal, volume, influence) = (reciprocal_rows(cell), cell.volume(), &self.influence);
+        let slabs: Vec<(f64, Mat3)> = self
+            .spectrum
+            .par_chunks_mut(ny * mz)
+            .enumerate()
+            .map(|(x, slab)| {
+                let (mut energy, mut virial) = (0.0, Mat3::ZERO);
+                for (index, value) in slab.iter_mut().enumerate() {
+                    let (y, z) = (index / mz, index % mz);
+                    let element = influence.element(&reciprocal, volume, [x, y, z]);
+                    // the half that is not stored equals this one, but for the planes that are their own image
+                    let own_image = z == 0 || 2 * z == nz;
+                    let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
+                    energy += part;
+                    virial += Mat3::outer(element.wave, element.wave).scaled(-part * element.virial);
+                    *value *= element.green;
+                }
+                (energy, virial)
+            })
+            .collect();
+        let (mut energy, mut virial) = (0.0, Mat3::ZERO);
+        for (part, part_virial) in slabs {
+            energy += part;
+            virial += part_virial;
+        }
+        for (axis, row) in virial.0.iter_mut().enumerate() {
+            row[axis] += energy;
+        }
+        (energy, virial)
+    }
+
+    /// Forces from the potential on the grid: F = −q Σ φ ∇(weights).
+    fn gather<const N: usize>(&self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], forces: &mut [Vec3]) {
+        let (points, reciprocal, grid) = (self.parameters.grid, reciprocal_rows(cell), &self.grid);
+        let per_step = [0, 1, 2].map(|d| reciprocal[d] * points[d] as f64);
+        forces.par_iter_mut().zip(positions.par_iter().zip(charges)).for_each(|(force, (&position, &charge))| {
+            let support = Support::<N>::new(cell, position, points);
+            let mut slope = [0.0; 3];
+            support.for_each(|index, [x, y, z], value, derivative| {
+                let potential = grid[index];
+                slope[0] += potential * derivative[0][x] * value[1][y] * value[2][z];
+                slope[1] += potential * value[0][x] * derivative[1][y] * value[2][z];
+                slope[2] += potential * value[0][x] * value[1][y] * derivative[2][z];
+            });
+            *force -= (per_step[0] * slope[0] + per_step[1] * slope[1] + per_step[2] * slope[2]) * charge;
+        });
+    }
+}
+
+/// The N³ grid points around one atom and its weights there.
+struct Support<const N: usize> {
+    points: [usize; 3],
+    first: [usize; 3],
+    value: [[f64; N]; 3],
+    derivative: [[f64; N]; 3],
+}
+
+impl<const N: usize> Support<N> {
+    fn new(cell: &PeriodicCell, position: Vec3, points: [usize; 3]) -> Self {
+        let s = cell.to_fractional(position).to_array();
+        let (mut first, mut value, mut derivative) = ([0; 3], [[0.0; N]; 3], [[0.0; N]; 3]);
+        for d in 0..3 {
+            let place = (s[d] - s[d].floor()) * points[d] as f64;
+            first[d] = place as usize;
+            (value[d], derivative[d]) = spline(place - place.floor());
+        }
+        Self { points, first, value, derivative }
+    }
+
+    /// Calls `visit(grid index, element along each axis, values, derivatives)` for every grid point.
+    #[inline(always)]
+    fn for_each(&self, mut visit: impl FnMut(usize, [usize; 3], &[[f64; N]; 3], &[[f64; N]; 3])) {
+        let at = |d: usize, j: usize| (self.first[d] + j) % self.points[d];
+        for x in 0..N {
+            for y in 0..N {
+                let row = (at(0, x) * self.points[1] + at(1, y)) * self.points[2];
+                for z in 0..N {
+                    visit(row + at(2, z), [x, y, z], &self.value, &self.derivative);
+                }
+            }
+        }
+    }
+}

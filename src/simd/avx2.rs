@@ -1,0 +1,230 @@
+//! AVX2 with FMA: two registers.
+
+use super::avx512::sum8;
+use super::{Float, Simd, Tables};
+use std::arch::x86_64::*;
+use std::array::from_fn;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2;
+
+impl Simd for Avx2 {
+    type F = F256;
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+/// Sixteen floats in two registers: lanes 0–7, lanes 8–15.
+#[derive(Clone, Copy)]
+pub(super) struct F256([__m256; 2]);
+
+/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
+/// references to arrays of the exact length.
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: see the macro's own words
+        unsafe { $e }
+    };
+}
+
+/// One intrinsic on both registers.
+macro_rules! both {
+    ($f:ident, $a:expr) => {
+        op!([$f($a[0]), $f($a[1])])
+    };
+    ($f:ident, $a:expr, $b:expr) => {
+        op!([$f($a[0], $b[0]), $f($a[1], $b[1])])
+    };
+    ($f:ident, $a:expr, $b:expr, $c:expr) => {
+        op!([$f($a[0], $b[0], $c[0]), $f($a[1], $b[1], $c[1])])
+    };
+}
+
+impl Add for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        F256(both!(_mm256_add_ps, self.0, o.0))
+    }
+}
+impl Sub for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        F256(both!(_mm256_sub_ps, self.0, o.0))
+    }
+}
+impl Mul for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        F256(both!(_mm256_mul_ps, self.0, o.0))
+    }
+}
+impl Div for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        F256(both!(_mm256_div_ps, self.0, o.0))
+    }
+}
+impl Neg for F256 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        op!(F256(self.0.map(|v| _mm256_xor_ps(v, _mm256_set1_ps(-0.0)))))
+    }
+}
+impl AddAssign for F256 {
+    #[inline(always)]
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+impl SubAssign for F256 {
+    #[inline(always)]
+    fn sub_assign(&mut self, o: Self) {
+        *self = *self - o;
+    }
+}
+
+#[inline(always)]
+fn pair(low: [f32; 4], high: [f32; 4]) -> __m256 {
+    op!(_mm256_set_m128(_mm_loadu_ps(high.as_ptr()), _mm_loadu_ps(low.as_ptr())))
+}
+
+impl Float for F256 {
+    type Mask = [__m256; 2];
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        op!(F256([_mm256_set1_ps(value); 2]))
+    }
+    #[inline(always)]
+    fn load(from: &[f32; 16]) -> Self {
+        op!(F256([_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from.as_ptr().add(8))]))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32; 16]) {
+        op!({
+            _mm256_storeu_ps(to.as_mut_ptr(), self.0[0]);
+            _mm256_storeu_ps(to.as_mut_ptr().add(8), self.0[1]);
+        })
+    }
+    #[inline(always)]
+    fn load_twice(from: &[f32; 8]) -> Self {
+        op!(F256([_mm256_loadu_ps(from.as_ptr()); 2]))
+    }
+    #[inline(always)]
+    fn two(low: f32, high: f32) -> Self {
+        op!(F256([_mm256_set1_ps(low), _mm256_set1_ps(high)]))
+    }
+    #[inline(always)]
+    fn load_four_times(from: &[f32; 4]) -> Self {
+        F256([pair(*from, *from); 2])
+    }
+    #[inline(always)]
+    fn spread4(from: &[f32; 4]) -> Self {
+        let row = |k: usize| [from[k]; 4];
+        F256([pair(row(0), row(1)), pair(row(2), row(3))])
+    }
+    #[inline(always)]
+    fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
+        F256([pair(*rows[0], *rows[1]), pair(*rows[2], *rows[3])])
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        F256(both!(_mm256_fmadd_ps, self.0, b.0, c.0))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        F256(both!(_mm256_fnmadd_ps, self.0, b.0, c.0))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        F256(both!(_mm256_max_ps, self.0, other.0))
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> [__m256; 2] {
+        op!([_mm256_cmp_ps::<_CMP_LT_OQ>(self.0[0], o.0[0]), _mm256_cmp_ps::<_CMP_LT_OQ>(self.0[1], o.0[1])])
+    }
+    #[inline(always)]
+    fn mask(bits: u16) -> [__m256; 2] {
+        op!({
+            let lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            [bits & 0xff, bits >> 8].map(|byte| {
+                let set = _mm256_and_si256(_mm256_set1_epi32(i32::from(byte)), lanes);
+                _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lanes))
+            })
+        })
+    }
+    #[inline(always)]
+    fn bits(mask: [__m256; 2]) -> u16 {
+        op!((_mm256_movemask_ps(mask[0]) | _mm256_movemask_ps(mask[1]) << 8) as u16)
+    }
+    #[inline(always)]
+    fn and(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        both!(_mm256_and_ps, a, b)
+    }
+    #[inline(always)]
+    fn keep(self, mask: [__m256; 2]) -> Self {
+        F256(both!(_mm256_and_ps, mask, self.0))
+    }
+    #[inline(always)]
+    fn select(self, mask: [__m256; 2], other: Self) -> Self {
+        F256(both!(_mm256_blendv_ps, other.0, self.0, mask))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        op!(F256([_mm256_round_ps::<8>(self.0[0]), _mm256_round_ps::<8>(self.0[1])]))
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        F256(both!(_mm256_sqrt_ps, self.0))
+    }
+    #[inline(always)]
+    fn recip_fast(self) -> Self {
+        let y = F256(both!(_mm256_rcp_ps, self.0));
+        y * y.neg_mul_add(self, F256::splat(2.0))
+    }
+    #[inline(always)]
+    fn look_up(self, tables: &Tables) -> [Self; 5] {
+        op!({
+            let index = self.0.map(|v| {
+                let bin = _mm256_srli_epi32::<21>(_mm256_castps_si256(v));
+                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // so that every index is inside the table of 32
+            });
+            from_fn(|k| F256(index.map(|i| _mm256_i32gather_ps::<4>(tables.0[k].as_ptr(), i))))
+        })
+    }
+    #[inline(always)]
+    fn bin_offset(self) -> Self {
+        op!({
+            let low = _mm256_castsi256_ps(_mm256_set1_epi32(!0x1f_ffff));
+            F256(self.0.map(|v| _mm256_sub_ps(v, _mm256_and_ps(v, low))))
+        })
+    }
+    #[inline(always)]
+    fn subtract_folded(self, to: &mut [f32; 8]) {
+        op!({
+            let folded = _mm256_add_ps(self.0[0], self.0[1]);
+            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
+        })
+    }
+    #[inline(always)]
+    fn half_sums(self) -> [f32; 2] {
+        self.0.map(|v| sum8(v))
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        op!(sum8(_mm256_add_ps(self.0[0], self.0[1])))
+    }
+    #[inline(always)]
+    fn sums16(v: &[Self; 16]) -> Self {
+        Self::load(&from_fn(|k| v[k].sum()))
+    }
+}

@@ -1,0 +1,244 @@
+//! AVX-512: one register.
+
+use super::{Float, Simd, Tables};
+use std::arch::x86_64::*;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// AVX-512 F, VL, BW, DQ with AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512;
+
+impl Simd for Avx512 {
+    type F = F512;
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+/// Sixteen floats in one register.
+#[derive(Clone, Copy)]
+pub(super) struct F512(__m512);
+
+/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
+/// references to arrays of the exact length.
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: see the macro's own words
+        unsafe { $e }
+    };
+}
+
+impl Add for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        op!(F512(_mm512_add_ps(self.0, o.0)))
+    }
+}
+impl Sub for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        op!(F512(_mm512_sub_ps(self.0, o.0)))
+    }
+}
+impl Mul for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        op!(F512(_mm512_mul_ps(self.0, o.0)))
+    }
+}
+impl Div for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        op!(F512(_mm512_div_ps(self.0, o.0)))
+    }
+}
+impl Neg for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        op!(F512(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0))))
+    }
+}
+impl AddAssign for F512 {
+    #[inline(always)]
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+impl SubAssign for F512 {
+    #[inline(always)]
+    fn sub_assign(&mut self, o: Self) {
+        *self = *self - o;
+    }
+}
+
+/// Sum of eight lanes, tree 8 → 4 → 2 → 1.
+#[inline(always)]
+pub(super) fn sum8(v: __m256) -> f32 {
+    op!({
+        let x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+        let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+        _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps::<1>(x, x)))
+    })
+}
+
+impl Float for F512 {
+    type Mask = __mmask16;
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        op!(F512(_mm512_set1_ps(value)))
+    }
+    #[inline(always)]
+    fn load(from: &[f32; 16]) -> Self {
+        op!(F512(_mm512_loadu_ps(from.as_ptr())))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32; 16]) {
+        op!(_mm512_storeu_ps(to.as_mut_ptr(), self.0))
+    }
+    #[inline(always)]
+    fn load_twice(from: &[f32; 8]) -> Self {
+        op!(F512(_mm512_broadcast_f32x8(_mm256_loadu_ps(from.as_ptr()))))
+    }
+    #[inline(always)]
+    fn two(low: f32, high: f32) -> Self {
+        op!(F512(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm256_set1_ps(low)), _mm256_set1_ps(high))))
+    }
+    #[inline(always)]
+    fn load_four_times(from: &[f32; 4]) -> Self {
+        op!(F512(_mm512_broadcast_f32x4(_mm_loadu_ps(from.as_ptr()))))
+    }
+    #[inline(always)]
+    fn spread4(from: &[f32; 4]) -> Self {
+        op!({
+            let index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+            F512(_mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_loadu_ps(from.as_ptr()))))
+        })
+    }
+    #[inline(always)]
+    fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
+        op!({
+            let v = _mm512_castps128_ps512(_mm_loadu_ps(rows[0].as_ptr()));
+            let v = _mm512_mask_broadcast_f32x4(v, 0x00f0, _mm_loadu_ps(rows[1].as_ptr()));
+            let v = _mm512_mask_broadcast_f32x4(v, 0x0f00, _mm_loadu_ps(rows[2].as_ptr()));
+            F512(_mm512_mask_broadcast_f32x4(v, 0xf000, _mm_loadu_ps(rows[3].as_ptr())))
+        })
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fnmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        op!(F512(_mm512_max_ps(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> __mmask16 {
+        op!(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0))
+    }
+    #[inline(always)]
+    fn mask(bits: u16) -> __mmask16 {
+        bits
+    }
+    #[inline(always)]
+    fn bits(mask: __mmask16) -> u16 {
+        mask
+    }
+    #[inline(always)]
+    fn and(a: __mmask16, b: __mmask16) -> __mmask16 {
+        a & b
+    }
+    #[inline(always)]
+    fn keep(self, mask: __mmask16) -> Self {
+        op!(F512(_mm512_maskz_mov_ps(mask, self.0)))
+    }
+    #[inline(always)]
+    fn select(self, mask: __mmask16, other: Self) -> Self {
+        op!(F512(_mm512_mask_mov_ps(other.0, mask, self.0)))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        op!(F512(_mm512_roundscale_ps::<0>(self.0)))
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        op!(F512(_mm512_sqrt_ps(self.0)))
+    }
+    #[inline(always)]
+    fn recip_fast(self) -> Self {
+        op!({
+            let y = _mm512_rcp14_ps(self.0);
+            F512(_mm512_mul_ps(y, _mm512_fnmadd_ps(y, self.0, _mm512_set1_ps(2.0))))
+        })
+    }
+    #[inline(always)]
+    fn look_up(self, tables: &Tables) -> [Self; 5] {
+        op!({
+            let index = _mm512_srli_epi32::<21>(_mm512_castps_si512(self.0));
+            let mut out = [self; 5];
+            for (value, table) in out.iter_mut().zip(&tables.0) {
+                let low = _mm512_load_ps(table.as_ptr());
+                let high = _mm512_load_ps(table.as_ptr().add(16));
+                *value = F512(_mm512_permutex2var_ps(low, index, high));
+            }
+            out
+        })
+    }
+    #[inline(always)]
+    fn bin_offset(self) -> Self {
+        op!({
+            let low = _mm512_and_si512(_mm512_castps_si512(self.0), _mm512_set1_epi32(!0x1f_ffff));
+            F512(_mm512_sub_ps(self.0, _mm512_castsi512_ps(low)))
+        })
+    }
+    #[inline(always)]
+    fn subtract_folded(self, to: &mut [f32; 8]) {
+        op!({
+            let folded = _mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
+        })
+    }
+    #[inline(always)]
+    fn half_sums(self) -> [f32; 2] {
+        op!([sum8(_mm512_castps512_ps256(self.0)), sum8(_mm512_extractf32x8_ps::<1>(self.0))])
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        op!(sum8(_mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0))))
+    }
+    #[inline(always)]
+    fn sums16(v: &[Self; 16]) -> Self {
+        op!({
+            let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
+            let mut quads = [self::zero(); 8];
+            for (i, quad) in quads.iter_mut().enumerate() {
+                let (a, b) = (v[2 * i].0, v[2 * i + 1].0);
+                *quad = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            }
+            let mut pairs = [self::zero(); 4];
+            for (i, pair) in pairs.iter_mut().enumerate() {
+                let (a, b) = (_mm512_castps_pd(quads[2 * i]), _mm512_castps_pd(quads[2 * i + 1]));
+                let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+                *pair = add(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+            }
+            let fold =
+                |a: __m512, b: __m512| add(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            F512(fold(fold(pairs[0], pairs[1]), fold(pairs[2], pairs[3])))
+        })
+    }
+}
+
+#[inline(always)]
+fn zero() -> __m512 {
+    op!(_mm512_setzero_ps())
+}

@@ -1,0 +1,202 @@
+//! One source for every instruction set: 16 logical lanes of `f32`, chosen at run time.
+//!
+//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]; [`dispatch`] runs it compiled for the
+//! chosen [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2 registers, a portable
+//! vector), so layouts, padding and summation trees do not depend on the machine.
+//!
+//! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`, closures included – a call that
+//! is not inlined loses the instruction set. Horizontal sums are trait operations in one fixed tree order.
+//! Levels differ in the last bits only where [`Float::recip_fast`] is used.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// Logical lanes of every vector.
+pub const LANES: usize = 16;
+
+/// Sixteen floats on a cache line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Aligned16(pub [f32; LANES]);
+
+/// Five tables of 32 floats on cache lines.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tables(pub [[f32; 32]; 5]);
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// no assumption about the processor
+    Portable,
+    /// x86-64 with AVX2 and FMA
+    Avx2,
+    /// x86-64 with AVX-512 F, VL, BW and DQ
+    Avx512,
+}
+
+impl Level {
+    /// Every level this processor can run, lowest first.
+    pub fn available() -> Vec<Level> {
+        [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| level.is_available()).collect()
+    }
+
+    /// The best level of this processor.
+    pub fn detect() -> Level {
+        Level::available().pop().unwrap_or(Level::Portable)
+    }
+
+    /// The name used in options and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// The level of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Level> {
+        [Level::Portable, Level::Avx2, Level::Avx512].into_iter().find(|level| level.name() == name)
+    }
+
+    /// True when this processor has the instructions.
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                Level::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => false,
+        }
+    }
+}
+
+/// An instruction set as a type: its vectors.
+pub trait Simd: Copy + 'static {
+    /// 16 floats
+    type F: Float;
+    /// a·b + c of scalars: fused where the level has the instruction
+    fn fma(a: f32, b: f32, c: f32) -> f32;
+}
+
+/// Sixteen `f32` lanes with their arithmetic. Values exist only inside [`dispatch`].
+pub trait Float:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+{
+    /// One bit per lane.
+    type Mask: Copy;
+
+    /// The same value in all lanes.
+    fn splat(value: f32) -> Self;
+    /// Sixteen consecutive floats.
+    fn load(from: &[f32; 16]) -> Self;
+    /// Sixteen consecutive floats.
+    fn store(self, to: &mut [f32; 16]);
+    /// Eight floats, twice.
+    fn load_twice(from: &[f32; 8]) -> Self;
+    /// `low` in lanes 0–7, `high` in lanes 8–15.
+    fn two(low: f32, high: f32) -> Self;
+    /// Four floats, four times.
+    fn load_four_times(from: &[f32; 4]) -> Self;
+    /// Each of four floats four times: a a a a b b b b ….
+    fn spread4(from: &[f32; 4]) -> Self;
+    /// Four groups of four consecutive floats.
+    fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
+    /// Fused self·b + c.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// Fused c − self·b.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+    /// Lane-wise larger value.
+    fn max(self, other: Self) -> Self;
+    /// Lane-wise self < other.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// The mask with the bits of `bits`.
+    fn mask(bits: u16) -> Self::Mask;
+    /// The bits of a mask.
+    fn bits(mask: Self::Mask) -> u16;
+    /// Both bits.
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Lanes of self where the bit is set, zero elsewhere.
+    fn keep(self, mask: Self::Mask) -> Self;
+    /// Lanes of self where the bit is set, of `other` elsewhere.
+    fn select(self, mask: Self::Mask, other: Self) -> Self;
+    /// Nearest integer, halves to even.
+    fn round(self) -> Self;
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
+    /// 1/self to 1.5·10⁻⁷ relative, for finite normal values; last bits differ between levels.
+    fn recip_fast(self) -> Self;
+    /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
+    /// octave over eight octaves.
+    fn look_up(self, tables: &Tables) -> [Self; 5];
+    /// self − (self with its low 21 bits cleared): the exact offset inside the bin of [`Self::look_up`].
+    fn bin_offset(self) -> Self;
+    /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.
+    fn subtract_folded(self, to: &mut [f32; 8]);
+    /// Sums of lanes 0–7 and of lanes 8–15, tree order 8 → 4 → 2 → 1.
+    fn half_sums(self) -> [f32; 2];
+    /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.
+    fn sum(self) -> f32;
+    /// The sixteen sums of sixteen vectors, each over its lanes.
+    fn sums16(vectors: &[Self; 16]) -> Self;
+}
+
+/// Code that can be compiled for every level.
+pub trait Kernel {
+    /// What running it returns.
+    type Output;
+    /// The body; must be `#[inline(always)]`.
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+/// Run `kernel` compiled for `level`.
+///
+/// # Panics
+/// when this processor lacks the level: [`Level::is_available`] is the caller's check
+pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    assert!(level.is_available(), "{} is not available on this processor", level.name());
+    match level {
+        Level::Portable => kernel.run::<portable::Portable>(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the assertion above has shown that the processor has the features
+        Level::Avx2 => unsafe { run_avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above
+        Level::Avx512 => unsafe { run_avx512(kernel) },
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => kernel.run::<portable::Portable>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<avx2::Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<avx512::Avx512>()
+}

@@ -1,0 +1,60 @@
+//! Harmonic angles.
+
+use super::{Real, inverse_norm};
+use crate::vec3::Vec3;
+
+/// Harmonic angle E = ½ k (θ − θ₀)² between `u` = r_i − r_j and `v` = r_k − r_j (nm), θ₀ = `equilibrium` (rad),
+/// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k (kJ/mol/nm) and E.
+///
+/// θ = atan2(|u × v|, u · v) keeps its precision at 0 and π, and ∂θ/∂u = u × n̂/|u|² with n̂ the direction of u × v is
+/// bounded by 1/|u| everywhere; where n̂ is undefined the force is zero.
+#[inline(always)]
+pub fn angle<T: Real>(u: Vec3<T>, v: Vec3<T>, equilibrium: T, force_constant: T) -> ([Vec3<T>; 3], T) {
+    let normal = u.cross(v);
+    let squared = normal.norm_squared();
+    let inverse = inverse_norm(squared);
+    let direction = normal * inverse;
+    let deviation = (squared * inverse).atan2(u.dot(v)) - equilibrium;
+    let torque = force_constant * deviation;
+
+    let (inverse_u, inverse_v) = (inverse_norm(u.norm_squared()), inverse_norm(v.norm_squared()));
+    let force_i = u.cross(direction) * (-(torque * inverse_u * inverse_u));
+    let force_k = v.cross(direction) * (torque * inverse_v * inverse_v);
+    ([force_i, -(force_i + force_k), force_k], T::constant(0.5) * torque * deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::dual::Dual;
+    use crate::term::testing::{Random, check, check_finite};
+    use crate::vec3::vec3;
+
+    fn term([i, j, k]: [Vec3<Dual>; 3]) -> ([Vec3<Dual>; 3], Dual) {
+        angle(i - j, k - j, Dual::constant(1.9), Dual::constant(400.0))
+    }
+
+    #[test]
+    fn force_is_the_gradient() {
+        let mut random = Random(2);
+        for _ in 0..100 {
+            check(random.chain(), term);
+        }
+    }
+
+    #[test]
+    fn straight_and_folded_angles_give_finite_forces() {
+        let (o, x) = (vec3(0.0, 0.0, 0.0), vec3(0.1, 0.0, 0.0));
+        for i in [-x, x, -x + vec3(0.0, 1e-13, 0.0), x + vec3(0.0, 1e-17, 0.0), o] {
+            check_finite([i, o, x], term);
+        }
+    }
+
+    #[test]
+    fn a_right_angle() {
+        // ½ · 100 · (π/2 − 1)²
+        let expected = 50.0 * (std::f64::consts::FRAC_PI_2 - 1.0).powi(2);
+        let (_, energy) = angle(vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0), 1.0, 100.0);
+        assert!((energy / expected - 1.0).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,51 @@
+//! Harmonic impropers of CHARMM.
+
+use super::{Dihedral, Real};
+use crate::vec3::Vec3;
+
+/// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to [−π, π], φ₀ = `equilibrium` (rad),
+/// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k, l (kJ/mol/nm) and E.
+#[inline(always)]
+pub fn harmonic_improper<T: Real>(dihedral: &Dihedral<T>, equilibrium: T, force_constant: T) -> ([Vec3<T>; 4], T) {
+    let turn = T::constant(std::f64::consts::TAU);
+    let difference = dihedral.angle() - equilibrium;
+    let deviation = difference - turn * (difference / turn).round();
+    let torque = force_constant * deviation;
+    (dihedral.forces(torque), T::constant(0.5) * torque * deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::dual::Dual;
+    use crate::term::testing::{Random, check, check_finite};
+    use crate::vec3::vec3;
+
+    fn term(equilibrium: f64) -> impl Fn([Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {
+        move |[i, j, k, l]| {
+            let dihedral = Dihedral::new(i - j, k - j, l - k);
+            harmonic_improper(&dihedral, Dual::constant(equilibrium), Dual::constant(80.0))
+        }
+    }
+
+    #[test]
+    fn force_is_the_gradient() {
+        let mut random = Random(5);
+        for _ in 0..100 {
+            check(random.chain(), term(random.uniform(-3.0, 3.0)));
+        }
+    }
+
+    #[test]
+    fn collinear_atoms_give_finite_forces() {
+        check_finite([0.0, 0.1, 0.2, 0.3].map(|a| vec3(a, 0.0, 0.0)), term(0.5));
+    }
+
+    #[test]
+    fn difference_is_wrapped() {
+        let (cosine, sine) = ((-3.0f64).cos(), (-3.0f64).sin());
+        let dihedral = Dihedral { cosine, sine, gradient: [Vec3::ZERO; 4] };
+        let (_, energy) = harmonic_improper(&dihedral, 3.0, 2.0);
+        assert!((energy - (std::f64::consts::TAU - 6.0).powi(2)).abs() < 1e-14, "{energy}");
+    }
+}

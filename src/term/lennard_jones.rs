@@ -1,0 +1,40 @@
+//! The Lennard-Jones pair.
+
+use super::Real;
+
+/// Lennard-Jones pair E = c12/r¹² − c6/r⁶ from 1/r² (nm⁻²), c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²).
+/// Returns f/r (kJ/mol/nm²; the force on i is (f/r)(r_i − r_j)) and E.
+/// The shift of a potential that ends at r_c is this energy at r_c.
+#[inline(always)]
+pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
+    let inverse_r6 = inverse_r2 * inverse_r2 * inverse_r2;
+    let attraction = c6 * inverse_r6;
+    let repulsion = c12 * inverse_r6 * inverse_r6;
+    let force = (T::constant(12.0) * repulsion - T::constant(6.0) * attraction) * inverse_r2;
+    (force, repulsion - attraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::dual::Dual;
+    use crate::term::testing::{Random, check};
+
+    #[test]
+    fn force_is_the_gradient() {
+        let mut random = Random(6);
+        for _ in 0..100 {
+            check(random.chain(), |[i, j]| {
+                let d = i - j;
+                let (f, e) = lennard_jones(d.norm_squared().recip(), Dual::constant(2.5e-3), Dual::constant(2.4e-8));
+                ([d * f, d * -f], e)
+            });
+        }
+    }
+
+    #[test]
+    fn minimum_is_minus_epsilon() {
+        // r_min⁶ = 2 c12/c6, E = −c6²/(4 c12): with c6 = 2, c12 = 1 that is r = 1, E = −1
+        assert_eq!(lennard_jones(1.0, 2.0, 1.0), (0.0, -1.0));
+    }
+}

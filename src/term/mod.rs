@@ -1,0 +1,36 @@
+//! The physics of one interaction: energy and force of a bond, an angle, a pair …
+//!
+//! Each formula is written once, generic over a small number trait ([`Real`]), and takes displacement vectors that the
+//! caller has already reduced to the right image. What is not here: loops over atoms, cells, cutoffs, parameter
+//! look-up. Forces are those on the named atoms; for two-body terms the force on the first atom (the second gets
+//! the opposite), or for central pairs the factor f/r that multiplies the displacement r_i − r_j.
+//!
+//! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]; the trait is in `real`.
+
+mod angle;
+mod bond;
+mod cmap;
+mod coulomb;
+mod dihedral;
+mod improper;
+mod lanes;
+mod lennard_jones;
+mod pair14;
+mod real;
+mod torsion;
+
+#[cfg(test)]
+mod dual;
+#[cfg(test)]
+mod testing;
+
+pub use angle::angle;
+pub use bond::bond;
+pub use cmap::{CmapTable, Patch, cmap};
+pub use coulomb::{ReactionField, coulomb, ewald_direct, ewald_excluded, reaction_field};
+pub use dihedral::Dihedral;
+pub use improper::harmonic_improper;
+pub use lennard_jones::lennard_jones;
+pub use pair14::pair14;
+pub use real::{Real, Special, inverse_norm};
+pub use torsion::{MAX_PERIODICITY, torsion};

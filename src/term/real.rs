@@ -1,0 +1,123 @@
+//! The numbers the formulas are written in.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A real number, or several side by side in a SIMD vector: there is no `if` on values, only masks and selection.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The outcome of a comparison, one truth value per number.
+    type Mask: Copy;
+
+    /// The same constant in every lane.
+    fn constant(value: f64) -> Self;
+    /// self · factor + summand; whether it is rounded once or twice is the type's choice.
+    fn mul_add(self, factor: Self, summand: Self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// 1/self.
+    fn recip(self) -> Self;
+    /// The nearest integer.
+    fn round(self) -> Self;
+    /// The angle in (−π, π] of the point (x, self).
+    fn atan2(self, x: Self) -> Self;
+    /// self < other.
+    fn less(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+}
+
+/// Numbers with the functions the exact Ewald terms need.
+pub trait Special: Real {
+    /// eˣ.
+    fn exp(self) -> Self;
+    /// Complementary error function.
+    fn erfc(self) -> Self;
+}
+
+/// Squared lengths (nm²) below this have no direction: 10⁻¹⁵ nm is far below the spacing of `f64` coordinates of a
+/// few nm, and its square is still a normal number in `f32`.
+const VANISHING: f64 = 1e-30;
+
+/// 1/√x, and zero where x vanishes, so that a direction of a zero vector is the zero vector and forces stay finite.
+#[inline(always)]
+pub fn inverse_norm<T: Real>(squared: T) -> T {
+    let vanishing = squared.less(T::constant(VANISHING));
+    T::select(vanishing, T::constant(0.0), T::select(vanishing, T::constant(1.0), squared).sqrt().recip())
+}
+
+/// Implements [`Real`] and [`Special`] for a primitive float.
+macro_rules! primitive {
+    ($float:ty, $erfc:path) => {
+        impl Real for $float {
+            type Mask = bool;
+
+            #[inline(always)]
+            fn constant(value: f64) -> Self {
+                value as $float
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, summand: Self) -> Self {
+                // the fused instruction is not in the baseline instruction set, where it would become a slow call
+                self * factor + summand
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+            #[inline(always)]
+            fn recip(self) -> Self {
+                1.0 / self
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                <$float>::round(self)
+            }
+            #[inline(always)]
+            fn atan2(self, x: Self) -> Self {
+                <$float>::atan2(self, x)
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+        }
+
+        impl Special for $float {
+            #[inline(always)]
+            fn exp(self) -> Self {
+                <$float>::exp(self)
+            }
+            #[inline(always)]
+            fn erfc(self) -> Self {
+                $erfc(self)
+            }
+        }
+    };
+}
+
+primitive!(f32, libm::erfcf);
+primitive!(f64, libm::erfc);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vanishing_length_has_no_inverse() {
+        assert_eq!(inverse_norm(0.0f64), 0.0);
+        assert_eq!(inverse_norm(0.0f32), 0.0);
+        assert_eq!(inverse_norm(4.0f64), 0.5);
+    }
+
+    #[test]
+    fn erfc_keeps_its_relative_precision_in_the_tail() {
+        // erfc(5) = 1.5374597944280348502e-12 (arbitrary-precision arithmetic)
+        let relative: f64 = Special::erfc(5.0) / 1.537_459_794_428_034_8e-12 - 1.0;
+        assert!(relative.abs() < 1e-15, "{relative}");
+    }
+}

@@ -1,0 +1,79 @@
+//! What every term must obey, checked over random geometries: force = −dE/dx, no net force, no net torque.
+
+use super::dual::{Dual, dual};
+use crate::vec3::{Vec3, vec3};
+
+/// Dual numbers and the written force share only the rounding of a few dozen operations; forces in the tests are up
+/// to 10⁵ kJ/mol/nm and the geometries are kept away from singular ones by a sine of 0.05.
+pub(crate) const TOLERANCE: f64 = 1e-11;
+
+/// A small generator of test geometries (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// Uniform in [low, high).
+    pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        low + (high - low) * ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A point in a cube of the given half width (nm).
+    pub(crate) fn point(&mut self, half: f64) -> Vec3 {
+        vec3(self.uniform(-half, half), self.uniform(-half, half), self.uniform(-half, half))
+    }
+
+    /// A chain of points 0.1 to 0.16 nm apart without a bend sharper than a sine of 0.05.
+    pub(crate) fn chain<const N: usize>(&mut self) -> [Vec3; N] {
+        loop {
+            let mut points = [self.point(1.0); N];
+            for i in 1..N {
+                let step = self.point(1.0);
+                points[i] = points[i - 1] + step * (self.uniform(0.1, 0.16) / step.norm());
+            }
+            let bent = points.windows(3).all(|p| {
+                let (u, v) = (p[0] - p[1], p[2] - p[1]);
+                u.cross(v).norm() > 0.05 * u.norm() * v.norm()
+            });
+            if bent {
+                return points;
+            }
+        }
+    }
+}
+
+/// A term of N atoms: their positions to their forces and the energy.
+pub(crate) trait Term<const N: usize>: Fn([Vec3<Dual>; N]) -> ([Vec3<Dual>; N], Dual) {}
+impl<const N: usize, F: Fn([Vec3<Dual>; N]) -> ([Vec3<Dual>; N], Dual)> Term<N> for F {}
+
+/// Asserts force = −dE/dx, Σ F = 0 and Σ r × F = 0.
+pub(crate) fn check<const N: usize>(positions: [Vec3; N], term: impl Term<N>) {
+    let constant = |r: Vec3| r.map(|x| dual(x, 0.0));
+    let (forces, _) = term(positions.map(constant));
+    let forces = forces.map(|f| f.map(|x| x.value));
+    let scale = 1.0 + forces.iter().map(|f| f.norm()).sum::<f64>();
+    for (atom, force) in forces.iter().enumerate() {
+        for axis in 0..3 {
+            let mut moved = positions.map(constant);
+            let mut r = moved[atom].to_array();
+            r[axis].slope = 1.0;
+            moved[atom] = r.into();
+            let (_, energy) = term(moved);
+            let error = (force.to_array()[axis] + energy.slope).abs() / scale;
+            assert!(error < TOLERANCE, "atom {atom} axis {axis}: {} against {}", force.to_array()[axis], -energy.slope);
+        }
+    }
+    let net: Vec3 = forces.into_iter().sum();
+    let torque: Vec3 = positions.iter().zip(forces).map(|(r, f)| r.cross(f)).sum();
+    assert!(net.norm() / scale < TOLERANCE, "net force {net:?}");
+    assert!(torque.norm() / scale < TOLERANCE, "net torque {torque:?}");
+}
+
+/// Asserts that forces and energy are finite.
+pub(crate) fn check_finite<const N: usize>(positions: [Vec3; N], term: impl Term<N>) {
+    let (forces, energy) = term(positions.map(|r| r.map(|x| dual(x, 0.0))));
+    assert!(energy.value.is_finite(), "{energy:?}");
+    assert!(forces.iter().all(|f| f.map(|x| x.value).is_finite()), "{forces:?}");
+}
