@@ -3,9 +3,13 @@
 //! A backend owns the running copy of the state in whatever order and layout it likes; everything that crosses
 //! this interface is in topology order. It is chosen once per run.
 
+mod dispersion;
 mod energies;
+mod reference;
 
+pub use dispersion::DispersionTail;
 pub use energies::Energies;
+pub use reference::Reference;
 
 use crate::vec3::{Mat3, Vec3};
 
