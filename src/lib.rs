@@ -6,6 +6,7 @@ pub mod backend;
 pub mod cell;
 pub mod compute;
 pub mod error;
+pub mod format;
 pub mod pme;
 pub mod system;
 pub mod term;

@@ -1,0 +1,187 @@
+//! Whole files into memory, unpacked on the way: gzip, xz and zstd, told apart by their first bytes.
+
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crate::error::{Error, Problem, Result};
+
+/// The largest file accepted after unpacking, in bytes: a topology of about 20 million atoms. A few kilobytes
+/// of compressed zeros can claim more than any machine has.
+const MAX_UNPACKED: u64 = 4 << 30;
+
+/// xz dictionaries above this (KiB) are refused; `xz -9` asks for 64 MiB.
+const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
+
+/// File names at least this similar (Jaro–Winkler) are offered when one is missing.
+const SIMILAR: f64 = 0.85;
+
+/// The contents of a file, unpacked if it is compressed.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => missing(path).into(),
+        ErrorKind::IsADirectory => Problem::new("this is a folder, expected a file").in_file(path).into(),
+        _ => Error::io(path, error),
+    })?;
+    unpack(bytes, MAX_UNPACKED).map_err(|problem| problem.in_file(path).into())
+}
+
+/// Unpack `bytes` up to `limit` bytes; anything that is not compressed comes back as it is.
+fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+    let packed = bytes.as_slice();
+    match packed {
+        [0x1f, 0x8b, ..] => collect("gzip", flate2::read::MultiGzDecoder::new(packed), limit),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            collect("xz", lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_XZ_MEMORY_KIB), limit)
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(packed, limit),
+        [b'B', b'Z', b'h', ..] => Err(unsupported("bzip2")),
+        [b'P', b'K', 3, 4, ..] => Err(unsupported("zip")),
+        _ => Ok(bytes),
+    }
+}
+
+fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+    let mut out = Vec::new();
+    // a zstd file is a sequence of frames; the decoder reads one
+    while !packed.is_empty() {
+        let mut decoder =
+            ruzstd::decoding::StreamingDecoder::new(&mut packed).map_err(|error| corrupt("zstd", error))?;
+        let frame = collect("zstd", &mut decoder, limit - out.len() as u64)?;
+        let decoder = decoder.into_frame_decoder();
+        let stored = decoder.get_checksum_from_data();
+        if stored.is_some() && stored != decoder.get_calculated_checksum() {
+            return Err(corrupt("zstd", "checksum does not match"));
+        }
+        out.extend_from_slice(&frame);
+    }
+    Ok(out)
+}
+
+fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+    let mut out = Vec::new();
+    // one byte more than allowed tells "too large" from "exactly full"
+    reader.take(limit + 1).read_to_end(&mut out).map_err(|error| corrupt(kind, error))?;
+    if out.len() as u64 > limit {
+        let message = format!("the {kind} stream unpacks to more than {limit} bytes");
+        return Err(Problem::new(message).help("unpack it by hand if it is genuine, and check what it holds"));
+    }
+    Ok(out)
+}
+
+fn corrupt(kind: &str, reason: impl std::fmt::Display) -> Problem {
+    Problem::new(format!("the {kind} stream is damaged: {reason}")).help("copy or download the file again")
+}
+
+fn unsupported(kind: &str) -> Problem {
+    Problem::new(format!("{kind} files are not read")).help("unpack it, or pack it with gzip, xz or zstd")
+}
+
+/// The problem of a file that does not exist, with names in its folder that look alike.
+fn missing(path: &Path) -> Problem {
+    let problem = Problem::new("no such file").in_file(path);
+    let folder = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return problem,
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return problem.help(format!("the folder {} cannot be read either", folder.display()));
+    };
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut near: Vec<(f64, String)> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .map(|name| (strsim::jaro_winkler(&wanted, &name), name))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    match near.iter().take(3).map(|(_, name)| name.as_str()).collect::<Vec<_>>().as_slice() {
+        [] => problem.help(format!("nothing of a similar name is in {}", folder.display())),
+        names => problem.help(format!("did you mean {}?", names.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const TEXT: &[u8] = b"%VERSION and some text, some text, some text\n";
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// `printf 'hello\n' | xz -C crc32`, xz 5.4
+    const HELLO_XZ: [u8; 60] = [
+        0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00,
+        0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x05, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x0a, 0x00, 0x00, 0x00,
+        0x20, 0x30, 0x3a, 0x36, 0x00, 0x01, 0x1a, 0x06, 0xc5, 0xea, 0xc8, 0x79, 0x90, 0x42, 0x99, 0x0d, 0x01, 0x00,
+        0x00, 0x00, 0x00, 0x01, 0x59, 0x5a,
+    ];
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn every_kind_is_unpacked() {
+        assert_eq!(unpack(TEXT.to_vec(), 1000).unwrap(), TEXT);
+        assert_eq!(unpack(gzip(TEXT), 1000).unwrap(), TEXT);
+        assert_eq!(unpack(zstd(TEXT), 1000).unwrap(), TEXT);
+        assert_eq!(unpack(HELLO_XZ.to_vec(), 1000).unwrap(), b"hello\n");
+    }
+
+    #[test]
+    fn several_streams_in_one_file_are_joined() {
+        let twice = [TEXT, TEXT].concat();
+        assert_eq!(unpack([gzip(TEXT), gzip(TEXT)].concat(), 1000).unwrap(), twice);
+        assert_eq!(unpack([zstd(TEXT), zstd(TEXT)].concat(), 1000).unwrap(), twice);
+    }
+
+    #[test]
+    fn damage_is_reported() {
+        for packed in [gzip(TEXT), zstd(TEXT)] {
+            let cut = unpack(packed[..packed.len() - 6].to_vec(), 1000).unwrap_err();
+            assert!(cut.message.contains("damaged"), "{cut}");
+            let mut flipped = packed.clone();
+            let middle = packed.len() / 2;
+            flipped[middle] ^= 0x10;
+            assert!(unpack(flipped, 1000).is_err_and(|problem| problem.message.contains("damaged")));
+        }
+        let mut changed = HELLO_XZ.to_vec();
+        changed[28] ^= 1;
+        for packed in [changed, HELLO_XZ[..40].to_vec()] {
+            assert!(unpack(packed, 1000).is_err_and(|problem| problem.message.contains("xz stream is damaged")));
+        }
+    }
+
+    #[test]
+    fn bombs_are_stopped_at_the_limit() {
+        let zeros = vec![0u8; 1 << 20];
+        for packed in [gzip(&zeros), zstd(&zeros)] {
+            assert_eq!(unpack(packed.clone(), 1 << 20).unwrap().len(), 1 << 20);
+            let problem = unpack(packed, (1 << 20) - 1).unwrap_err();
+            assert!(problem.message.contains("unpacks to more than"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn other_archives_are_named() {
+        assert!(unpack(b"BZh91AY".to_vec(), 1000).unwrap_err().message.contains("bzip2"));
+        assert!(unpack(b"PK\x03\x04..".to_vec(), 1000).unwrap_err().message.contains("zip"));
+    }
+
+    #[test]
+    fn a_missing_file_names_its_neighbours() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("dhfr.prmtop.xz"), b"").unwrap();
+        let error = read(&folder.path().join("dhfr.prmtop")).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("did you mean dhfr.prmtop.xz?"), "{error}");
+        assert_eq!(read(folder.path()).unwrap_err().exit_code(), 2);
+    }
+}

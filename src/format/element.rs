@@ -1,0 +1,175 @@
+//! Chemical elements: symbols, standard atomic weights, and a guess where a file names none.
+
+use crate::system::Name;
+
+/// Symbol and standard atomic weight (IUPAC 2021, abridged; the longest-lived isotope where there is none) by
+/// atomic number − 1.
+const ELEMENTS: [(&str, f64); 92] = [
+    ("H", 1.008),
+    ("He", 4.0026),
+    ("Li", 6.94),
+    ("Be", 9.0122),
+    ("B", 10.81),
+    ("C", 12.011),
+    ("N", 14.007),
+    ("O", 15.999),
+    ("F", 18.998),
+    ("Ne", 20.180),
+    ("Na", 22.990),
+    ("Mg", 24.305),
+    ("Al", 26.982),
+    ("Si", 28.085),
+    ("P", 30.974),
+    ("S", 32.06),
+    ("Cl", 35.45),
+    ("Ar", 39.95),
+    ("K", 39.098),
+    ("Ca", 40.078),
+    ("Sc", 44.956),
+    ("Ti", 47.867),
+    ("V", 50.942),
+    ("Cr", 51.996),
+    ("Mn", 54.938),
+    ("Fe", 55.845),
+    ("Co", 58.933),
+    ("Ni", 58.693),
+    ("Cu", 63.546),
+    ("Zn", 65.38),
+    ("Ga", 69.723),
+    ("Ge", 72.630),
+    ("As", 74.922),
+    ("Se", 78.971),
+    ("Br", 79.904),
+    ("Kr", 83.798),
+    ("Rb", 85.468),
+    ("Sr", 87.62),
+    ("Y", 88.906),
+    ("Zr", 91.224),
+    ("Nb", 92.906),
+    ("Mo", 95.95),
+    ("Tc", 97.0),
+    ("Ru", 101.07),
+    ("Rh", 102.91),
+    ("Pd", 106.42),
+    ("Ag", 107.87),
+    ("Cd", 112.41),
+    ("In", 114.82),
+    ("Sn", 118.71),
+    ("Sb", 121.76),
+    ("Te", 127.60),
+    ("I", 126.90),
+    ("Xe", 131.29),
+    ("Cs", 132.91),
+    ("Ba", 137.33),
+    ("La", 138.91),
+    ("Ce", 140.12),
+    ("Pr", 140.91),
+    ("Nd", 144.24),
+    ("Pm", 145.0),
+    ("Sm", 150.36),
+    ("Eu", 151.96),
+    ("Gd", 157.25),
+    ("Tb", 158.93),
+    ("Dy", 162.50),
+    ("Ho", 164.93),
+    ("Er", 167.26),
+    ("Tm", 168.93),
+    ("Yb", 173.05),
+    ("Lu", 174.97),
+    ("Hf", 178.49),
+    ("Ta", 180.95),
+    ("W", 183.84),
+    ("Re", 186.21),
+    ("Os", 190.23),
+    ("Ir", 192.22),
+    ("Pt", 195.08),
+    ("Au", 196.97),
+    ("Hg", 200.59),
+    ("Tl", 204.38),
+    ("Pb", 207.2),
+    ("Bi", 208.98),
+    ("Po", 209.0),
+    ("At", 210.0),
+    ("Rn", 222.0),
+    ("Fr", 223.0),
+    ("Ra", 226.0),
+    ("Ac", 227.0),
+    ("Th", 232.04),
+    ("Pa", 231.04),
+    ("U", 238.03),
+];
+
+/// Force fields round masses to 12.0, 1.0 or 19.0; no symbol that begins another's name is this close in mass.
+const MASS_TOLERANCE: f64 = 0.2;
+
+/// The heaviest hydrogen that mass repartitioning makes, in amu.
+const HEAVIEST_HYDROGEN: f64 = 4.1;
+
+/// The symbol of an atomic number; empty for 0 and beyond uranium.
+pub fn symbol(atomic_number: u8) -> &'static str {
+    entry(atomic_number).map_or("", |&(symbol, _)| symbol)
+}
+
+fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
+    ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
+}
+
+/// The atomic number that an atom's name and mass (amu) speak for; 0 where they speak for none.
+///
+/// A symbol that begins the name and has the mass decides, so that `CA` of 12 is carbon and `CA` of 40 calcium.
+/// After that H, C, N, O, P, S of repartitioned mass by their first letter, then the mass alone.
+pub fn guess(name: Name, mass: f64) -> u8 {
+    let letters = name.as_str().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let begins = |symbol: &str| letters.get(..symbol.len()).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
+    let fits = |weight: f64| (mass - weight).abs() <= MASS_TOLERANCE;
+    let named = ELEMENTS.iter().position(|&(symbol, weight)| fits(weight) && begins(symbol));
+    let repartitioned = || {
+        [1u8, 6, 7, 8, 15, 16].into_iter().find(|&number| {
+            let lighter =
+                number > 1 && entry(number).is_some_and(|&(_, weight)| mass < weight && 2.0 * mass > weight - 3.0);
+            let hydrogen = number == 1 && (1.0..=HEAVIEST_HYDROGEN).contains(&mass);
+            begins(symbol(number)) && (lighter || hydrogen)
+        })
+    };
+    let nearest = || ELEMENTS.iter().position(|&(_, weight)| fits(weight));
+    match named.or_else(|| repartitioned().map(|number| usize::from(number) - 1)).or_else(nearest) {
+        Some(index) => index as u8 + 1,
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_and_mass_together_decide() {
+        for (name, mass, expected) in [
+            ("CA", 12.01, "C"),
+            ("CA", 40.08, "Ca"),
+            ("HG11", 1.008, "H"),
+            ("HG", 200.59, "Hg"),
+            ("1HB", 1.0, "H"),
+            ("Na+", 22.99, "Na"),
+            ("Cl-", 35.45, "Cl"),
+            ("NA", 14.01, "N"),
+            ("IP", 22.99, "Na"),
+            ("OW", 16.0, "O"),
+            ("Ar", 39.948, "Ar"),
+            ("K", 39.1, "K"),
+            ("EP", 0.0, ""),
+        ] {
+            assert_eq!(symbol(guess(Name::new(name), mass)), expected, "{name} {mass}");
+        }
+    }
+
+    #[test]
+    fn repartitioned_masses_are_seen_through() {
+        // hydrogens of 3.024 amu take 2.016 each from their heavy atom; NH has the mass of carbon
+        for (name, mass, expected) in
+            [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]
+        {
+            assert_eq!(symbol(guess(Name::new(name), mass)), expected, "{name} {mass}");
+        }
+    }
+}

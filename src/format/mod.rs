@@ -1,0 +1,18 @@
+//! Readers and writers of files, one file per format. Nothing here computes physics.
+//!
+//! Start with [`compressed::read`], which every text reader goes through; then [`prmtop`] (AMBER topologies),
+//! [`restart`] (AMBER coordinates, text and NetCDF) and [`pdb`] (output for viewers). Every reader gives the
+//! engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
+
+pub mod compressed;
+pub mod element;
+mod netcdf;
+mod number;
+pub mod pdb;
+pub mod prmtop;
+pub mod restart;
+
+pub use compressed::read;
+pub use pdb::write_pdb;
+pub use prmtop::{AmberTopology, BoxKind, CellHint, read_prmtop};
+pub use restart::{Coordinates, read_coordinates, write_rst7};

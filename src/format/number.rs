@@ -1,0 +1,84 @@
+//! Numbers as Fortran programs print them.
+
+/// The field without blanks at either end.
+pub(super) fn trim(field: &[u8]) -> &[u8] {
+    field.trim_ascii()
+}
+
+/// A finite real number, blanks around it allowed; also Fortran's `1.5D+00` and `0.15-100`.
+pub(super) fn real(field: &[u8]) -> Option<f64> {
+    let text = trim(field);
+    let value = fast_float2::parse::<f64, _>(text).ok().or_else(|| fortran_real(text))?;
+    value.is_finite().then_some(value)
+}
+
+/// The rare spellings: a leading plus, `D` for the exponent, or an exponent of three digits without its letter.
+fn fortran_real(text: &[u8]) -> Option<f64> {
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let split = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b))? + 1;
+    let (mantissa, exponent) = text.split_at(split);
+    let exponent = if exponent[0].is_ascii_alphabetic() { &exponent[1..] } else { exponent };
+    let exponent = exponent.strip_prefix(b"+").unwrap_or(exponent);
+    let plain = [mantissa, b"e", exponent].concat();
+    fast_float2::parse::<f64, _>(&plain).ok()
+}
+
+/// A whole number of up to nine digits, blanks around it allowed.
+#[inline]
+pub(super) fn integer(field: &[u8]) -> Option<i32> {
+    let text = trim(field);
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    let mut value = 0i32;
+    for &digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        // nine digits stay below 2³¹
+        value = 10 * value + i32::from(digit - b'0');
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// The text of a field for a message: shortened, unprintable bytes replaced.
+pub(super) fn quoted(field: &[u8]) -> String {
+    let shown = &field[..field.len().min(40)];
+    format!("`{}`", String::from_utf8_lossy(shown).trim().escape_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_spellings_of_a_real() {
+        for (text, value) in [
+            ("  1.50000000E+00", 1.5),
+            ("1.5D+01", 15.0),
+            ("0.15-100", 0.15e-100),
+            ("+2.5", 2.5),
+            ("-3.25+02", -325.0),
+            (" 7", 7.0),
+        ] {
+            assert_eq!(real(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "  ", "nan", "inf", "1e999", "*******", "1.2.3", "-", "e5", "1.0 2.0", "+-3", "1e++3"] {
+            assert_eq!(real(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_are_checked() {
+        assert_eq!(integer(b"   -42 "), Some(-42));
+        assert_eq!(integer(b"999999999"), Some(999_999_999));
+        for text in ["", " ", "1 2", "1.0", "9999999999", "--1", "x"] {
+            assert_eq!(integer(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Atoms, residues and exclusions.
+
+use super::pointers::Pointers;
+use super::sections::{Parsed, Section, Sections};
+use super::unsupported;
+use crate::format::element;
+use crate::system::{Atom, Exclusions, Residue};
+use crate::units::AMBER_CHARGE;
+
+/// Atoms in file order, and the residues they belong to.
+pub(super) fn read(
+    sections: &Sections<'_>,
+    pointers: &Pointers,
+    lj_types: &[u32],
+) -> Parsed<(Vec<Atom>, Vec<Residue>)> {
+    let count = pointers.atoms;
+    let residues = residues(sections, pointers)?;
+    let names = sections.require("ATOM_NAME")?.names(count)?;
+    let charges = sections.require("CHARGE")?.reals(count)?;
+    let masses = masses(sections.require("MASS")?, count)?;
+    let type_names = match sections.get("AMBER_ATOM_TYPE") {
+        Some(section) => section.names(count)?,
+        None => vec![Default::default(); count],
+    };
+    let numbers = match sections.get("ATOMIC_NUMBER") {
+        Some(section) => section.integers(count)?,
+        None => vec![-1; count],
+    };
+    let mut residue = 0;
+    let atoms = (0..count).map(|i| {
+        while residues.get(residue + 1).is_some_and(|next| next.first as usize <= i) {
+            residue += 1;
+        }
+        Atom {
+            name: names[i],
+            type_name: type_names[i],
+            // −1 stands for "not known" in files that ParmEd wrote
+            element: match u8::try_from(numbers[i]) {
+                Ok(number) if number > 0 => number,
+                _ => element::guess(names[i], masses[i]),
+            },
+            mass: masses[i],
+            charge: charges[i] / AMBER_CHARGE,
+            lj_type: lj_types[i],
+            residue: residue as u32,
+        }
+    });
+    Ok((atoms.collect(), residues))
+}
+
+fn masses(section: &Section<'_>, count: usize) -> Parsed<Vec<f64>> {
+    let masses = section.reals(count)?;
+    for (atom, &mass) in masses.iter().enumerate() {
+        if mass == 0.0 {
+            let what = format!("atom {} has no mass: an extra point (virtual site)", atom + 1);
+            return Err(unsupported(section.problem_at(atom, what), super::EXTRA_POINTS_HELP));
+        }
+        if mass < 0.0 {
+            return Err(section.problem_at(atom, format!("atom {} has the mass {mass}", atom + 1)));
+        }
+    }
+    Ok(masses)
+}
+
+fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>> {
+    let names = sections.require("RESIDUE_LABEL")?.names(pointers.residues)?;
+    let section = sections.require("RESIDUE_POINTER")?;
+    let firsts = section.integers(pointers.residues)?;
+    if firsts.first() != Some(&1) {
+        return Err(section.problem_at(0, "the first residue does not begin at atom 1"));
+    }
+    let mut residues = Vec::with_capacity(firsts.len());
+    for (k, (&first, &name)) in firsts.iter().zip(&names).enumerate() {
+        if first as usize > pointers.atoms || (k > 0 && first <= firsts[k - 1]) {
+            let message = format!("residue {} begins at atom {first}, expected an ascending list of atoms", k + 1);
+            return Err(section.problem_at(k, message));
+        }
+        residues.push(Residue { name, number: k as i32 + 1, first: first as u32 - 1 });
+    }
+    Ok(residues)
+}
+
+/// Pairs that the non-bonded sum leaves out: for each atom a stretch of one long list of partners, in which a
+/// lone 0 stands for "none".
+pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
+    let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
+    let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;
+    let counts = counts_section.integers(pointers.atoms)?;
+    let list = list_section.integers(pointers.excluded)?;
+    let mut pairs = Vec::with_capacity(list.len());
+    let mut next = 0;
+    for (i, &count) in counts.iter().enumerate() {
+        let end = usize::try_from(count).ok().map(|count| next + count).filter(|&end| end <= list.len());
+        let Some(end) = end else {
+            let message = format!("atom {} has {count} exclusions, but the list holds {} in all", i + 1, list.len());
+            return Err(counts_section.problem_at(i, message));
+        };
+        for (k, &partner) in list.iter().enumerate().take(end).skip(next) {
+            if partner < 0 || partner as usize > pointers.atoms || partner as usize == i + 1 {
+                let message = format!("atom {} cannot exclude atom {partner}", i + 1);
+                return Err(list_section.problem_at(k, message));
+            }
+            if partner > 0 {
+                pairs.push([i as u32, partner as u32 - 1]);
+            }
+        }
+        next = end;
+    }
+    if next != list.len() {
+        let message = format!("the counts add up to {next}, but the list holds {}", list.len());
+        return Err(counts_section.problem(message));
+    }
+    Ok(Exclusions::from_pairs(pointers.atoms, pairs))
+}

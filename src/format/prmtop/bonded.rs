@@ -1,0 +1,122 @@
+//! Bonds and angles, and the rows of atom pointers that every bonded section is made of.
+
+use super::pointers::Pointers;
+use super::sections::{Parsed, Section, Sections};
+use crate::system::{Angle, Bond, Topology};
+use crate::units::{ANGSTROM, KCAL};
+
+/// The file's `k (x − x₀)²` against our `½ k (x − x₀)²`.
+pub(super) const HALF: f64 = 2.0;
+
+/// Rows of `N` numbers: atoms, then the 1-based type of the term.
+pub(super) struct Rows<'s, 'a, const N: usize> {
+    pub(super) section: &'s Section<'a>,
+    pub(super) values: Vec<[i32; N]>,
+}
+
+impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
+    pub(super) fn read(sections: &'s Sections<'a>, name: &str, count: usize) -> Parsed<Self> {
+        let section = sections.require(name)?;
+        let values = section.integers(count.saturating_mul(N))?;
+        Ok(Self { section, values: values.as_chunks().0.to_vec() })
+    }
+
+    /// Atom index of column `column` from a coordinate pointer 3 (i − 1); its sign is for the caller.
+    pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
+        let value = self.values[row][column].unsigned_abs();
+        if value % 3 != 0 || value as usize / 3 >= atoms {
+            let message =
+                format!("{} is not the pointer 3(i−1) of an atom i from 1 to {atoms}", self.values[row][column]);
+            return Err(self.problem(row, column, message));
+        }
+        Ok(value / 3)
+    }
+
+    /// As [`Self::pointer`], where a sign has no meaning.
+    pub(super) fn plain_pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
+        match self.values[row][column] {
+            value if value < 0 => Err(self.problem(row, column, format!("the pointer {value} is negative"))),
+            _ => self.pointer(row, column, atoms),
+        }
+    }
+
+    /// Index of column `column` that counts from 1 to `count`.
+    pub(super) fn counted(&self, row: usize, column: usize, count: usize, what: &str) -> Parsed<u32> {
+        let value = self.values[row][column];
+        if value < 1 || value as usize > count {
+            return Err(self.problem(row, column, format!("{what} {value} is not in 1 to {count}")));
+        }
+        Ok(value as u32 - 1)
+    }
+
+    /// Refuse a term that names an atom twice.
+    pub(super) fn distinct(&self, row: usize, atoms: &[u32]) -> Parsed<()> {
+        let twice = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom));
+        match twice {
+            Some((column, atom)) => Err(self.problem(row, column, format!("the term names atom {} twice", atom + 1))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn problem(&self, row: usize, column: usize, message: String) -> crate::error::Problem {
+        self.section.problem_at(row * N + column, format!("term {}: {message}", row + 1))
+    }
+}
+
+/// Bonds, as terms and as the chemical graph.
+pub(super) fn read_bonds(sections: &Sections<'_>, pointers: &Pointers, topology: &mut Topology) -> Parsed<()> {
+    let types = pointers.bond_types;
+    let constants = sections.require("BOND_FORCE_CONSTANT")?.reals(types)?;
+    let lengths = sections.require("BOND_EQUIL_VALUE")?.reals(types)?;
+    let atoms = pointers.atoms;
+    for (name, count) in [
+        ("BONDS_INC_HYDROGEN", pointers.bonds_with_hydrogen),
+        ("BONDS_WITHOUT_HYDROGEN", pointers.bonds_without_hydrogen),
+    ] {
+        let rows = Rows::<3>::read(sections, name, count)?;
+        for row in 0..rows.values.len() {
+            let pair = [rows.plain_pointer(row, 0, atoms)?, rows.plain_pointer(row, 1, atoms)?];
+            rows.distinct(row, &pair)?;
+            let kind = rows.counted(row, 2, types, "bond type")? as usize;
+            topology.bonded.bonds.push(Bond {
+                atoms: pair,
+                length: lengths[kind] * ANGSTROM,
+                force_constant: HALF * constants[kind] * KCAL / (ANGSTROM * ANGSTROM),
+            });
+            if !is_water_brace(topology, pair) {
+                topology.connectivity.push(pair);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The H–H bond that LEaP gives a water in place of its angle: a term, not a chemical bond.
+fn is_water_brace(topology: &Topology, pair: [u32; 2]) -> bool {
+    let [a, b] = pair.map(|i| &topology.atoms[i as usize]);
+    a.element == 1 && b.element == 1 && a.residue == b.residue && topology.is_water(a.residue as usize)
+}
+
+/// Angles.
+pub(super) fn read_angles(sections: &Sections<'_>, pointers: &Pointers, topology: &mut Topology) -> Parsed<()> {
+    let types = pointers.angle_types;
+    let constants = sections.require("ANGLE_FORCE_CONSTANT")?.reals(types)?;
+    let angles = sections.require("ANGLE_EQUIL_VALUE")?.reals(types)?;
+    for (name, count) in [
+        ("ANGLES_INC_HYDROGEN", pointers.angles_with_hydrogen),
+        ("ANGLES_WITHOUT_HYDROGEN", pointers.angles_without_hydrogen),
+    ] {
+        let rows = Rows::<4>::read(sections, name, count)?;
+        for row in 0..rows.values.len() {
+            let mut triple = [0; 3];
+            for (column, atom) in triple.iter_mut().enumerate() {
+                *atom = rows.plain_pointer(row, column, pointers.atoms)?;
+            }
+            rows.distinct(row, &triple)?;
+            let kind = rows.counted(row, 3, types, "angle type")? as usize;
+            let force_constant = HALF * constants[kind] * KCAL;
+            topology.bonded.angles.push(Angle { atoms: triple, angle: angles[kind], force_constant });
+        }
+    }
+    Ok(())
+}

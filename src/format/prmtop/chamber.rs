@@ -1,0 +1,75 @@
+//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers.
+//! Their atoms are counted from 1, unlike the pointers of the AMBER sections.
+
+use super::bonded::{HALF, Rows};
+use super::sections::{Parsed, Section, Sections};
+use crate::system::{Bond, HarmonicImproper, Topology};
+use crate::units::{ANGSTROM, KCAL};
+
+/// Add the terms whose sections are there.
+pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
+    urey_bradleys(sections, topology)?;
+    harmonic_impropers(sections, topology)
+}
+
+fn urey_bradleys(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
+    if sections.get("CHARMM_UREY_BRADLEY").is_none() {
+        return Ok(());
+    }
+    let counts_section = sections.require("CHARMM_UREY_BRADLEY_COUNT")?;
+    let (count, types) = (one_count(counts_section, 2, 0)?, one_count(counts_section, 2, 1)?);
+    let constants = sections.require("CHARMM_UREY_BRADLEY_FORCE_CONSTANT")?.reals(types)?;
+    let lengths = sections.require("CHARMM_UREY_BRADLEY_EQUIL_VALUE")?.reals(types)?;
+    let rows = Rows::<3>::read(sections, "CHARMM_UREY_BRADLEY", count)?;
+    for row in 0..count {
+        let atoms = numbered(&rows, row, topology.atoms.len())?;
+        let kind = rows.counted(row, 2, types, "Urey–Bradley type")? as usize;
+        topology.bonded.urey_bradleys.push(Bond {
+            atoms,
+            length: lengths[kind] * ANGSTROM,
+            force_constant: HALF * constants[kind] * KCAL / (ANGSTROM * ANGSTROM),
+        });
+    }
+    Ok(())
+}
+
+fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
+    if sections.get("CHARMM_IMPROPERS").is_none() {
+        return Ok(());
+    }
+    let count = one_count(sections.require("CHARMM_NUM_IMPROPERS")?, 1, 0)?;
+    let types = one_count(sections.require("CHARMM_NUM_IMPR_TYPES")?, 1, 0)?;
+    let constants = sections.require("CHARMM_IMPROPER_FORCE_CONSTANT")?.reals(types)?;
+    let phases = sections.require("CHARMM_IMPROPER_PHASE")?.reals(types)?;
+    let rows = Rows::<5>::read(sections, "CHARMM_IMPROPERS", count)?;
+    for row in 0..count {
+        let atoms = numbered(&rows, row, topology.atoms.len())?;
+        let kind = rows.counted(row, 4, types, "improper type")? as usize;
+        let force_constant = HALF * constants[kind] * KCAL;
+        let angle = phase(phases[kind]);
+        topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant });
+    }
+    Ok(())
+}
+
+/// Equilibrium angle in rad. Files say "degrees" in a comment, and older ones mean it; newer ones hold radians.
+/// CHARMM uses 0 and 180° only, so that the size of the number tells which.
+fn phase(value: f64) -> f64 {
+    if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
+}
+
+/// The leading `M` columns as atoms counted from 1.
+fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, count: usize) -> Parsed<[u32; M]> {
+    let mut atoms = [0; M];
+    for (column, atom) in atoms.iter_mut().enumerate() {
+        *atom = rows.counted(row, column, count, "atom")?;
+    }
+    rows.distinct(row, &atoms)?;
+    Ok(atoms)
+}
+
+/// Number `index` of a section of `length` counts.
+pub(super) fn one_count(section: &Section<'_>, length: usize, index: usize) -> Parsed<usize> {
+    let value = section.integers(length)?[index];
+    usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))
+}

@@ -1,0 +1,107 @@
+//! Lennard-Jones tables: `A/r¹² − B/r⁶` over pairs of types, and CHARMM's second table for 1-4 pairs.
+
+use super::pointers::Pointers;
+use super::sections::{Parsed, Sections};
+use super::unsupported;
+use crate::system::Nonbonded;
+use crate::units::{ANGSTROM, KCAL};
+
+/// Types of the atoms and the tables over them.
+pub(super) struct Tables {
+    /// per atom, 0-based
+    pub(super) atom_types: Vec<u32>,
+    /// all pairs but 1-4
+    pub(super) pairs: Nonbonded,
+    /// 1-4 pairs, not yet scaled; `None` where the general table serves
+    pub(super) pairs14: Option<Nonbonded>,
+}
+
+impl Tables {
+    pub(super) fn read(sections: &Sections<'_>, pointers: &Pointers, chamber: bool) -> Parsed<Self> {
+        let types = pointers.types;
+        let section = sections.require("ATOM_TYPE_INDEX")?;
+        let mut atom_types = Vec::new();
+        for (atom, index) in section.integers(pointers.atoms)?.into_iter().enumerate() {
+            if index < 1 || index as usize > types {
+                return Err(
+                    section.problem_at(atom, format!("type {index} of atom {} is not in 1 to {types}", atom + 1))
+                );
+            }
+            atom_types.push(index as u32 - 1);
+        }
+        let table = PairIndex::read(sections, pointers)?;
+        let pairs = table.fill(sections, "LENNARD_JONES_ACOEF", "LENNARD_JONES_BCOEF")?;
+        let pairs14 = match chamber {
+            true => Some(table.fill(sections, "LENNARD_JONES_14_ACOEF", "LENNARD_JONES_14_BCOEF")?),
+            false => None,
+        };
+        Ok(Self { atom_types, pairs, pairs14 })
+    }
+}
+
+/// For each ordered pair of types its place in the coefficient lists; `None` where nothing acts.
+struct PairIndex {
+    types: usize,
+    places: Vec<Option<usize>>,
+}
+
+impl PairIndex {
+    fn read(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Self> {
+        let types = pointers.types;
+        let section = sections.require("NONBONDED_PARM_INDEX")?;
+        let indices = section.integers(types.saturating_mul(types))?;
+        let coefficients = triangle(types);
+        let mut places = Vec::with_capacity(indices.len());
+        for (k, &index) in indices.iter().enumerate() {
+            if index != indices[(k % types) * types + k / types] {
+                let message = format!("the table is not symmetric for types {} and {}", k / types + 1, k % types + 1);
+                return Err(section.problem_at(k, message));
+            }
+            if index > 0 && index as usize > coefficients {
+                return Err(section.problem_at(k, format!("coefficient {index} is not in 1 to {coefficients}")));
+            }
+            if index < 0 && index.unsigned_abs() as usize > pointers.hydrogen_bond_types {
+                let message = format!("10-12 term {} is not in 1 to {}", -index, pointers.hydrogen_bond_types);
+                return Err(section.problem_at(k, message));
+            }
+            places.push(if index > 0 { Some(index as usize - 1) } else { None });
+        }
+        refuse_hydrogen_bonds(sections, pointers, &indices)?;
+        Ok(Self { types, places })
+    }
+
+    fn fill(&self, sections: &Sections<'_>, a: &str, b: &str) -> Parsed<Nonbonded> {
+        let c12 = sections.require(a)?.reals(triangle(self.types))?;
+        let c6 = sections.require(b)?.reals(triangle(self.types))?;
+        let spread = |values: &[f64], unit: f64| {
+            self.places.iter().map(|place| place.map_or(0.0, |place| values[place] * unit)).collect()
+        };
+        Ok(Nonbonded {
+            types: self.types,
+            c6: spread(&c6, KCAL * ANGSTROM.powi(6)),
+            c12: spread(&c12, KCAL * ANGSTROM.powi(12)),
+        })
+    }
+}
+
+/// Pairs of `types` types, the order within a pair left out.
+fn triangle(types: usize) -> usize {
+    types * (types + 1) / 2
+}
+
+/// 10-12 hydrogen-bond terms are history: nothing is lost where both coefficients of those in use are zero.
+fn refuse_hydrogen_bonds(sections: &Sections<'_>, pointers: &Pointers, indices: &[i32]) -> Parsed<()> {
+    if indices.iter().all(|&index| index >= 0) {
+        return Ok(());
+    }
+    for name in ["HBOND_ACOEF", "HBOND_BCOEF"] {
+        let section = sections.require(name)?;
+        let coefficients = section.reals(pointers.hydrogen_bond_types)?;
+        let terms = indices.iter().filter(|&&index| index < 0).map(|index| index.unsigned_abs() as usize - 1);
+        if let Some(term) = terms.into_iter().find(|&term| coefficients[term] != 0.0) {
+            let problem = section.problem_at(term, "10-12 hydrogen-bond terms are not supported");
+            return Err(unsupported(problem, "use a force field newer than ff91, which has none"));
+        }
+    }
+    Ok(())
+}

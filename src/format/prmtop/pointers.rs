@@ -1,0 +1,85 @@
+//! The `POINTERS` section: how many of everything, and the switches that ask for more than plain dynamics.
+
+use super::sections::{Parsed, Sections};
+use super::{BoxKind, unsupported};
+
+/// Counts of the file, named as in the format's description.
+pub(super) struct Pointers {
+    pub(super) atoms: usize,
+    pub(super) types: usize,
+    pub(super) bonds_with_hydrogen: usize,
+    pub(super) bonds_without_hydrogen: usize,
+    pub(super) angles_with_hydrogen: usize,
+    pub(super) angles_without_hydrogen: usize,
+    pub(super) dihedrals_with_hydrogen: usize,
+    pub(super) dihedrals_without_hydrogen: usize,
+    pub(super) excluded: usize,
+    pub(super) residues: usize,
+    pub(super) bond_types: usize,
+    pub(super) angle_types: usize,
+    pub(super) dihedral_types: usize,
+    pub(super) hydrogen_bond_types: usize,
+    pub(super) box_kind: BoxKind,
+}
+
+/// Values in the section: 30 up to Amber 6, then NUMEXTRA, then NCOPY.
+const MIN_VALUES: usize = 30;
+
+impl Pointers {
+    pub(super) fn read(sections: &Sections<'_>) -> Parsed<Self> {
+        let section = sections.require("POINTERS")?;
+        let values = section.all_integers()?;
+        if values.len() < MIN_VALUES {
+            let message = format!("expected at least {MIN_VALUES} values, found {}", values.len());
+            return Err(section.problem(message).help("the file seems cut off: copy it again"));
+        }
+        let count = |index: usize| {
+            let value = values.get(index).copied().unwrap_or(0);
+            usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))
+        };
+        let refuse = |index: usize, what: &str, help: &str| match count(index)? {
+            0 => Ok(()),
+            _ => Err(unsupported(section.problem_at(index, what), help)),
+        };
+        refuse(
+            20,
+            "IFPERT asks for a perturbed topology",
+            "free-energy topologies are written again as one end state",
+        )?;
+        refuse(29, "IFCAP asks for a solvent cap", "use a periodic box of solvent")?;
+        refuse(30, "NUMEXTRA says that there are extra points (virtual sites)", super::EXTRA_POINTS_HELP)?;
+        if count(31)? > 1 {
+            return Err(unsupported(section.problem_at(31, "NCOPY asks for a path integral"), "use classical atoms"));
+        }
+        let box_kind = match count(27)? {
+            0 => BoxKind::None,
+            1 => BoxKind::Rectangular,
+            2 => BoxKind::TruncatedOctahedron,
+            3 => BoxKind::Triclinic,
+            other => return Err(section.problem_at(27, format!("IFBOX is {other}, expected 0, 1, 2 or 3"))),
+        };
+        let pointers = Self {
+            atoms: count(0)?,
+            types: count(1)?,
+            bonds_with_hydrogen: count(2)?,
+            angles_with_hydrogen: count(4)?,
+            dihedrals_with_hydrogen: count(6)?,
+            excluded: count(10)?,
+            residues: count(11)?,
+            bonds_without_hydrogen: count(12)?,
+            angles_without_hydrogen: count(13)?,
+            dihedrals_without_hydrogen: count(14)?,
+            bond_types: count(15)?,
+            angle_types: count(16)?,
+            dihedral_types: count(17)?,
+            hydrogen_bond_types: count(19)?,
+            box_kind,
+        };
+        for (index, name, value) in [(0, "atoms", pointers.atoms), (1, "atom types", pointers.types)] {
+            if value == 0 {
+                return Err(section.problem_at(index, format!("there are no {name}")));
+            }
+        }
+        Ok(pointers)
+    }
+}

@@ -1,0 +1,237 @@
+//! The container: `%FLAG` sections of fixed-column values, cut by the Fortran format each section states.
+//!
+//! Columns are cut, never split at blanks: names may contain blanks and touch each other. The line of a value
+//! follows from its index, so that a later complaint can point at it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::columns::{Columns, Kind};
+use crate::error::Problem;
+use crate::format::number;
+use crate::system::Name;
+
+/// Result of a reading step.
+pub(super) type Parsed<T> = std::result::Result<T, Problem>;
+
+/// Every section of a file, by name.
+pub(super) struct Sections<'a> {
+    path: &'a Path,
+    by_name: HashMap<&'a str, Section<'a>>,
+}
+
+/// The values under one `%FLAG`.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    path: &'a Path,
+    name: &'a str,
+    /// 1-based line of the `%FLAG`
+    flag_line: usize,
+    /// 1-based line of the first value
+    first_line: usize,
+    format: &'a str,
+    body: &'a [u8],
+}
+
+impl<'a> Sections<'a> {
+    /// Cut the file at its `%` lines.
+    pub(super) fn split(path: &'a Path, bytes: &'a [u8]) -> Parsed<Self> {
+        if !bytes.starts_with(b"%") {
+            let message = "this is not an AMBER topology: the first line does not begin with %VERSION or %FLAG";
+            let help = "expected a prmtop/parm7 file of Amber 7 or later; ParmEd converts older ones";
+            return Err(Problem::new(message).in_file(path).at_line(1).help(help));
+        }
+        let directives = directives(bytes);
+        let mut by_name = HashMap::new();
+        let mut open: Option<(&str, usize)> = None;
+        for (k, &(line, start, end)) in directives.iter().enumerate() {
+            let problem = |message: String| Problem::new(message).in_file(path).at_line(line);
+            let text = std::str::from_utf8(&bytes[start..end])
+                .map_err(|_| problem("the line is not text; the file is damaged".into()))?;
+            let (keyword, rest) = match text.find([' ', '\t', '(', '\r']) {
+                Some(cut) => (&text[..cut], text[cut..].trim()),
+                None => (text, ""),
+            };
+            match keyword {
+                "%VERSION" | "%COMMENT" => {}
+                "%FLAG" => {
+                    if let Some((name, _)) = open {
+                        return Err(problem(format!("section {name} ends here without a %FORMAT line")));
+                    }
+                    open = Some((rest, line));
+                }
+                "%FORMAT" => {
+                    let (name, flag_line) =
+                        open.take().ok_or_else(|| problem("%FORMAT without a %FLAG before it".into()))?;
+                    let from = (end + 1).min(bytes.len());
+                    let to = directives.get(k + 1).map_or(bytes.len(), |next| next.1);
+                    let first_line = line + 1;
+                    let section = Section { path, name, flag_line, first_line, format: rest, body: &bytes[from..to] };
+                    if let Some(before) = by_name.insert(name, section) {
+                        let message = format!("section {name} was given before, at line {}", before.flag_line);
+                        return Err(problem(message));
+                    }
+                }
+                other => return Err(problem(format!("expected %FLAG, %FORMAT or %COMMENT, found `{other:.20}`"))),
+            }
+        }
+        if let Some((name, line)) = open {
+            let message = format!("section {name} has no %FORMAT line; the file ends here");
+            return Err(Problem::new(message).in_file(path).at_line(line).help(TRUNCATED));
+        }
+        Ok(Self { path, by_name })
+    }
+
+    /// All sections, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Section<'a>> {
+        self.by_name.values()
+    }
+
+    /// A section that may be absent.
+    pub(super) fn get(&self, name: &str) -> Option<&Section<'a>> {
+        self.by_name.get(name)
+    }
+
+    /// A section that must be there.
+    pub(super) fn require(&self, name: &str) -> Parsed<&Section<'a>> {
+        self.get(name).ok_or_else(|| {
+            Problem::new(format!("section {name} is missing"))
+                .in_file(self.path)
+                .help("the file is incomplete: write it again with LEaP or ParmEd")
+        })
+    }
+}
+
+const TRUNCATED: &str = "the file seems cut off: copy it again";
+
+/// 1-based line number, first byte and end of every line that starts with `%`.
+fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
+    let mut found = vec![];
+    let (mut start, mut line) = (0, 0);
+    for text in bytes.split(|&b| b == b'\n') {
+        line += 1;
+        if text.starts_with(b"%") {
+            found.push((line, start, start + text.len()));
+        }
+        start += text.len() + 1;
+    }
+    found
+}
+
+impl<'a> Section<'a> {
+    /// The name after `%FLAG`.
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The 1-based line of the `%FLAG`.
+    pub(super) fn line(&self) -> usize {
+        self.flag_line
+    }
+
+    /// A problem with the section as a whole.
+    pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
+        self.at_line(self.flag_line, message)
+    }
+
+    /// A problem with the value of this index.
+    pub(super) fn problem_at(&self, index: usize, message: impl std::fmt::Display) -> Problem {
+        let per_line = Columns::parse(self.format).map_or(1, |columns| columns.per_line);
+        self.at_line(self.first_line + index / per_line, message)
+    }
+
+    fn at_line(&self, line: usize, message: impl std::fmt::Display) -> Problem {
+        Problem::new(format!("{}: {message}", self.name)).in_file(self.path).at_line(line)
+    }
+
+    /// The first line as text.
+    pub(super) fn text(&self) -> String {
+        let line = self.body.split(|&b| b == b'\n').next().unwrap_or_default();
+        String::from_utf8_lossy(line).trim().to_owned()
+    }
+
+    /// Exactly `count` finite real numbers.
+    pub(super) fn reals(&self, count: usize) -> Parsed<Vec<f64>> {
+        self.values(Kind::Real, count, "a number", number::real)
+    }
+
+    /// Exactly `count` whole numbers.
+    pub(super) fn integers(&self, count: usize) -> Parsed<Vec<i32>> {
+        self.values(Kind::Integer, count, "a whole number", number::integer)
+    }
+
+    /// Exactly `count` names.
+    pub(super) fn names(&self, count: usize) -> Parsed<Vec<Name>> {
+        self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
+    }
+
+    /// All whole numbers of a section whose length is not known beforehand.
+    pub(super) fn all_integers(&self) -> Parsed<Vec<i32>> {
+        let width = self.columns(Kind::Integer)?.width;
+        let count = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum();
+        self.integers(count)
+    }
+
+    fn columns(&self, kind: Kind) -> Parsed<Columns> {
+        let columns = Columns::parse(self.format).filter(|columns| match kind {
+            // whole numbers and names are never printed as something else; reals may be given as integers
+            Kind::Real => columns.kind != Kind::Text,
+            _ => columns.kind == kind,
+        });
+        columns.ok_or_else(|| {
+            let message =
+                format!("%FORMAT{} does not fit this section, expected columns of {kind:?} kind", self.format);
+            self.at_line(self.first_line - 1, message)
+        })
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    }
+
+    /// Cut the columns and convert each; the section must hold exactly `count` values.
+    fn values<T>(
+        &self,
+        kind: Kind,
+        count: usize,
+        expected: &str,
+        convert: impl Fn(&'a [u8]) -> Option<T>,
+    ) -> Parsed<Vec<T>> {
+        let Columns { width, per_line, .. } = self.columns(kind)?;
+        let short = |found: usize, line: usize| {
+            self.at_line(line, format!("expected {count} values, found {found}")).help(TRUNCATED)
+        };
+        // each value takes at least one byte: no more is reserved than the file could fill
+        if count > self.body.len() {
+            return Err(short(0, self.flag_line));
+        }
+        let mut values = Vec::with_capacity(count);
+        for (offset, line) in self.lines().enumerate() {
+            let number = self.first_line + offset;
+            let here = per_line.min(count - values.len());
+            for column in 0..here {
+                let start = column * width;
+                let field = line.get(start..(start + width).min(line.len())).filter(|field| !field.is_empty());
+                let Some(field) = field else {
+                    return Err(short(values.len(), number));
+                };
+                values.push(convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?);
+            }
+            if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+                return Err(self.at_line(number, format!("expected {count} values, found more")));
+            }
+        }
+        if values.len() < count { Err(short(values.len(), self.first_line)) } else { Ok(values) }
+    }
+
+    fn bad_value(&self, line: usize, column: usize, expected: &str, field: &[u8]) -> Problem {
+        let found = if field.contains(&b'*') {
+            "a number too large for its column (****)".to_owned()
+        } else if field.trim_ascii().is_empty() {
+            "nothing".to_owned()
+        } else {
+            number::quoted(field)
+        };
+        self.at_line(line, format!("value {} of the line: expected {expected}, found {found}", column + 1))
+    }
+}

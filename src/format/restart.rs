@@ -1,0 +1,239 @@
+//! AMBER coordinate files: `inpcrd`/`rst7` text and NetCDF restarts (`ncrst`), told apart by their first bytes.
+//!
+//! The text form is a title, a line with the number of atoms (and the time in ps), then six `F12.7` numbers a
+//! line: positions in Å, perhaps velocities in Å per 1/20.455 ps, perhaps a line with the box. Which of these are
+//! there follows from the number of lines alone.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::number;
+use crate::cell::PeriodicCell;
+use crate::error::{Problem, Result};
+use crate::units::{AMBER_VELOCITY, ANGSTROM};
+use crate::vec3::{Vec3, vec3};
+
+/// Positions and what goes with them, in topology order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coordinates {
+    /// title line
+    pub title: String,
+    /// ps
+    pub time: Option<f64>,
+    /// nm
+    pub positions: Vec<Vec3>,
+    /// nm/ps
+    pub velocities: Option<Vec<Vec3>>,
+    /// `None` where there is no box
+    pub cell: Option<PeriodicCell>,
+}
+
+/// Characters per number, and numbers per line.
+const WIDTH: usize = 12;
+const PER_LINE: usize = 6;
+
+type Parsed<T> = std::result::Result<T, Problem>;
+
+/// Read a coordinate file, compressed or not.
+///
+/// `expected_atoms` is the size of the topology it belongs to, where there is one. `box_angle` (degrees) completes
+/// a box given by its edges only, as old files do; [`super::CellHint::angle_degrees`] holds it.
+pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
+    let bytes = super::read(path)?;
+    let coordinates =
+        if bytes.starts_with(b"CDF") { super::netcdf::read_restart(&bytes) } else { read_text(&bytes, box_angle) };
+    let coordinates = coordinates.and_then(|coordinates| {
+        let found = coordinates.positions.len();
+        match expected_atoms.filter(|&expected| expected != found) {
+            Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
+                .help("topology and coordinates must belong together")),
+            None => Ok(coordinates),
+        }
+    });
+    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
+}
+
+fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
+    let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
+    while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
+        lines.pop();
+    }
+    if lines.len() < 2 {
+        return Err(Problem::new("expected a title and the number of atoms").help("the file seems cut off"));
+    }
+    let (atoms, time) = counts(lines[1])?;
+    let numbers = Numbers { lines: &lines[2..], first_line: 3 };
+    let block = atoms.div_ceil(PER_LINE / 3);
+    if numbers.lines.len() < block {
+        let message = format!("expected {block} lines for {atoms} atoms, found {}", numbers.lines.len());
+        return Err(Problem::new(message).at_line(lines.len()).help("the file seems cut off: copy it again"));
+    }
+    let positions = numbers.vectors(0, atoms, ANGSTROM)?;
+    let (velocities_at, box_at) = match numbers.lines.len() - block {
+        0 => (None, None),
+        1 if block == 1 && !numbers.looks_like_box(1)? => (Some(block), None),
+        1 => (None, Some(block)),
+        more if more == block => (Some(block), None),
+        more if more == block + 1 => (Some(block), Some(2 * block)),
+        more => {
+            let message = format!("{more} lines follow the positions, expected 0, 1, {block} or {}", block + 1);
+            return Err(Problem::new(message).at_line(3 + block).help("the file is damaged or of another kind"));
+        }
+    };
+    Ok(Coordinates {
+        title: String::from_utf8_lossy(lines[0]).trim().to_owned(),
+        time,
+        positions,
+        velocities: velocities_at.map(|at| numbers.vectors(at, atoms, AMBER_VELOCITY)).transpose()?,
+        cell: match box_at {
+            Some(at) => numbers.cell(at, box_angle)?,
+            None => None,
+        },
+    })
+}
+
+/// The second line: number of atoms in any width, and the time in ps if given.
+fn counts(line: &[u8]) -> Parsed<(usize, Option<f64>)> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let problem = |message: String| {
+        Problem::new(message).at_line(2).help("expected an AMBER inpcrd/rst7 file: title, number of atoms, coordinates")
+    };
+    let first = words.next().unwrap_or_default();
+    let atoms = number::integer(first).filter(|&atoms| atoms > 0);
+    let atoms =
+        atoms.ok_or_else(|| problem(format!("expected the number of atoms, found {}", number::quoted(line))))?;
+    let time = words.next().map(|word| {
+        number::real(word).ok_or_else(|| problem(format!("expected the time in ps, found {}", number::quoted(word))))
+    });
+    Ok((atoms as usize, time.transpose()?))
+}
+
+/// The lines of six numbers after the two heading lines.
+struct Numbers<'a> {
+    lines: &'a [&'a [u8]],
+    first_line: usize,
+}
+
+impl Numbers<'_> {
+    /// `atoms` vectors from line `at` on, times `unit`.
+    fn vectors(&self, at: usize, atoms: usize, unit: f64) -> Parsed<Vec<Vec3>> {
+        let mut vectors = Vec::with_capacity(atoms);
+        while vectors.len() < atoms {
+            let line = at + vectors.len() / 2;
+            let here = (atoms - vectors.len()).min(2);
+            let values = self.row(line, 3 * here)?;
+            vectors.extend(values[..3 * here].chunks_exact(3).map(|v| vec3(v[0], v[1], v[2]) * unit));
+        }
+        Ok(vectors)
+    }
+
+    /// The first `count` numbers of a line; the rest must be blank.
+    fn row(&self, line: usize, count: usize) -> Parsed<[f64; PER_LINE]> {
+        let text = self.lines[line];
+        let problem = |message: String| Problem::new(message).at_line(self.first_line + line);
+        let mut values = [0.0; PER_LINE];
+        for (column, value) in values.iter_mut().take(count).enumerate() {
+            let field = text.get(column * WIDTH..((column + 1) * WIDTH).min(text.len())).unwrap_or_default();
+            *value = number::real(field).ok_or_else(|| {
+                let place = format!("number {} of the line", column + 1);
+                if field.contains(&b'*') {
+                    problem(format!("{place} was too large for its 12 columns (****)"))
+                        .help("image the coordinates back into the box before writing them, or write NetCDF")
+                } else if field.trim_ascii().is_empty() {
+                    problem(format!("expected {count} numbers, found {column}")).help("the file is damaged or cut off")
+                } else {
+                    problem(format!("{place}: expected a number in 12 columns, found {}", number::quoted(field)))
+                }
+            })?;
+        }
+        if text.get(count * WIDTH..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+            return Err(problem(format!("expected {count} numbers, found more")));
+        }
+        Ok(values)
+    }
+
+    /// With one or two atoms a single further line may be velocities or a box. Angles are above 20° and edges
+    /// positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen's thermal velocity is 0.08).
+    fn looks_like_box(&self, line: usize) -> Parsed<bool> {
+        let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
+        if filled != PER_LINE {
+            return Ok(false);
+        }
+        let values = self.row(line, PER_LINE)?;
+        Ok(values[..3].iter().all(|&edge| edge > 0.0) && values[3..].iter().all(|&angle| angle > 20.0))
+    }
+
+    fn cell(&self, line: usize, box_angle: Option<f64>) -> Parsed<Option<PeriodicCell>> {
+        let problem = |message: &str| Problem::new(message).at_line(self.first_line + line);
+        let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
+        let values = match filled {
+            3 => {
+                let mut values = self.row(line, 3)?;
+                let angle = box_angle.ok_or_else(|| {
+                    problem("the box has edges but no angles").help("give it six numbers: a b c alpha beta gamma")
+                })?;
+                values[3..].fill(angle);
+                values
+            }
+            _ => self.row(line, PER_LINE)?,
+        };
+        if values[..3] == [0.0; 3] {
+            return Ok(None);
+        }
+        let [a, b, c, alpha, beta, gamma] = values;
+        let cell = PeriodicCell::from_lengths_angles([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
+        cell.map(Some).ok_or_else(|| {
+            problem("these edges and angles make no box").help("expected a b c in Å, then alpha beta gamma in degrees")
+        })
+    }
+}
+
+/// Write the text form. Numbers that outgrow `F12.7` give up decimals, which Fortran and C readers accept.
+pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::Result<()> {
+    let title: String = coordinates.title.chars().filter(|c| !c.is_control()).take(80).collect();
+    writeln!(out, "{title}")?;
+    write!(out, "{:6}", coordinates.positions.len())?;
+    match coordinates.time {
+        Some(time) => writeln!(out, "{:>15}", exponential(time))?,
+        None => writeln!(out)?,
+    }
+    write_vectors(&coordinates.positions, ANGSTROM, out)?;
+    if let Some(velocities) = &coordinates.velocities {
+        write_vectors(velocities, AMBER_VELOCITY, out)?;
+    }
+    if let Some(cell) = &coordinates.cell {
+        let (lengths, angles) = cell.lengths_angles();
+        let values = lengths.map(|length| length / ANGSTROM).into_iter().chain(angles);
+        writeln!(out, "{}", values.map(|value| fixed(value, WIDTH, 7)).collect::<String>())?;
+    }
+    Ok(())
+}
+
+fn write_vectors(vectors: &[Vec3], unit: f64, out: &mut impl Write) -> std::io::Result<()> {
+    for pair in vectors.chunks(2) {
+        for value in pair.iter().flat_map(|v| v.to_array()) {
+            out.write_all(fixed(value / unit, WIDTH, 7).as_bytes())?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// A number in `width` characters with `decimals` decimals, or as many as fit.
+pub(super) fn fixed(value: f64, width: usize, decimals: usize) -> String {
+    let fitting = (0..=decimals).rev().map(|decimals| format!("{value:width$.decimals$}"));
+    // a value that does not fit even without decimals is shown as Fortran does
+    fitting.into_iter().find(|text| text.len() <= width).unwrap_or_else(|| "*".repeat(width))
+}
+
+/// As C's `%.7E`: `1.0000000E+02`.
+fn exponential(value: f64) -> String {
+    let text = format!("{value:.7E}");
+    match text.split_once('E') {
+        Some((mantissa, exponent)) => {
+            let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+            format!("{mantissa}E{sign}{digits:0>2}")
+        }
+        None => text,
+    }
+}

@@ -1,0 +1,35 @@
+//! Is every file read right, and every broken one refused in words?
+
+mod broken;
+mod energy;
+mod fuzz;
+mod literal;
+mod restart;
+mod systems;
+
+use std::path::{Path, PathBuf};
+
+/// The reference systems: `shared/systems` beside this checkout or above it.
+pub fn shared_systems() -> Option<PathBuf> {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join("shared/systems"))
+        .find(|folder| folder.is_dir());
+    if found.is_none() {
+        println!("skipped: no folder shared/systems beside the checkout");
+    }
+    found
+}
+
+/// A file of a reference system, compressed or not.
+pub fn system_file(folder: &Path, extension: &str) -> PathBuf {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let plain = folder.join(format!("{name}.{extension}"));
+    if plain.exists() { plain } else { folder.join(format!("{name}.{extension}.xz")) }
+}
+
+/// `ref.json` of a system.
+pub fn reference(folder: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(folder.join("ref.json")).unwrap()).unwrap()
+}

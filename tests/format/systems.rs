@@ -1,0 +1,80 @@
+//! Every reference system: counts, charge, mass and box against `ref.json`.
+
+use md::cell::PeriodicCell;
+use md::format::{BoxKind, read_coordinates, read_prmtop};
+use md::units::DENSITY;
+use md::vec3::vec3;
+
+use crate::{reference, shared_systems, system_file};
+
+/// Charges sum over up to 155 008 terms of magnitude one: rounding 1e-16 each.
+const CHARGE_TOLERANCE: f64 = 1e-10;
+/// The density in `ref.json` was computed with masses rounded to nine digits.
+const MASS_TOLERANCE: f64 = 1e-8;
+/// Box edges are printed to 1e-8 nm, but the octahedron's angle is 1.6e-6° off in files and snapped here: 2.8e-8 rad
+/// times 4.24 nm, at most tripled where the third vector is built from three angles.
+const BOX_TOLERANCE_NM: f64 = 4e-7;
+
+#[test]
+fn all_systems_agree_with_their_reference() {
+    let Some(root) = shared_systems() else { return };
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root).unwrap() {
+        let folder = entry.unwrap().path();
+        if !folder.is_dir() || folder.ends_with("tip4pew-3k") {
+            continue;
+        }
+        println!("{}", folder.display());
+        let expected = reference(&folder);
+        let amber = read_prmtop(&system_file(&folder, "prmtop")).unwrap();
+        let atoms = &amber.topology.atoms;
+        assert_eq!(atoms.len() as u64, expected["atoms"].as_u64().unwrap());
+        let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
+        assert!((charge - expected["net_charge_e"].as_f64().unwrap()).abs() < CHARGE_TOLERANCE, "charge {charge}");
+        assert!(atoms.iter().all(|atom| atom.element > 0), "an element was not recognised");
+        assert_eq!(amber.chamber, folder.ends_with("charmm36-ala3"));
+
+        let hint = amber.cell_hint.angle_degrees;
+        let coordinates = read_coordinates(&system_file(&folder, "rst7"), Some(atoms.len()), hint).unwrap();
+        assert_eq!(coordinates.positions.len(), atoms.len());
+        assert_eq!(coordinates.cell.is_some(), amber.cell_hint.kind != BoxKind::None);
+        if let Some(cell) = coordinates.cell {
+            check_box(&cell, &expected["box_vectors_nm"]);
+            let mass: f64 = atoms.iter().map(|atom| atom.mass).sum();
+            let density = mass / expected["volume_nm3"].as_f64().unwrap() * DENSITY;
+            let relative = density / expected["density_g_cc"].as_f64().unwrap() - 1.0;
+            assert!(relative.abs() < MASS_TOLERANCE, "mass off by {relative:e}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 14, "only {seen} systems were found");
+}
+
+/// The reference's vectors must be lattice vectors of the cell, and the volumes equal.
+fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
+    let mut diagonal = 1.0;
+    for (i, row) in expected.as_array().unwrap().iter().enumerate() {
+        let [x, y, z] = [0, 1, 2].map(|k| row[k].as_f64().unwrap());
+        diagonal *= [x, y, z][i];
+        let fractional = cell.to_fractional(vec3(x, y, z));
+        let nearest = cell.to_cartesian(fractional.map(f64::round));
+        assert!((nearest - vec3(x, y, z)).norm() < BOX_TOLERANCE_NM, "{row} is not a lattice vector of {cell:?}");
+    }
+    assert!((cell.volume() / diagonal - 1.0).abs() < BOX_TOLERANCE_NM);
+}
+
+#[test]
+fn extra_points_are_refused() {
+    let Some(root) = shared_systems() else { return };
+    let error = read_prmtop(&system_file(&root.join("tip4pew-3k"), "prmtop")).unwrap_err();
+    assert!(error.to_string().contains("extra points"), "{error}");
+}
+
+#[test]
+fn water_braces_are_terms_but_not_chemical_bonds() {
+    let Some(root) = shared_systems() else { return };
+    let topology = read_prmtop(&system_file(&root.join("water-3k"), "prmtop")).unwrap().topology;
+    assert_eq!((topology.bonded.bonds.len(), topology.connectivity.len()), (3000, 2000));
+    assert!((0..1000).all(|residue| topology.is_water(residue)));
+    assert_eq!(topology.exclusions.len(), 3000);
+}
