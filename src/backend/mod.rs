@@ -4,9 +4,13 @@
 //! this interface is in topology order. It is chosen once per run.
 
 pub mod cpu;
+mod dispersion;
 mod energies;
+mod reference;
 
+pub use dispersion::DispersionTail;
 pub use energies::Energies;
+pub use reference::Reference;
 
 use crate::vec3::{Mat3, Vec3};
 

@@ -12,7 +12,7 @@ mod spline;
 
 pub use influence::{Element, Influence, reciprocal_rows};
 pub use parameters::{
-    ErrorEstimate, SPACING_TOLERANCE, alpha_for_tolerance, estimate_error, good_size, parameters_for_error,
+    ErrorEstimate, SPACING_TOLERANCE, alpha_for_tolerance, check, estimate_error, good_size, parameters_for_error,
     parameters_for_spacing, sample_force_rms,
 };
 pub use reference::{ReferencePme, plasma_energy, self_energy};

@@ -51,6 +51,28 @@ pub fn good_size(minimum: usize) -> usize {
     size
 }
 
+/// Refuses parameters with which the sums are not defined or cannot be held in memory.
+pub fn check(parameters: &PmeParameters) -> Result<(), Problem> {
+    let PmeParameters { alpha, grid, order } = *parameters;
+    check_order(order)?;
+    if !(alpha.is_finite() && alpha > 0.0) {
+        return Err(Problem::new(format!("PME needs a positive α, not {alpha}")));
+    }
+    let points = grid.iter().map(|&n| n as f64).product::<f64>();
+    if grid.iter().any(|&n| n < order) || points > MAX_POINTS as f64 {
+        return Err(Problem::new(format!("a PME grid of {grid:?} points does not work with order {order}"))
+            .help(format!("use at least {order} points each way and {MAX_POINTS} in all")));
+    }
+    Ok(())
+}
+
+fn check_order(order: usize) -> Result<(), Problem> {
+    if ORDERS.contains(&order) {
+        return Ok(());
+    }
+    Err(Problem::new(format!("PME order {order} is not offered")).help("use order 4, 5, 6 or 8"))
+}
+
 /// Parameters for grid points at most `spacing` nm apart.
 pub fn parameters_for_spacing(
     cell: &PeriodicCell,
@@ -58,9 +80,7 @@ pub fn parameters_for_spacing(
     spacing: f64,
     order: usize,
 ) -> Result<PmeParameters, Problem> {
-    if !ORDERS.contains(&order) {
-        return Err(Problem::new(format!("PME order {order} is not offered")).help("use order 4, 5, 6 or 8"));
-    }
+    check_order(order)?;
     let grid = grid_for_spacing(cell, spacing, order)?;
     Ok(PmeParameters { alpha: alpha_for_tolerance(cutoff, SPACING_TOLERANCE), grid, order })
 }

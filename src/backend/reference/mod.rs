@@ -1,0 +1,138 @@
+//! The reference backend: double precision, plain loops over [`crate::term`], clarity before speed.
+//!
+//! It is what the fast backends are compared with, and what `precision = "double"` runs. Results do not depend on the
+//! number of threads: parallel work is cut into fixed pieces whose sums are added in order.
+
+mod bonded;
+mod neighbours;
+mod nonbonded;
+
+use super::{DispersionTail, Energies, Evaluation, Workload};
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::pme::{self, ReferencePme};
+use crate::system::{Electrostatics, System};
+use crate::term::{CmapTable, MAX_PERIODICITY};
+use crate::vec3::{Mat3, Vec3};
+use nonbonded::PairPotential;
+
+/// Forces and energies of one system in double precision.
+pub struct Reference {
+    system: System,
+    charges: Vec<f64>,
+    potential: PairPotential,
+    tables: Vec<CmapTable>,
+    tail: DispersionTail,
+    pme: Option<ReferencePme>,
+}
+
+/// Forces and virial while they are being summed.
+struct Sums {
+    forces: Vec<Vec3>,
+    virial: Mat3,
+}
+
+impl Sums {
+    /// A force on atom i and its opposite on j, with d = r_i − r_j.
+    fn pair(&mut self, [i, j]: [usize; 2], d: Vec3, force: Vec3) {
+        self.forces[i] += force;
+        self.forces[j] -= force;
+        self.virial += Mat3::outer(d, force);
+    }
+
+    /// Forces of one term, with the positions of its atoms relative to any common origin.
+    fn add<const N: usize>(&mut self, atoms: [u32; N], positions: [Vec3; N], forces: [Vec3; N]) {
+        for ((atom, position), force) in atoms.into_iter().zip(positions).zip(forces) {
+            self.forces[atom as usize] += force;
+            self.virial += Mat3::outer(position, force);
+        }
+    }
+}
+
+impl Reference {
+    /// Refuses what the formulas do not cover: virtual sites, unusual periodicities, PME without a cutoff.
+    pub fn new(system: &System) -> Result<Self, Problem> {
+        check(system)?;
+        let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
+        let pme = match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(ReferencePme::new(parameters)),
+            _ => None,
+        };
+        Ok(Self {
+            charges: system.topology.atoms.iter().map(|atom| atom.charge).collect(),
+            potential: PairPotential::new(&system.settings),
+            tables,
+            tail: DispersionTail::new(system),
+            pme,
+            system: system.clone(),
+        })
+    }
+
+    /// Forces, and what else is asked for, at `positions` (nm, topology order, wrapped or not).
+    ///
+    /// The caller guarantees that there is a cell where PME or a cutoff needs one, and that no cutoff exceeds its
+    /// [`PeriodicCell::max_cutoff`].
+    pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
+        let mut energies = Energies::default();
+        let mut sums = Sums { forces: vec![Vec3::ZERO; positions.len()], virial: Mat3::ZERO };
+        let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
+
+        let geometry = bonded::Geometry { cell, positions };
+        bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut energies, &mut sums);
+        nonbonded::interacting_pairs(system, potential, charges, cell, positions, &mut energies, &mut sums);
+        nonbonded::excluded_pairs(system, potential, charges, cell, positions, &mut energies, &mut sums);
+        nonbonded::pairs14(system, cell, positions, &mut energies, &mut sums);
+        if let Some(cell) = cell {
+            let (energy, virial) = self.tail.at(cell.volume());
+            energies.dispersion_correction = energy;
+            energies.lj += energy;
+            for (axis, row) in sums.virial.0.iter_mut().enumerate() {
+                row[axis] += virial;
+            }
+        }
+        if let Some(pme) = &mut self.pme {
+            let cell = cell.expect("the plan gives PME a cell");
+            let (energy, virial) = pme.evaluate(cell, positions, charges, &mut sums.forces);
+            energies.coulomb_reciprocal = energy;
+            energies.coulomb += energy;
+            sums.virial += virial;
+        }
+        Evaluation {
+            forces: sums.forces,
+            energies: if workload.energy { energies } else { Energies::default() },
+            virial: if workload.virial { sums.virial } else { Mat3::ZERO },
+        }
+    }
+}
+
+fn check(system: &System) -> Result<(), Problem> {
+    let topology = &system.topology;
+    if let Some(index) = topology.atoms.iter().position(|atom| atom.mass <= 0.0) {
+        let atom = &topology.atoms[index];
+        let residue = topology.residues.get(atom.residue as usize).map(|r| format!(" of {} {}", r.name, r.number));
+        return Err(Problem::new(format!(
+            "atom {} ({}{}) has no mass: virtual sites are not supported",
+            index + 1,
+            atom.name,
+            residue.unwrap_or_default()
+        ))
+        .help("use a model without extra points, such as TIP3P, SPC/E or OPC3 water"));
+    }
+    let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);
+    if let Some(torsion) = torsions.clone().find(|torsion| torsion.periodicity > MAX_PERIODICITY) {
+        return Err(Problem::new(format!(
+            "the torsion of atoms {:?} has periodicity {}, the largest supported is {MAX_PERIODICITY}",
+            torsion.atoms.map(|i| i + 1),
+            torsion.periodicity
+        )));
+    }
+    let settings = &system.settings;
+    if let Electrostatics::Pme(parameters) = &settings.electrostatics {
+        pme::check(parameters)?;
+    }
+    let needs_cutoff = matches!(settings.electrostatics, Electrostatics::Pme(_) | Electrostatics::ReactionField { .. });
+    if needs_cutoff && settings.cutoff.is_none() {
+        return Err(Problem::new("PME and reaction field need a cutoff").help("set `cutoff`, for example \"0.9 nm\""));
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Which atoms are near an atom: linked cells, or everybody where the cell is too small for them.
+
+use crate::cell::{PeriodicCell, displacement};
+use crate::vec3::Vec3;
+
+/// Atoms sorted into boxes at least one cutoff wide, or not sorted at all.
+pub(super) struct Neighbours<'a> {
+    cell: Option<&'a PeriodicCell>,
+    positions: &'a [Vec3],
+    boxes: Option<Boxes>,
+    cutoff_squared: f64,
+}
+
+/// Boxes along the lattice vectors, at least three each way so that no neighbour is found twice.
+struct Boxes {
+    size: [usize; 3],
+    /// first entry of each box in `members`, and the end
+    starts: Vec<usize>,
+    members: Vec<u32>,
+    of_atom: Vec<[usize; 3]>,
+}
+
+/// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
+const MOST_BOXES: f64 = 128.0;
+
+impl<'a> Neighbours<'a> {
+    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff.
+    pub(super) fn new(cell: Option<&'a PeriodicCell>, positions: &'a [Vec3], cutoff: f64) -> Self {
+        let boxes = cell.and_then(|cell| Boxes::new(cell, positions, cutoff));
+        Self { cell, positions, boxes, cutoff_squared: cutoff * cutoff }
+    }
+
+    /// Calls `visit(j, r_i − r_j, r²)` for every other atom j within the cutoff, in an order that depends on the positions only.
+    #[inline(always)]
+    pub(super) fn for_each(&self, i: usize, mut visit: impl FnMut(usize, Vec3, f64)) {
+        let mut consider = |j: usize| {
+            let d = displacement(self.cell, self.positions[i] - self.positions[j]);
+            let r2 = d.norm_squared();
+            if r2 <= self.cutoff_squared && j != i {
+                visit(j, d, r2);
+            }
+        };
+        match &self.boxes {
+            None => (0..self.positions.len()).for_each(consider),
+            Some(boxes) => {
+                let centre = boxes.of_atom[i];
+                for neighbour in 0..27 {
+                    let offset = [neighbour / 9, neighbour / 3 % 3, neighbour % 3];
+                    let at = |d: usize| (centre[d] + boxes.size[d] + offset[d] - 1) % boxes.size[d];
+                    boxes.members([at(0), at(1), at(2)]).iter().for_each(|&j| consider(j as usize));
+                }
+            }
+        }
+    }
+}
+
+impl Boxes {
+    fn new(cell: &PeriodicCell, positions: &[Vec3], cutoff: f64) -> Option<Self> {
+        let size = cell.face_distances().map(|width| (width / cutoff).floor().min(MOST_BOXES) as usize);
+        if size.iter().any(|&n| n < 3) {
+            return None;
+        }
+        let place = |r: &Vec3| {
+            let s = cell.to_fractional(*r).to_array();
+            [0, 1, 2].map(|d| (((s[d] - s[d].floor()) * size[d] as f64) as usize).min(size[d] - 1))
+        };
+        let of_atom: Vec<[usize; 3]> = positions.iter().map(place).collect();
+        let number = |[x, y, z]: [usize; 3]| (x * size[1] + y) * size[2] + z;
+        let mut starts = vec![0; size.iter().product::<usize>() + 1];
+        for &place in &of_atom {
+            starts[number(place) + 1] += 1;
+        }
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0; positions.len()];
+        for (i, &place) in of_atom.iter().enumerate() {
+            members[next[number(place)]] = i as u32;
+            next[number(place)] += 1;
+        }
+        Some(Self { size, starts, members, of_atom })
+    }
+
+    fn members(&self, [x, y, z]: [usize; 3]) -> &[u32] {
+        let number = (x * self.size[1] + y) * self.size[2] + z;
+        &self.members[self.starts[number]..self.starts[number + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    /// Positions scattered over several images of the cell.
+    fn scattered(cell: &PeriodicCell, number: usize) -> Vec<Vec3> {
+        let part = |i: usize, prime: usize| ((i * prime) % 1009) as f64 / 1009.0 * 3.0 - 1.0;
+        (0..number).map(|i| cell.to_cartesian(vec3(part(i, 331), part(i, 577), part(i, 823)))).collect()
+    }
+
+    #[test]
+    fn boxes_find_the_pairs_of_brute_force() {
+        let octahedron = PeriodicCell::from_lengths_angles([3.5; 3], [109.471_220_6; 3]).unwrap();
+        for cell in [octahedron, PeriodicCell::orthorhombic([3.0, 3.7, 2.8])] {
+            let positions = scattered(&cell, 400);
+            let neighbours = Neighbours::new(Some(&cell), &positions, 0.9);
+            assert!(neighbours.boxes.is_some());
+            for i in 0..positions.len() {
+                let mut found = vec![];
+                neighbours.for_each(i, |j, _, _| found.push(j));
+                found.sort_unstable();
+                let near =
+                    |j: &usize| *j != i && cell.minimum_image(positions[i] - positions[*j]).norm_squared() <= 0.9 * 0.9;
+                assert_eq!(found, (0..positions.len()).filter(near).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_cell_everybody_is_a_neighbour() {
+        let positions = [vec3(0.0, 0.0, 0.0), vec3(50.0, 0.0, 0.0), vec3(0.0, 9e9, 0.0)];
+        let mut found = vec![];
+        Neighbours::new(None, &positions, f64::INFINITY).for_each(1, |j, _, _| found.push(j));
+        assert_eq!(found, [0, 2]);
+    }
+}

@@ -1,0 +1,185 @@
+//! The non-bonded pairs: within the cutoff, excluded, and 1-4.
+
+use rayon::prelude::*;
+
+use super::Sums;
+use super::neighbours::Neighbours;
+use crate::backend::Energies;
+use crate::cell::{PeriodicCell, displacement};
+use crate::system::{Electrostatics, ForceSettings, Modifier, System};
+use crate::term::{
+    ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, lennard_jones, pair14, reaction_field,
+};
+use crate::units::COULOMB;
+use crate::vec3::{Mat3, Vec3};
+
+/// Atoms per unit of parallel work; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 256;
+
+/// The pair potential of the settings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairPotential {
+    coulomb: CoulombPotential,
+    /// infinite where there is none, nm²
+    coulomb_cutoff_squared: f64,
+    lj_cutoff_squared: f64,
+    /// 1/r_c² where the Lennard-Jones potential is shifted, else 0
+    lj_shift: f64,
+}
+
+/// The Coulomb pair. A shift is the potential of two unit charges at the cutoff (1/nm); it lowers interacting pairs within
+/// the cutoff only, neither excluded pairs nor self terms, as in GROMACS. The reaction field too acts on interacting pairs
+/// only, as in OpenMM.
+#[derive(Clone, Copy, Debug)]
+enum CoulombPotential {
+    Off,
+    Plain { shift: f64 },
+    ReactionField(ReactionField<f64>),
+    Ewald { alpha: f64, shift: f64 },
+}
+
+impl PairPotential {
+    pub(super) fn new(settings: &ForceSettings) -> Self {
+        let squared = |cutoff: Option<f64>| cutoff.map_or(f64::INFINITY, |r| r * r);
+        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY);
+        let shifted = |modifier| if modifier == Modifier::PotentialShift { 1.0 } else { 0.0 };
+        let coulomb_shift = shifted(settings.coulomb_modifier);
+        let coulomb = match settings.electrostatics {
+            Electrostatics::Off => CoulombPotential::Off,
+            Electrostatics::Plain => CoulombPotential::Plain { shift: coulomb_shift * coulomb(1.0, 1.0 / cutoff).1 },
+            Electrostatics::ReactionField { permittivity } => {
+                CoulombPotential::ReactionField(ReactionField::new(permittivity, cutoff))
+            }
+            Electrostatics::Pme(pme) => CoulombPotential::Ewald {
+                alpha: pme.alpha,
+                shift: coulomb_shift * ewald_direct(1.0, cutoff * cutoff, 1.0 / cutoff, pme.alpha).1,
+            },
+        };
+        Self {
+            coulomb,
+            coulomb_cutoff_squared: squared(settings.cutoff),
+            lj_cutoff_squared: squared(settings.cutoff_lj),
+            lj_shift: shifted(settings.lj_modifier) / squared(settings.cutoff_lj),
+        }
+    }
+
+    /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair; `charge_product` in kJ nm/mol.
+    #[inline(always)]
+    fn evaluate(&self, charge_product: f64, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64, f64) {
+        let inverse_r = inverse_norm(r2);
+        let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
+        if r2 <= self.coulomb_cutoff_squared {
+            (force, energy_coulomb) = match self.coulomb {
+                CoulombPotential::Off => (0.0, 0.0),
+                CoulombPotential::Plain { shift } => {
+                    lowered(coulomb(charge_product, inverse_r), charge_product * shift)
+                }
+                CoulombPotential::ReactionField(field) => reaction_field(charge_product, r2, inverse_r, field),
+                CoulombPotential::Ewald { alpha, shift } => {
+                    lowered(ewald_direct(charge_product, r2, inverse_r, alpha), charge_product * shift)
+                }
+            };
+        }
+        if r2 <= self.lj_cutoff_squared {
+            let (force_lj, energy) = lennard_jones(inverse_r * inverse_r, c6, c12);
+            force += force_lj;
+            energy_lj = energy - lennard_jones(self.lj_shift, c6, c12).1;
+        }
+        (force, energy_coulomb, energy_lj)
+    }
+}
+
+fn lowered((force, energy): (f64, f64), shift: f64) -> (f64, f64) {
+    (force, energy - shift)
+}
+
+/// Energies and virial of some atoms, half of each of their pairs.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    coulomb: f64,
+    lj: f64,
+    virial: Mat3,
+}
+
+/// Pairs within the cutoff that are not excluded. Each is visited from both sides, which costs twice the arithmetic and
+/// needs neither locks nor a second set of forces.
+pub(super) fn interacting_pairs(
+    system: &System,
+    potential: &PairPotential,
+    charges: &[f64],
+    cell: Option<&PeriodicCell>,
+    positions: &[Vec3],
+    energies: &mut Energies,
+    sums: &mut Sums,
+) {
+    let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
+    let neighbours = Neighbours::new(cell, positions, cutoff);
+    let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
+    let one_chunk = |(chunk, forces): (usize, &mut [Vec3])| {
+        let mut share = Share::default();
+        for (offset, force) in forces.iter_mut().enumerate() {
+            let i = chunk * CHUNK + offset;
+            let mut force_i = Vec3::ZERO;
+            neighbours.for_each(i, |j, d, r2| {
+                if exclusions.contains(i as u32, j as u32) {
+                    return;
+                }
+                let lj = system.nonbonded.pair(atoms[i].lj_type, atoms[j].lj_type);
+                let (f, coulomb, lj) = potential.evaluate(COULOMB * charges[i] * charges[j], r2, lj);
+                force_i += d * f;
+                share.coulomb += 0.5 * coulomb;
+                share.lj += 0.5 * lj;
+                share.virial += Mat3::outer(d, d * (0.5 * f));
+            });
+            *force += force_i;
+        }
+        share
+    };
+    let shares: Vec<Share> = sums.forces.par_chunks_mut(CHUNK).enumerate().map(one_chunk).collect();
+    for share in shares {
+        energies.coulomb += share.coulomb;
+        energies.lj += share.lj;
+        sums.virial += share.virial;
+    }
+}
+
+/// What the reciprocal sum counts for excluded pairs, taken out again.
+pub(super) fn excluded_pairs(
+    system: &System,
+    potential: &PairPotential,
+    charges: &[f64],
+    cell: Option<&PeriodicCell>,
+    positions: &[Vec3],
+    energies: &mut Energies,
+    sums: &mut Sums,
+) {
+    let CoulombPotential::Ewald { alpha, .. } = potential.coulomb else { return };
+    for [i, j] in system.topology.exclusions.pairs().map(|pair| pair.map(|i| i as usize)) {
+        let d = displacement(cell, positions[i] - positions[j]);
+        let r2 = d.norm_squared();
+        let (f, energy) = ewald_excluded(COULOMB * charges[i] * charges[j], r2, inverse_norm(r2), alpha);
+        energies.coulomb += energy;
+        sums.pair([i, j], d, d * f);
+    }
+}
+
+/// Scaled 1-4 pairs.
+pub(super) fn pairs14(
+    system: &System,
+    cell: Option<&PeriodicCell>,
+    positions: &[Vec3],
+    energies: &mut Energies,
+    sums: &mut Sums,
+) {
+    let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
+    for pair in &system.topology.bonded.pairs14 {
+        let [i, j] = pair.atoms.map(|i| i as usize);
+        let d = displacement(cell, positions[i] - positions[j]);
+        let (force, coulomb, lj) = pair14(d, scale * pair.charge_product, pair.c6, pair.c12);
+        energies.coulomb_14 += coulomb;
+        energies.lj_14 += lj;
+        sums.pair([i, j], d, force);
+    }
+    energies.coulomb += energies.coulomb_14;
+    energies.lj += energies.lj_14;
+}
