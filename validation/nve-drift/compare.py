@@ -80,11 +80,12 @@ def run_gromacs(options):
     prepared = gmx("grompp", *map(str, files), "-maxwarn", "1", cwd=folder)
     threads = ["-ntmpi", "1", "-ntomp", str(options.threads), "-notunepme", "-pin", "on" if options.pin else "off"]
     gmx("mdrun", "-s", "nve.tpr", "-deffnm", "nve", *threads, cwd=folder)
-    gmx("energy", "-f", "nve.edr", "-o", "conserved.xvg", "-dp", cwd=folder, stdin="Conserved-En.\n")
+    # without couplings GROMACS writes no "Conserved En.": it is the total energy
+    gmx("energy", "-f", "nve.edr", "-o", "conserved.xvg", "-dp", cwd=folder, stdin="Total-Energy\n")
     dof = float(re.search(r"degrees of freedom in T-Coupling group \S+ is ([\d.]+)", prepared)[1])
     log = (folder / "nve.log").read_text()
     speed = float(re.search(r"^Performance:\s+([\d.]+)", log, re.M)[1])
-    lists = re.findall(r".*(?:rlist|nstlist).*", log)
+    lists = re.findall(r".*(?:updated every|Changing nstlist).*", log)
     return read_xvg(folder / "conserved.xvg"), dof, speed, lists
 
 
@@ -114,7 +115,8 @@ def main():
     else:
         read = {".csv": read_csv, ".xvg": read_xvg}
         series = [read.get(path.suffix, read_csv)(path) for path in options.files]
-        report("md" if options.files[0].suffix != ".xvg" else "GROMACS", series, options.dof, options.temperature, options.blocks)
+        label = "GROMACS" if options.files[0].suffix == ".xvg" else "md"
+        report(label, series, options.dof, options.temperature, options.blocks)
 
 
 if __name__ == "__main__":
