@@ -5,6 +5,7 @@
 pub mod backend;
 pub mod cell;
 pub mod error;
+pub mod observe;
 pub mod system;
 pub mod units;
 pub mod vec3;
