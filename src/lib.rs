@@ -9,6 +9,7 @@ pub mod config;
 pub mod constraint;
 pub mod error;
 pub mod format;
+pub mod observe;
 pub mod pair;
 pub mod pme;
 pub mod rng;
