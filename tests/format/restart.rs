@@ -92,7 +92,8 @@ fn broken_files_are_refused_at_their_line() {
     refused("title\n-7\n", &[":2:", "number of atoms"]);
     refused("title\n 99999999\n", &["expected 50000000 lines"]);
     refused(&replaced(RST7, "1.5000000E+01", "soon"), &[":2:", "time"]);
-    refused(&replaced(RST7, "    7  1.5", "    5  1.5"), &["lines follow"]);
+    refused(&replaced(RST7, "    7  1.5", "    5  1.5"), &[":5:", "expected 3 numbers, found more"]);
+    refused(&replaced(RST7, "    7  1.5", "    4  1.5"), &[":5:", "7 lines follow"]);
     refused(&replaced(RST7, "    7  1.5", "    8  1.5"), &[":6:", "expected 6 numbers, found 3"]);
     refused(&head(4), &["expected 4 lines for 7 atoms, found 2", "cut off"]);
     refused(&head(8), &[":7:", "2 lines follow"]);
