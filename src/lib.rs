@@ -5,6 +5,7 @@
 pub mod backend;
 pub mod cell;
 pub mod constraint;
+pub mod ensemble;
 pub mod error;
 pub mod rng;
 pub mod system;
