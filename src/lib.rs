@@ -8,6 +8,7 @@ pub mod constraint;
 pub mod ensemble;
 pub mod error;
 pub mod rng;
+pub mod run;
 pub mod system;
 pub mod units;
 pub mod vec3;

@@ -1,0 +1,3 @@
+//! What is done with a system: minimisation.
+
+pub mod minimize;
