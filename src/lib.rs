@@ -7,6 +7,7 @@ pub mod cell;
 pub mod compute;
 pub mod config;
 pub mod constraint;
+pub mod ensemble;
 pub mod error;
 pub mod format;
 pub mod observe;
