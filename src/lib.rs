@@ -4,6 +4,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod cli;
 pub mod compute;
 pub mod config;
 pub mod constraint;

@@ -1,3 +1,5 @@
 //! The `md` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    md::cli::main()
+}

@@ -140,8 +140,13 @@ impl Override {
     }
 
     /// Another option that stands for a key, for example `--threads 4` for `run.threads`.
-    pub fn option(name: &str, shown: &str, key: &str, value: String) -> Self {
-        Self { key: key.to_owned(), value, typed: format!("{name} {shown}") }
+    pub fn option(name: &str, shown: &str, key: &str, value: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}") }
+    }
+
+    /// The same for a key whose value is text.
+    pub fn text_option(name: &str, key: &str, text: &str) -> Self {
+        Self::option(name, text, key, super::resolve::quote(text))
     }
 
     /// Lays the value over `root`.

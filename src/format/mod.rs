@@ -7,6 +7,7 @@
 pub mod compressed;
 pub mod element;
 mod netcdf;
+pub mod npy;
 mod number;
 pub mod pdb;
 pub mod prmtop;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::constraint::ConstraintKind;
 use crate::system::{DispersionCorrection, ListPolicy, Modifier};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -101,18 +102,6 @@ pub enum PmeSpec {
     },
     /// RMS force error over RMS electrostatic force to stay below
     ForceError(f64),
-}
-
-/// Which bonds keep their length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConstraintKind {
-    /// none
-    None,
-    /// bonds to hydrogen
-    HBonds,
-    /// every bond
-    AllBonds,
 }
 
 /// Seed, device, threads.

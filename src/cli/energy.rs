@@ -1,0 +1,122 @@
+//! `md energy`: a single point, term by term, for comparison with other engines.
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::input::Input;
+use crate::backend::{Energies, Evaluation, Reference, Workload};
+use crate::config::{Override, drop_constrained_terms, load};
+use crate::error::{Error, Problem, Result};
+use crate::format::npy;
+use crate::run::plan::Precision;
+use crate::system::{Electrostatics, State, System};
+
+/// Compute energy and forces of the coordinates, term by term
+#[derive(Debug, Args)]
+pub(super) struct Energy {
+    #[command(flatten)]
+    input: Input,
+    /// Arithmetic, as run.precision
+    #[arg(long)]
+    precision: Option<Arithmetic>,
+    /// Write energies, virial, PME parameters and cell to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 [N,3]
+    #[arg(long, value_name = "FILE.npy")]
+    forces: Option<PathBuf>,
+    /// Leave out bonds and angles that constraints hold fixed, as `md run` does
+    #[arg(long)]
+    constraints: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Arithmetic {
+    /// everything in 64 bits: the reference
+    Double,
+    /// interactions in 32 bits, sums in 64
+    Mixed,
+}
+
+/// The JSON file. Energies kJ/mol, virial Σ r⊗F kJ/mol, cell vectors nm by rows.
+#[derive(serde::Serialize)]
+struct Report {
+    atoms: usize,
+    energies: serde_json::Map<String, serde_json::Value>,
+    virial: [[f64; 3]; 3],
+    pme: Option<crate::system::PmeParameters>,
+    cell: Option<[[f64; 3]; 3]>,
+}
+
+impl Energy {
+    pub(super) fn execute(&self) -> Result<()> {
+        let precision = self.precision.map(|precision| {
+            let word = match precision {
+                Arithmetic::Double => "double",
+                Arithmetic::Mixed => "mixed",
+            };
+            Override::text_option("--precision", "run.precision", word)
+        });
+        let config = self.input.read(precision.into_iter().collect())?;
+        let (mut system, state) = load(&config.plan)?;
+        if self.constraints {
+            drop_constrained_terms(&mut system.topology, &system.constraints);
+        }
+        let evaluation = match config.plan.run.precision {
+            Precision::Double => evaluate_double(&system, &state)?,
+            Precision::Mixed => {
+                let problem = Problem::new("single points in mixed precision are not available in this build");
+                return Err(problem.help("use --precision double").into());
+            }
+        };
+        if let Some(path) = &self.forces {
+            write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;
+        }
+        if let Some(path) = &self.json {
+            let report = report(&system, &state, &evaluation);
+            write_file(path, |out| Ok(serde_json::to_writer_pretty(out, &report)?))?;
+        }
+        super::print(&table(&evaluation.energies))
+    }
+}
+
+fn evaluate_double(system: &System, state: &State) -> Result<Evaluation> {
+    let workload = Workload { energy: true, virial: true };
+    Ok(Reference::new(system)?.evaluate(state.cell.as_ref(), &state.positions, workload))
+}
+
+fn report(system: &System, state: &State, evaluation: &Evaluation) -> Report {
+    Report {
+        atoms: system.topology.atoms.len(),
+        energies: evaluation
+            .energies
+            .named()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect(),
+        virial: evaluation.virial.0,
+        pme: match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        },
+        cell: state.cell.map(|cell| cell.rows().map(|row| row.to_array())),
+    }
+}
+
+fn table(energies: &Energies) -> String {
+    let mut text = String::from("energies in kJ/mol; lj and coulomb contain their parts\n");
+    for (name, value) in energies.named() {
+        // writing to a String cannot fail
+        let _ = writeln!(text, "{name:<24}{value:>24.9}");
+    }
+    text
+}
+
+fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<std::fs::File>) -> std::io::Result<()>) -> Result<()> {
+    let file = std::fs::File::create(path).map_err(|error| Error::io(path, error))?;
+    let mut out = BufWriter::new(file);
+    write(&mut out).and_then(|()| out.flush()).map_err(|error| Error::io(path, error))
+}

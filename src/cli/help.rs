@@ -1,0 +1,35 @@
+//! `md help KEY`: what a key of the input file means.
+
+use clap::{Args, CommandFactory};
+
+use crate::config::{describe, overview};
+use crate::error::{Problem, Result};
+
+/// Explain a key of the input file, or a command
+#[derive(Debug, Args)]
+pub(super) struct Help {
+    /// Key (forces.cutoff, or just cutoff), section or command; nothing: all keys
+    key: Option<String>,
+}
+
+impl Help {
+    pub(super) fn execute(&self) -> Result<()> {
+        let Some(key) = &self.key else {
+            return super::print(&format!(
+                "Keys of the input file; `md help KEY` says more, `md --help` lists commands.\n\n{}",
+                overview()
+            ));
+        };
+        let mut command = super::Arguments::command();
+        let command = command.find_subcommand_mut(key).map(|command| command.render_long_help().to_string());
+        // `run` is a command and a section
+        match (command, describe(key)) {
+            (Some(command), Ok(text)) => super::print(&format!("{command}\n{text}")),
+            (Some(text), Err(_)) | (None, Ok(text)) => super::print(&text),
+            (None, Err(near)) => {
+                let problem = Problem::new(format!("there is no key \"{key}\""));
+                Err(problem.help(format!("nearest are {}; `md help` lists all", near.join(", "))).into())
+            }
+        }
+    }
+}

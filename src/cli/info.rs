@@ -1,0 +1,106 @@
+//! `md info`: what a file contains.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cell::PeriodicCell;
+use crate::error::Result;
+use crate::format::{self, AmberTopology, Coordinates};
+use crate::system::{CombinationRule, Molecules, Topology};
+use crate::units::DENSITY;
+
+/// Say what a topology or coordinate file contains
+#[derive(Debug, Args)]
+pub(super) struct Info {
+    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not
+    file: PathBuf,
+}
+
+impl Info {
+    pub(super) fn execute(&self) -> Result<()> {
+        let text = if is_topology(&self.file)? {
+            topology(&format::read_prmtop(&self.file)?)
+        } else {
+            coordinates(&format::read_coordinates(&self.file, None, None)?)
+        };
+        super::print(&text)
+    }
+}
+
+/// AMBER topologies begin with `%VERSION` or, without it, with `%FLAG`.
+fn is_topology(path: &Path) -> Result<bool> {
+    Ok(format::read(path)?.trim_ascii_start().starts_with(b"%"))
+}
+
+// Writing to a String cannot fail: results of `writeln!` are dropped below.
+
+fn topology(amber: &AmberTopology) -> String {
+    let (topology, bonded) = (&amber.topology, &amber.topology.bonded);
+    let mut text = format!("AMBER topology{}\n", if amber.chamber { " of a CHARMM force field (CHAMBER)" } else { "" });
+    let _ = writeln!(text, "title        {}", topology.title.trim());
+    let _ = writeln!(text, "contents     {}", contents(topology));
+    let counts = [
+        ("bonds", bonded.bonds.len()),
+        ("angles", bonded.angles.len()),
+        ("Urey-Bradley", bonded.urey_bradleys.len()),
+        ("propers", bonded.propers.len()),
+        ("impropers", bonded.impropers.len() + bonded.harmonic_impropers.len()),
+        ("cmaps", bonded.cmaps.len()),
+        ("1-4 pairs", bonded.pairs14.len()),
+        ("exclusions", topology.exclusions.len()),
+    ];
+    let terms: Vec<String> = counts.iter().filter(|c| c.1 > 0).map(|(name, count)| format!("{count} {name}")).collect();
+    let _ = writeln!(text, "terms        {}", terms.join(", "));
+    let rule = match amber.nonbonded.rule() {
+        Some(CombinationRule::Geometric) => "geometric rule",
+        Some(CombinationRule::LorentzBerthelot) => "Lorentz-Berthelot rule",
+        None => "no combination rule (table)",
+    };
+    let _ = writeln!(text, "LJ types     {}, {rule}", amber.nonbonded.types);
+    let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", amber.cell_hint.kind);
+    text
+}
+
+/// Counts, mass and charge of a topology on one line.
+pub(super) fn contents(topology: &Topology) -> String {
+    let waters = (0..topology.residues.len()).filter(|&residue| topology.is_water(residue)).count();
+    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity).len();
+    let mass: f64 = topology.atoms.iter().map(|atom| atom.mass).sum();
+    let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
+    // adding zero turns the rounded -0 into 0
+    let charge = (charge * 1e4).round() / 1e4 + 0.0;
+    format!(
+        "{} atoms, {} residues, {molecules} molecules, {waters} waters; {mass:.2} amu, net charge {charge} e",
+        topology.atoms.len(),
+        topology.residues.len()
+    )
+}
+
+fn coordinates(coordinates: &Coordinates) -> String {
+    let mut text = String::from("AMBER coordinates\n");
+    let _ = writeln!(text, "title        {}", coordinates.title.trim());
+    let _ = writeln!(text, "atoms        {}", coordinates.positions.len());
+    if let Some(time) = coordinates.time {
+        let _ = writeln!(text, "time         {time} ps");
+    }
+    let _ = writeln!(text, "velocities   {}", if coordinates.velocities.is_some() { "yes" } else { "no" });
+    let _ = writeln!(text, "cell         {}", coordinates.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
+    text
+}
+
+/// Edges, angles, volume and largest cutoff on one line.
+pub(super) fn cell_line(cell: &PeriodicCell) -> String {
+    let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();
+    format!(
+        "{a:.4} x {b:.4} x {c:.4} nm, angles {alpha:.2} {beta:.2} {gamma:.2} deg, {:.3} nm3, cutoff up to {:.4} nm",
+        cell.volume(),
+        cell.max_cutoff()
+    )
+}
+
+/// Mass density in g/cm³.
+pub(super) fn density(topology: &Topology, cell: &PeriodicCell) -> f64 {
+    topology.atoms.iter().map(|atom| atom.mass).sum::<f64>() / cell.volume() * DENSITY
+}

@@ -1,0 +1,44 @@
+//! The input file and the options laid over it, for every subcommand that takes one.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::config::{Config, Override};
+use crate::error::{Error, Problem, Result};
+
+/// An input file with changes from the command line.
+#[derive(Debug, Args)]
+pub(super) struct Input {
+    /// Input file (TOML); `md new` writes one to start from
+    input: PathBuf,
+    /// Change a key for this command, a TOML value: --set run.threads=4, --set forces.cutoff='"1 nm"',
+    /// --set stage.production.duration='"10 ns"' (a stage by name or number)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+impl Input {
+    /// Reads and checks the file. Precedence: `options`, then `--set`, then the environment, then the file.
+    pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
+        let (settings, problems): (Vec<_>, Vec<_>) =
+            self.settings.iter().map(|text| Override::set(text)).partition(std::result::Result::is_ok);
+        let problems: Vec<Problem> = problems.into_iter().filter_map(std::result::Result::err).collect();
+        if !problems.is_empty() {
+            return Err(Error::Input(problems));
+        }
+        let mut overrides = environment()?;
+        overrides.extend(settings.into_iter().flatten());
+        overrides.extend(options);
+        Config::read(&self.input, &overrides)
+    }
+}
+
+/// What the environment sets: `MD_SIMD`.
+fn environment() -> Result<Vec<Override>> {
+    match std::env::var("MD_SIMD") {
+        Ok(level) => Ok(vec![Override::text_option("MD_SIMD", "run.simd", &level)]),
+        Err(std::env::VarError::NotPresent) => Ok(vec![]),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Problem::new("MD_SIMD is not valid text").into()),
+    }
+}

@@ -1,0 +1,75 @@
+//! The command line: one file per subcommand. Only this layer prints and reads the environment.
+
+mod check;
+mod diagnostics;
+mod energy;
+mod help;
+mod info;
+mod input;
+mod new;
+mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{Error, Result};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  a defect of md
+  2  input or usage wrong
+  3  stopped early on request, with a good checkpoint: the same command continues
+  4  simulation unstable
+  5  input/output failed, for example a full disk
+  6  device failed";
+
+/// Molecular dynamics of biomolecular systems.
+#[derive(Debug, Parser)]
+#[command(name = "md", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    Check(check::Check),
+    Energy(energy::Energy),
+    Info(info::Info),
+    New(new::New),
+    Help(help::Help),
+}
+
+/// Parses the command line, does what it says and reports errors on standard error.
+pub fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Run(command) => command.execute(),
+        Command::Check(command) => command.execute(),
+        Command::Energy(command) => command.execute(),
+        Command::Info(command) => command.execute(),
+        Command::New(command) => command.execute(),
+        Command::Help(command) => command.execute(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            diagnostics::report(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough (`md help | head`) is no error.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::io("standard output".as_ref(), error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,77 @@
+//! `md run`: all stages of an input file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::input::Input;
+use crate::config::{Override, load};
+use crate::error::{Error, Problem, Result};
+
+/// Run all stages of an input file; the same command continues an interrupted run
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    input: Input,
+    /// End every stage after N steps in all, minimiser included
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Worker threads
+    #[arg(long, value_name = "N")]
+    threads: Option<u32>,
+    /// auto, cpu, cuda or cuda:1
+    #[arg(long)]
+    device: Option<String>,
+    /// Key of all random numbers
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Stop with a checkpoint (exit 3) after this many hours of wall-clock time
+    #[arg(long, value_name = "H")]
+    max_hours: Option<f64>,
+    /// Folder for the output, instead of the one in the file
+    #[arg(long, value_name = "D")]
+    output_dir: Option<PathBuf>,
+    /// Move finished output aside and start again
+    #[arg(long)]
+    force: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Run {
+    pub(super) fn execute(&self) -> Result<()> {
+        let config = self.input.read(self.overrides()?)?;
+        if config.plan.stages.is_empty() {
+            return Err(Problem::new("there is nothing to run: the input file has no [[stage]]")
+                .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
+                .into());
+        }
+        let (_system, _state) = load(&config.plan)?;
+        Err(Problem::new("runs are not available in this build").help("`md energy` and `md check` are").into())
+    }
+
+    /// Each option stands for a key, so that the effective configuration shows it.
+    fn overrides(&self) -> Result<Vec<Override>> {
+        let mut overrides = vec![];
+        let mut number = |name, key, value: Option<String>| {
+            overrides.extend(value.map(|value| Override::option(name, &value.clone(), key, value)));
+        };
+        number("--steps", "run.max_steps", self.steps.map(|n| n.to_string()));
+        number("--threads", "run.threads", self.threads.map(|n| n.to_string()));
+        number("--seed", "run.seed", self.seed.map(|n| n.to_string()));
+        if let Some(device) = &self.device {
+            overrides.push(Override::text_option("--device", "run.device", device));
+        }
+        if let Some(hours) = self.max_hours {
+            overrides.push(Override::text_option("--max-hours", "run.max_time", &format!("{hours} h")));
+        }
+        if let Some(directory) = &self.output_dir {
+            // relative to the working directory, unlike paths in the file
+            let absolute = std::path::absolute(directory).map_err(|error| Error::io(directory, error))?;
+            let text = absolute.to_str().ok_or_else(|| Problem::new("--output-dir: the path is not valid UTF-8"))?;
+            overrides.push(Override::text_option("--output-dir", "output.directory", text));
+        }
+        Ok(overrides)
+    }
+}

@@ -1,0 +1,192 @@
+//! From the plan to the system: reads the files it names, derives constraints and PME parameters.
+
+use std::collections::HashSet;
+
+use super::check::check_system;
+use crate::cell::PeriodicCell;
+use crate::constraint::{derive, repartition_hydrogen_mass};
+use crate::error::{Error, Problem, Result};
+use crate::format::{BoxKind, read_coordinates, read_prmtop};
+use crate::pme;
+use crate::run::Plan;
+use crate::run::plan::{ElectrostaticsSpec, PmeSpec};
+use crate::system::{
+    Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
+};
+use crate::units::COULOMB;
+use crate::vec3::Vec3;
+
+/// The system and the state it starts from: molecules made whole, `velocities` empty where the file has none.
+/// Every bonded term of the topology is there, constrained or not; see [`drop_constrained_terms`].
+pub fn load(plan: &Plan) -> Result<(System, State)> {
+    let amber = read_prmtop(&plan.system.topology)?;
+    let mut topology = amber.topology;
+    let path = &plan.system.coordinates;
+    let coordinates = read_coordinates(path, Some(topology.atoms.len()), amber.cell_hint.angle_degrees)?;
+    if coordinates.cell.is_none() && amber.cell_hint.kind != BoxKind::None && plan.forces.cutoff.is_some() {
+        let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
+        let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
+        return Err(problem.in_file(path).help(help).into());
+    }
+    let mut state = State {
+        step: 0,
+        time: 0.0,
+        cell: coordinates.cell,
+        positions: coordinates.positions,
+        velocities: coordinates.velocities.unwrap_or_default(),
+        coupling: Coupling::default(),
+    };
+    let problems = check_system(plan, &topology, &state);
+    if !problems.is_empty() {
+        return Err(Error::Input(problems));
+    }
+    if let Some(cell) = &state.cell {
+        make_molecules_whole(&topology, cell, &mut state.positions);
+    }
+    let forces = &plan.forces;
+    if let Some(mass) = forces.hydrogen_mass {
+        repartition_hydrogen_mass(&mut topology, mass, forces.rigid_water)?;
+    }
+    let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
+    constraints.tolerance = forces.constraint_tolerance;
+    let settings = ForceSettings {
+        cutoff: forces.cutoff,
+        cutoff_lj: forces.cutoff_lj,
+        electrostatics: electrostatics(plan, &topology, &state)?,
+        lj_modifier: forces.lj_modifier,
+        coulomb_modifier: forces.coulomb_modifier,
+        dispersion_correction: forces.dispersion_correction,
+        list: forces.list,
+    };
+    Ok((System { topology, nonbonded: amber.nonbonded, constraints, settings }, state))
+}
+
+/// Moves atoms by lattice vectors so that bonded neighbours are nearest images. Whole molecules keep their bits.
+fn make_molecules_whole(topology: &Topology, cell: &PeriodicCell, positions: &mut [Vec3]) {
+    let mut neighbours = vec![vec![]; positions.len()];
+    for &[i, j] in &topology.connectivity {
+        neighbours[i as usize].push(j as usize);
+        neighbours[j as usize].push(i as usize);
+    }
+    let molecules = Molecules::from_bonds(positions.len(), &topology.connectivity);
+    let mut placed = vec![false; positions.len()];
+    for molecule in 0..molecules.len() {
+        let first = molecules.atoms(molecule)[0] as usize;
+        placed[first] = true;
+        let mut reached = vec![first];
+        while let Some(i) = reached.pop() {
+            for &j in &neighbours[i] {
+                if !std::mem::replace(&mut placed[j], true) {
+                    let images = cell.minimum_image(positions[j] - positions[i]) - (positions[j] - positions[i]);
+                    // an image is nanometres away, rounding leaves 1e-15
+                    if images.norm() > 0.5 * cell.max_cutoff() {
+                        positions[j] += images;
+                    }
+                    reached.push(j);
+                }
+            }
+        }
+    }
+}
+
+fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<Electrostatics> {
+    Ok(match plan.forces.electrostatics {
+        ElectrostaticsSpec::Off => Electrostatics::Off,
+        ElectrostaticsSpec::Plain => Electrostatics::Plain,
+        ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
+        // nothing to sum: atoms of a noble gas
+        ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
+        ElectrostaticsSpec::Pme(spec) => {
+            let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
+            let cell = state.cell.as_ref().ok_or_else(missing)?;
+            let cutoff = plan.forces.cutoff.ok_or_else(missing)?;
+            Electrostatics::Pme(pme_parameters(spec, cell, cutoff, topology, &state.positions)?)
+        }
+    })
+}
+
+/// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
+/// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
+const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
+
+fn pme_parameters(
+    spec: PmeSpec,
+    cell: &PeriodicCell,
+    cutoff: f64,
+    topology: &Topology,
+    positions: &[Vec3],
+) -> Result<PmeParameters> {
+    let parameters = match spec {
+        PmeSpec::Explicit { alpha, grid, order } => PmeParameters { alpha, grid, order },
+        PmeSpec::Spacing { spacing, order } => pme::parameters_for_spacing(cell, cutoff, spacing, order)?,
+        PmeSpec::ForceError(relative) => {
+            let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+            let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);
+            let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
+            let atoms = charges.len() as f64;
+            let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
+            let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
+            let scale = force.max(SMALLEST_RELATIVE_FORCE * mean_force);
+            pme::parameters_for_error(cell, cutoff, &charges, relative * scale)?
+        }
+    };
+    pme::check(&parameters)?;
+    Ok(parameters)
+}
+
+/// Drops the terms that constraints hold at a fixed value: bonds of fixed length, angles of rigid waters.
+/// Dynamics leaves their constant energy out, and their forces would only work against the constraints.
+pub fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
+    let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
+    let rigid = constraints.settles.iter().flat_map(|settle| {
+        let [o, h1, h2] = settle.atoms;
+        [ordered(o, h1), ordered(o, h2), ordered(h1, h2)]
+    });
+    let fixed: HashSet<(u32, u32)> =
+        constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1])).chain(rigid).collect();
+    let is_fixed = |i, j| fixed.contains(&ordered(i, j));
+    topology.bonded.bonds.retain(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
+    topology.bonded.angles.retain(|angle| {
+        let [i, j, k] = angle.atoms;
+        !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Angle, Bond, Constraint, Settle};
+    use crate::vec3::vec3;
+
+    #[test]
+    fn broken_molecules_are_joined_and_whole_ones_untouched() {
+        let cell = PeriodicCell::orthorhombic([2.0, 2.0, 2.0]);
+        let topology = Topology { connectivity: vec![[0, 1], [1, 2], [3, 4]], ..Topology::default() };
+        let whole = [vec3(1.95, 0.0, 0.1), vec3(2.04, 0.0, 0.1), vec3(2.13, 0.0, 0.1), vec3(0.3, 0.3, 0.3)];
+        let mut positions = vec![whole[0], whole[1] - vec3(2.0, 0.0, 0.0), whole[2] - vec3(2.0, 4.0, 0.0), whole[3]];
+        positions.push(vec3(0.4, 0.3, 0.3));
+        make_molecules_whole(&topology, &cell, &mut positions);
+        // two additions of numbers near 2: a few roundings of 4e-16
+        assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
+        let before = positions.clone();
+        make_molecules_whole(&topology, &cell, &mut positions);
+        assert_eq!(before, positions);
+    }
+
+    #[test]
+    fn constrained_terms_are_dropped_and_no_others() {
+        let mut topology = Topology::default();
+        let bond = |i, j| Bond { atoms: [i, j], length: 0.1, force_constant: 1.0 };
+        let angle = |i, j, k| Angle { atoms: [i, j, k], angle: 1.9, force_constant: 1.0 };
+        topology.bonded.bonds = vec![bond(0, 1), bond(2, 0), bond(2, 1), bond(4, 3), bond(4, 5)];
+        topology.bonded.angles = vec![angle(1, 0, 2), angle(3, 4, 5)];
+        let constraints = Constraints {
+            settles: vec![Settle { atoms: [0, 1, 2], oh: 0.1, hh: 0.15 }],
+            bonds: vec![Constraint { atoms: [3, 4], length: 0.1 }],
+            ..Constraints::default()
+        };
+        drop_constrained_terms(&mut topology, &constraints);
+        assert_eq!(topology.bonded.bonds, vec![bond(4, 5)]);
+        assert_eq!(topology.bonded.angles, vec![angle(3, 4, 5)]);
+    }
+}
