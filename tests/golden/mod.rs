@@ -1,4 +1,5 @@
 //! Systems with reference energies and forces: where they are, how they are read.
+#![allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use md::vec3::{Vec3, vec3};
 use serde_json::Value;
 
 /// The folder of one system, if this checkout has it beside it.
-pub fn folder(name: &str) -> Option<PathBuf> {
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["../shared/systems", "../../shared/systems"]
         .iter()
@@ -20,27 +21,27 @@ pub fn folder(name: &str) -> Option<PathBuf> {
 }
 
 /// `name` or one of its compressed forms.
-pub fn file(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(crate) fn file(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".xz", ".gz"].iter().map(|suffix| folder.join(format!("{name}{suffix}"))).find(|path| path.exists())
 }
 
 /// A system as its AMBER files describe it, with settings that only lack the Coulomb method.
-pub struct Golden {
+pub(crate) struct Golden {
     /// topology, tables, settings of the references: 0.9 nm, plain truncation
-    pub system: System,
+    pub(crate) system: System,
     /// nm
-    pub positions: Vec<Vec3>,
+    pub(crate) positions: Vec<Vec3>,
     /// that of the references: they took the angles of octahedra as printed, 109.4712190°, which our reader completes
-    pub cell: Option<PeriodicCell>,
+    pub(crate) cell: Option<PeriodicCell>,
     /// ref.json
-    pub reference: Value,
+    pub(crate) reference: Value,
     /// where it came from
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl Golden {
     /// Reads the system, or says why it cannot be used here.
-    pub fn load(name: &str) -> Result<Self, String> {
+    pub(crate) fn load(name: &str) -> Result<Self, String> {
         let folder = folder(name).ok_or_else(|| format!("{name}: no such folder beside this checkout"))?;
         let path = |extension: &str| {
             let name = format!("{name}.{extension}");
@@ -77,12 +78,12 @@ impl Golden {
     }
 
     /// Names of the cases, such as `5e-04`.
-    pub fn cases(&self) -> Vec<String> {
+    pub(crate) fn cases(&self) -> Vec<String> {
         self.reference["cases"].as_object().expect("ref.json has cases").keys().cloned().collect()
     }
 
     /// Sets the Coulomb method of a case.
-    pub fn choose(&mut self, case: &str) {
+    pub(crate) fn choose(&mut self, case: &str) {
         let case = &self.reference["cases"][case];
         self.system.settings.electrostatics = match case["alpha_per_nm"].as_f64() {
             None => Electrostatics::Plain,
@@ -95,13 +96,13 @@ impl Golden {
     }
 
     /// A number of a case; missing terms are those the system does not have.
-    pub fn number(&self, case: &str, key: &str) -> f64 {
+    pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
         let case = &self.reference["cases"][case];
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
     }
 
     /// Reference forces in kJ/mol/nm, where they were kept.
-    pub fn forces(&self, case: &str) -> Option<Vec<Vec3>> {
+    pub(crate) fn forces(&self, case: &str) -> Option<Vec<Vec3>> {
         let bytes = read(&file(&self.folder, &format!("forces_{case}.npy"))?).expect("a readable file");
         Some(parse_npy(&bytes))
     }
