@@ -19,6 +19,8 @@ pub enum Purpose {
     Langevin = 4,
     /// building of systems: placement, choice of ions
     Build = 5,
+    /// kicks that part atoms on top of each other in a minimisation; index = atom
+    Minimize = 6,
     /// tests
     Test = 255,
 }

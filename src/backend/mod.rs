@@ -6,6 +6,7 @@
 pub mod cpu;
 mod dispersion;
 mod energies;
+mod potential;
 mod reference;
 
 pub use dispersion::DispersionTail;

@@ -123,7 +123,7 @@ impl SettleBlock {
             return Err(ConstraintFailure { atoms: [self.atoms.of[0][lane], self.atoms.of[1][lane]] });
         }
         if VIRIAL {
-            let mass = self.atoms.mask() / Lanes::splat(self.shape.inverse_hydrogen_mass);
+            let mass = self.atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
             for k in 1..3 {
                 virial.add(old[k] - old[0], changes[k] * mass);
             }

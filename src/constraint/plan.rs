@@ -66,7 +66,7 @@ impl ConstraintPlan {
             atoms: masses.len(),
             tolerance: constraints.tolerance,
             coupled: vec![],
-            settles: settle_blocks(settles, inverse_mass)?,
+            settles: settle_blocks(settles, masses)?,
             stars1: vec![],
             stars2: vec![],
             stars3: vec![],
@@ -241,18 +241,12 @@ fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Cons
 }
 
 /// Waters eight by eight, each block of one shape.
-fn settle_blocks(settles: Vec<Settle>, inverse_mass: impl Fn(u32) -> f64) -> Result<Vec<SettleBlock>, Problem> {
+fn settle_blocks(settles: Vec<Settle>, masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
     // almost always one shape; a list keeps the order in which shapes first appear
     let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
     for water in settles {
         let [oxygen, hydrogen, _] = water.atoms;
-        let shape = SettleShape {
-            inverse_oxygen_mass: inverse_mass(oxygen),
-            inverse_hydrogen_mass: inverse_mass(hydrogen),
-            oh: water.oh,
-            hh: water.hh,
-        };
-        if !shape.is_valid() {
+        let Some(shape) = SettleShape::new([oxygen, hydrogen].map(|a| masses[a as usize]), water.oh, water.hh) else {
             let message = format!(
                 "the rigid water at atom {} is no triangle: O-H {} nm, H-H {} nm",
                 oxygen + 1,
@@ -260,7 +254,7 @@ fn settle_blocks(settles: Vec<Settle>, inverse_mass: impl Fn(u32) -> f64) -> Res
                 water.hh
             );
             return Err(Problem::new(message).help("H-H must be shorter than twice O-H"));
-        }
+        };
         match by_shape.iter_mut().find(|(s, _)| *s == shape) {
             Some((_, waters)) => waters.push(water.atoms),
             None => by_shape.push((shape, vec![water.atoms])),

@@ -11,42 +11,49 @@
 use super::lanes::Lanes;
 use crate::vec3::Vec3;
 
-/// Geometry and masses of one kind of rigid water.
+/// Geometry and masses of one kind of rigid water, with what follows from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettleShape {
-    /// inverse mass of the oxygen, 1/amu
-    pub inverse_oxygen_mass: f64,
-    /// inverse mass of either hydrogen, 1/amu
-    pub inverse_hydrogen_mass: f64,
-    /// O–H distance in nm
-    pub oh: f64,
-    /// H–H distance in nm
-    pub hh: f64,
+    /// mass of each hydrogen, amu
+    hydrogen_mass: f64,
+    /// oxygen mass, amu
+    oxygen_mass: f64,
+    /// mass of one hydrogen as a fraction of the molecule
+    hydrogen_fraction: f64,
+    /// hydrogen mass / oxygen mass
+    mass_ratio: f64,
+    /// inverse of the distance from the centre of mass up to the oxygen, 1/nm
+    inverse_up: f64,
+    /// nm, from the centre of mass down to the hydrogens
+    down: f64,
+    /// nm, half of H–H, and the inverse of H–H
+    aside: [f64; 2],
 }
 
 impl SettleShape {
-    /// True when the sides close to a triangle with a height, and both masses are finite and positive.
-    pub fn is_valid(&self) -> bool {
-        let positive = |v: f64| v > 0.0 && v.is_finite();
-        positive(self.hh)
-            && positive(self.oh)
-            && self.hh < 2.0 * self.oh
-            && positive(self.inverse_oxygen_mass)
-            && positive(self.inverse_hydrogen_mass)
+    /// From masses (amu) and sides (nm); `None` unless all are positive and finite and the sides close to a triangle.
+    pub fn new([oxygen_mass, hydrogen_mass]: [f64; 2], oh: f64, hh: f64) -> Option<Self> {
+        let positive = [oxygen_mass, hydrogen_mass, oh, hh].iter().all(|&v| v > 0.0 && v.is_finite());
+        let height = (oh * oh - 0.25 * hh * hh).sqrt();
+        if !positive || height.is_nan() || height == 0.0 {
+            return None;
+        }
+        let total = oxygen_mass + 2.0 * hydrogen_mass;
+        Some(Self {
+            hydrogen_mass,
+            oxygen_mass,
+            hydrogen_fraction: hydrogen_mass / total,
+            mass_ratio: hydrogen_mass / oxygen_mass,
+            inverse_up: total / (2.0 * hydrogen_mass * height),
+            down: oxygen_mass / total * height,
+            aside: [0.5 * hh, 1.0 / hh],
+        })
     }
 
-    /// Mass of oxygen and of each hydrogen as fractions of the molecule.
-    fn mass_fractions(&self) -> [f64; 2] {
-        // multiplied through by both inverse masses
-        let total = self.inverse_hydrogen_mass + 2.0 * self.inverse_oxygen_mass;
-        [self.inverse_hydrogen_mass / total, self.inverse_oxygen_mass / total]
-    }
-
-    /// Distances in the frame of the centre of mass: oxygen above it, hydrogens below it, half of H–H.
-    fn arms(&self) -> [f64; 3] {
-        let height = (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt();
-        let [oxygen, hydrogen] = self.mass_fractions();
-        [2.0 * hydrogen * height, oxygen * height, 0.5 * self.hh]
+    /// Mass of each hydrogen in amu.
+    #[inline(always)]
+    pub(super) fn hydrogen_mass(&self) -> f64 {
+        self.hydrogen_mass
     }
 }
 
@@ -58,8 +65,9 @@ impl SettleShape {
 #[inline(always)]
 pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3]) -> [Vec3<Lanes>; 3] {
     let one = Lanes::splat(1.0);
-    let [oxygen_fraction, hydrogen_fraction] = shape.mass_fractions().map(Lanes::splat);
-    let [ra, rb, rc] = shape.arms().map(Lanes::splat);
+    let inverse_up = Lanes::splat(shape.inverse_up);
+    let [aside, inverse_width] = shape.aside.map(Lanes::splat);
+    let (down, hydrogen_fraction) = (Lanes::splat(shape.down), Lanes::splat(shape.hydrogen_fraction));
     let old_b = old[1] - old[0];
     let old_c = old[2] - old[0];
     // new positions about their centre of mass, formed from differences so that large coordinates cancel first
@@ -80,12 +88,12 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (xc1, yc1, zc1) = (c1.dot(ex), c1.dot(ey), c1.dot(ez));
 
     // the canonical triangle tilted by φ about x and by ψ about y so that the heights are the new ones
-    let sin_phi = za1 / ra;
+    let sin_phi = za1 * inverse_up;
     let cos_phi = (one - sin_phi * sin_phi).sqrt();
-    let sin_psi = (zb1 - zc1) / (Lanes::splat(2.0) * rc * cos_phi);
+    let sin_psi = (zb1 - zc1) * inverse_width / cos_phi;
     let cos_psi = (one - sin_psi * sin_psi).sqrt();
-    let xb2 = -(rc * cos_psi);
-    let (level, lift) = (-(rb * cos_phi), rc * sin_psi * sin_phi);
+    let xb2 = -(aside * cos_psi);
+    let (level, lift) = (-(down * cos_phi), aside * sin_psi * sin_phi);
     let (yb2, yc2) = (level - lift, level + lift);
 
     // rotated by θ within the plane: α cos θ' + β sin θ' = γ is the moment about z, which is conserved
@@ -101,14 +109,14 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let c3 = to_space(-(xb2 * cos_theta) - yc2 * sin_theta, yc2 * cos_theta - xb2 * sin_theta, zc1);
     let (db, dc) = (b3 - b1, c3 - c1);
     // the oxygen balances the momentum; built from the angles it would do so only to the rounding of its position
-    [-(db + dc) * (hydrogen_fraction / oxygen_fraction), db, dc]
+    [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
 /// Remove from the velocities (nm/ps) of one water whatever stretches its sides; scalar, for start-up and minimisation.
 /// `None` where the triangle is flat.
 pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Vec3; 3]) -> Option<[Vec3; 3]> {
     const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
-    let inverse = [shape.inverse_oxygen_mass, shape.inverse_hydrogen_mass, shape.inverse_hydrogen_mass];
+    let inverse = [shape.oxygen_mass, shape.hydrogen_mass, shape.hydrogen_mass].map(|mass| 1.0 / mass);
     let side = SIDES.map(|[i, j]| positions[j] - positions[i]);
     // λ_k pushes atom i of side k by −w_i d_k and atom j by +w_j d_k
     let push = |k: usize, atom: usize| {
@@ -146,12 +154,14 @@ mod tests {
     use crate::rng::{Purpose, Stream};
     use crate::vec3::vec3;
 
-    const TIP3P: SettleShape = SettleShape {
-        inverse_oxygen_mass: 1.0 / 15.9994,
-        inverse_hydrogen_mass: 1.0 / 1.008,
-        oh: 0.095_72,
-        hh: 0.151_390_065_2,
-    };
+    const MASSES: [f64; 2] = [15.9994, 1.008];
+    const OH: f64 = 0.095_72;
+    const HH: f64 = 0.151_390_065_2;
+
+    fn tip3p() -> SettleShape {
+        SettleShape::new(MASSES, OH, HH).unwrap()
+    }
+
     /// Sides are built from an orthonormal frame: a few roundings (2⁻⁵³) of a length of 0.1 nm, and positions of up to
     /// 10 nm whose own spacing is 1.8e-15 nm.
     const SIDE_TOLERANCE: f64 = 1e-14;
@@ -164,9 +174,9 @@ mod tests {
         let e2 = gauss();
         let e2 = e2 - e1 * e1.dot(e2);
         let e2 = e2 / e2.norm();
-        let height = (TIP3P.oh.powi(2) - TIP3P.hh.powi(2) / 4.0).sqrt();
+        let height = (OH.powi(2) - HH.powi(2) / 4.0).sqrt();
         let origin = gauss() * 3.0;
-        let old = [origin, origin + e1 * height + e2 * (TIP3P.hh / 2.0), origin + e1 * height - e2 * (TIP3P.hh / 2.0)];
+        let old = [origin, origin + e1 * height + e2 * (HH / 2.0), origin + e1 * height - e2 * (HH / 2.0)];
         // thermal displacement of a 2 fs step at about 600 K
         let new = [old[0] + gauss() * 0.0012, old[1] + gauss() * 0.0045, old[2] + gauss() * 0.0045];
         (old, new)
@@ -177,7 +187,7 @@ mod tests {
             let waters: [_; 8] = std::array::from_fn(|i| random_water(block * 8 + i as u32));
             let (old, new) = (waters.map(|w| w.0), waters.map(|w| w.1));
             let correction = settle(
-                &TIP3P,
+                &tip3p(),
                 std::array::from_fn(|k| gather(|i| old[i][k])),
                 std::array::from_fn(|k| gather(|i| new[i][k])),
             );
@@ -191,10 +201,10 @@ mod tests {
             for i in 0..8 {
                 let d = correction.map(|c| lane(c, i));
                 let r: [Vec3; 3] = std::array::from_fn(|k| new[i][k] + d[k]);
-                for (a, b, length) in [(0, 1, TIP3P.oh), (0, 2, TIP3P.oh), (1, 2, TIP3P.hh)] {
+                for (a, b, length) in [(0, 1, OH), (0, 2, OH), (1, 2, HH)] {
                     assert!(((r[a] - r[b]).norm() - length).abs() < SIDE_TOLERANCE);
                 }
-                let momentum = d[0] / TIP3P.inverse_oxygen_mass + (d[1] + d[2]) / TIP3P.inverse_hydrogen_mass;
+                let momentum = d[0] * MASSES[0] + (d[1] + d[2]) * MASSES[1];
                 // corrections are about 1e-3 nm, masses about 16
                 assert!(momentum.norm() < 1e-17);
             }
@@ -219,12 +229,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_triangle_is_refused() {
+        for (masses, oh, hh) in
+            [(MASSES, OH, 2.0 * OH), (MASSES, OH, f64::NAN), (MASSES, 0.0, HH), ([0.0, 1.0], OH, HH), (MASSES, OH, 0.2)]
+        {
+            assert_eq!(SettleShape::new(masses, oh, hh), None);
+        }
+    }
+
+    #[test]
     fn a_water_turned_over_is_reported_not_settled() {
         let (old, _) = random_water(0);
         let mut new = old;
         new[1] = new[1] + vec3(5.0, 0.0, 0.0);
         new[0] = new[0] - vec3(0.0, 5.0, 3.0);
-        let d = settle(&TIP3P, old.map(|v| gather(|_| v)), new.map(|v| gather(|_| v)));
+        let d = settle(&tip3p(), old.map(|v| gather(|_| v)), new.map(|v| gather(|_| v)));
         assert!(!d.iter().all(|v| v.x.is_finite() && v.y.is_finite() && v.z.is_finite()));
     }
 
@@ -232,11 +251,11 @@ mod tests {
     fn projected_velocities_do_not_stretch_the_sides() {
         let (old, new) = random_water(3);
         let velocities: [Vec3; 3] = std::array::from_fn(|k| (new[k] - old[k]) / 0.002);
-        let v = project(&TIP3P, old, velocities).unwrap();
+        let v = project(&tip3p(), old, velocities).unwrap();
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             assert!((old[a] - old[b]).dot(v[a] - v[b]).abs() < SIDE_TOLERANCE * 10.0);
         }
-        let momentum = |v: [Vec3; 3]| v[0] / TIP3P.inverse_oxygen_mass + (v[1] + v[2]) / TIP3P.inverse_hydrogen_mass;
+        let momentum = |v: [Vec3; 3]| v[0] * MASSES[0] + (v[1] + v[2]) * MASSES[1];
         assert!((momentum(v) - momentum(velocities)).norm() < 1e-12);
     }
 }

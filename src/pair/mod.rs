@@ -6,10 +6,12 @@
 //! 10.1016/j.cpc.2013.06.003). Positions reach the kernels as `f32` offsets from the middle of their block, so that
 //! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
 
+mod buffer;
 mod grid;
 mod list;
 mod table;
 
+pub use buffer::{BufferEstimate, ListSchedule};
 pub use grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
 pub use list::{
     BothWays, Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, prune_chunk,

@@ -310,8 +310,10 @@ fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f6
     low
 }
 
-/// Atoms on which [`sample_force_rms`] looks: the RMS of 3 · 512 components is known to 2 %.
+/// Atoms on which [`sample_force_rms`] looks: the RMS of 3 · 512 components is known to some per cent.
 const SAMPLE: usize = 512;
+/// The golden ratio's fraction: multiples of it fill the unit interval evenly and fall into step with no molecule.
+const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// RMS electrostatic force (kJ/mol/nm) on a sample of atoms, spread evenly over the system, within a conducting
 /// reaction field: the scale that turns a relative force error into an absolute one. Deterministic.
@@ -323,11 +325,12 @@ pub fn sample_force_rms(
     cutoff: f64,
 ) -> f64 {
     let field = ReactionField::new(f64::INFINITY, cutoff);
-    let stride = positions.len().div_ceil(SAMPLE).max(1);
-    let sample: Vec<usize> = (0..positions.len()).step_by(stride).collect();
+    let atoms = positions.len();
+    let place = |k: usize| ((k as f64 * GOLDEN_FRACTION).fract() * atoms as f64) as usize;
+    let sample: Vec<usize> = if atoms <= SAMPLE { (0..atoms).collect() } else { (0..SAMPLE).map(place).collect() };
     let force = |&i: &usize| {
         let mut force = Vec3::ZERO;
-        for j in 0..positions.len() {
+        for j in 0..atoms {
             let d = cell.minimum_image(positions[i] - positions[j]);
             let r2 = d.norm_squared();
             if r2 < cutoff * cutoff && r2 > 0.0 && i != j && !excluded(i, j) {

@@ -1,5 +1,6 @@
-//! Running a simulation: what is to be done ([`Plan`]).
+//! Running a plan: what is asked for, the order of a step, stages, minimisation, checkpoints.
 
-pub mod plan;
+pub mod minimize;
+mod plan;
 
-pub use plan::Plan;
+pub use plan::*;

@@ -5,11 +5,10 @@ use rayon::prelude::*;
 use super::Sums;
 use super::neighbours::Neighbours;
 use crate::backend::Energies;
+use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::system::{Electrostatics, ForceSettings, Modifier, System};
-use crate::term::{
-    ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, lennard_jones, pair14, reaction_field,
-};
+use crate::term::{inverse_norm, lennard_jones, pair14};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
@@ -27,70 +26,32 @@ pub(super) struct PairPotential {
     lj_shift: f64,
 }
 
-/// The Coulomb pair. A shift is the potential of two unit charges at the cutoff (1/nm); it lowers interacting pairs within
-/// the cutoff only, neither excluded pairs nor self terms, as in GROMACS. The reaction field too acts on interacting pairs
-/// only, as in OpenMM.
-#[derive(Clone, Copy, Debug)]
-enum CoulombPotential {
-    Off,
-    Plain { shift: f64 },
-    ReactionField(ReactionField<f64>),
-    Ewald { alpha: f64, shift: f64 },
-}
-
 impl PairPotential {
     pub(super) fn new(settings: &ForceSettings) -> Self {
         let squared = |cutoff: Option<f64>| cutoff.map_or(f64::INFINITY, |r| r * r);
-        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY);
-        let shifted = |modifier| if modifier == Modifier::PotentialShift { 1.0 } else { 0.0 };
-        let coulomb_shift = shifted(settings.coulomb_modifier);
-        let coulomb = match settings.electrostatics {
-            Electrostatics::Off => CoulombPotential::Off,
-            Electrostatics::Plain => CoulombPotential::Plain { shift: coulomb_shift * coulomb(1.0, 1.0 / cutoff).1 },
-            Electrostatics::ReactionField { permittivity } => {
-                CoulombPotential::ReactionField(ReactionField::new(permittivity, cutoff))
-            }
-            Electrostatics::Pme(pme) => CoulombPotential::Ewald {
-                alpha: pme.alpha,
-                shift: coulomb_shift * ewald_direct(1.0, cutoff * cutoff, 1.0 / cutoff, pme.alpha).1,
-            },
-        };
+        let shift = if settings.lj_modifier == Modifier::PotentialShift { 1.0 } else { 0.0 };
         Self {
-            coulomb,
+            coulomb: CoulombPotential::new(settings),
             coulomb_cutoff_squared: squared(settings.cutoff),
             lj_cutoff_squared: squared(settings.cutoff_lj),
-            lj_shift: shifted(settings.lj_modifier) / squared(settings.cutoff_lj),
+            lj_shift: shift / squared(settings.cutoff_lj),
         }
     }
 
     /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair; `charge_product` in kJ nm/mol.
     #[inline(always)]
     fn evaluate(&self, charge_product: f64, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64, f64) {
-        let inverse_r = inverse_norm(r2);
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
         if r2 <= self.coulomb_cutoff_squared {
-            (force, energy_coulomb) = match self.coulomb {
-                CoulombPotential::Off => (0.0, 0.0),
-                CoulombPotential::Plain { shift } => {
-                    lowered(coulomb(charge_product, inverse_r), charge_product * shift)
-                }
-                CoulombPotential::ReactionField(field) => reaction_field(charge_product, r2, inverse_r, field),
-                CoulombPotential::Ewald { alpha, shift } => {
-                    lowered(ewald_direct(charge_product, r2, inverse_r, alpha), charge_product * shift)
-                }
-            };
+            (force, energy_coulomb) = self.coulomb.interacting(charge_product, r2);
         }
         if r2 <= self.lj_cutoff_squared {
-            let (force_lj, energy) = lennard_jones(inverse_r * inverse_r, c6, c12);
+            let (force_lj, energy) = lennard_jones(inverse_norm(r2).powi(2), c6, c12);
             force += force_lj;
             energy_lj = energy - lennard_jones(self.lj_shift, c6, c12).1;
         }
         (force, energy_coulomb, energy_lj)
     }
-}
-
-fn lowered((force, energy): (f64, f64), shift: f64) -> (f64, f64) {
-    (force, energy - shift)
 }
 
 /// Energies and virial of some atoms, half of each of their pairs.
@@ -153,11 +114,13 @@ pub(super) fn excluded_pairs(
     energies: &mut Energies,
     sums: &mut Sums,
 ) {
-    let CoulombPotential::Ewald { alpha, .. } = potential.coulomb else { return };
+    if !potential.coulomb.corrects_excluded() {
+        return;
+    }
     for [i, j] in system.topology.exclusions.pairs().map(|pair| pair.map(|i| i as usize)) {
         let d = displacement(cell, positions[i] - positions[j]);
         let r2 = d.norm_squared();
-        let (f, energy) = ewald_excluded(COULOMB * charges[i] * charges[j], r2, inverse_norm(r2), alpha);
+        let (f, energy) = potential.coulomb.excluded(COULOMB * charges[i] * charges[j], r2);
         energies.coulomb += energy;
         sums.pair([i, j], d, d * f);
     }

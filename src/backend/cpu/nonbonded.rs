@@ -1,0 +1,388 @@
+//! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
+
+use super::pair_kernel::{
+    CoulombTables, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, PairKernel, PairOutput, TYPE_TABLE, UNLIMITED, shift_virial,
+};
+use crate::backend::potential::CoulombPotential;
+use crate::cell::{PeriodicCell, displacement};
+use crate::pair::{
+    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, RadialTable, SearchInput, SearchScratch, prune_chunk,
+    search_chunk,
+};
+use crate::simd::{Level, dispatch};
+use crate::system::{CombinationRule, Electrostatics, Modifier, System};
+use crate::units::COULOMB;
+use crate::vec3::{Mat3, Vec3};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
+/// listed for a list's lifetime.
+const NEAR_EXCLUSION: f64 = 0.8;
+/// Without a cutoff, pairs closer than this (nm) feel the force of this distance: only overlapping atoms.
+const CLOSEST: f32 = 0.01;
+
+/// Forces of one thread.
+#[derive(Default)]
+struct Share {
+    forces: Vec<[f32; 24]>,
+    /// blocks that receive forces
+    touched: Vec<bool>,
+    chunks: Range<usize>,
+    output: PairOutput,
+    seconds: f64,
+}
+
+/// Pair interactions of one system.
+pub(super) struct Nonbonded {
+    level: Level,
+    /// √Coulomb · charge, by atom
+    charges: Vec<f32>,
+    /// two Lennard-Jones parameters, by atom
+    lj: Vec<[f32; 2]>,
+    has_lj: Vec<bool>,
+    exclusions: BothWays,
+    excluded_pairs: Vec<[u32; 2]>,
+    far_exclusions: Vec<[u32; 2]>,
+    coulomb: CoulombPotential,
+    tables: CoulombTables,
+    rule: u8,
+    split: bool,
+    type_table: Vec<[f32; 2]>,
+    types: usize,
+    cutoff: f64,
+    cutoff_lj: f64,
+    lj_shift: f32,
+    schedule: ListSchedule,
+    pub grid: Grid,
+    pub slot_charges: Vec<[f32; 8]>,
+    slot_lj: Vec<[f32; 16]>,
+    packed: Vec<[f32; 24]>,
+    outer: PairList,
+    inner: PairList,
+    scratch: Vec<SearchScratch>,
+    ranges: Vec<Range<usize>>,
+    shares: Vec<Share>,
+    /// summed forces of each block
+    pub total: Vec<[f32; 24]>,
+}
+
+impl Nonbonded {
+    pub fn new(system: &System, schedule: ListSchedule, threads: usize, level: Level) -> Self {
+        let settings = &system.settings;
+        let atoms = &system.topology.atoms;
+        let coulomb = CoulombPotential::new(settings);
+        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY);
+        let cutoff_lj = settings.cutoff_lj.unwrap_or(f64::INFINITY);
+        let rule = match (settings.cutoff, system.nonbonded.rule()) {
+            (None, _) => UNLIMITED,
+            (_, Some(CombinationRule::Geometric)) => GEOMETRIC,
+            (_, Some(CombinationRule::LorentzBerthelot)) => LORENTZ_BERTHELOT,
+            (_, None) => TYPE_TABLE,
+        };
+        let nonbonded = &system.nonbonded;
+        let types = nonbonded.types;
+        let interacts = |t: u32| (0..types as u32).any(|other| nonbonded.pair(t, other) != (0.0, 0.0));
+        let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
+        let shift = if settings.lj_modifier == Modifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
+        Nonbonded {
+            level,
+            charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
+            lj: atoms.iter().map(|a| lj_parameters(system, rule, a.lj_type)).collect(),
+            has_lj: atoms.iter().map(|a| interacts(a.lj_type)).collect(),
+            exclusions: BothWays::new(atoms.len(), &system.topology.exclusions),
+            excluded_pairs: system.topology.exclusions.pairs().collect(),
+            far_exclusions: vec![],
+            tables: coulomb_tables(&coulomb, settings.cutoff),
+            coulomb,
+            rule,
+            split: cutoff != cutoff_lj,
+            type_table: type_table(system),
+            types: types + 1,
+            cutoff,
+            cutoff_lj,
+            lj_shift: shift as f32,
+            schedule,
+            grid: Grid::default(),
+            slot_charges: vec![],
+            slot_lj: vec![],
+            packed: vec![],
+            outer: PairList::default(),
+            inner: PairList::default(),
+            scratch: vec![SearchScratch::default(); threads],
+            ranges: vec![],
+            shares: (0..threads).map(|_| Share::default()).collect(),
+            total: vec![],
+        }
+    }
+
+    /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
+    pub fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.grid.build(cell, positions, &self.has_lj);
+        let blocks = self.grid.blocks();
+        self.slot_charges.clear();
+        self.slot_charges.resize(blocks, [0.0; 8]);
+        self.slot_lj.clear();
+        self.slot_lj.resize(blocks, [0.0; 16]);
+        let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
+        for (slot, &atom) in self.grid.slot_atom.iter().enumerate() {
+            let (block, lane) = (slot / BLOCK, slot % BLOCK);
+            let [a, b] = if atom == NO_ATOM { empty } else { self.lj[atom as usize] };
+            (self.slot_lj[block][lane], self.slot_lj[block][lane + BLOCK]) = (a, b);
+            self.slot_charges[block][lane] = if atom == NO_ATOM { 0.0 } else { self.charges[atom as usize] };
+        }
+        self.packed.resize(blocks, [0.0; 24]);
+        self.total.resize(blocks, [0.0; 24]);
+        self.find_far_exclusions(cell, positions);
+        self.pack(positions);
+        self.outer.resize(&self.grid);
+        self.inner.resize(&self.grid);
+        let input = SearchInput {
+            grid: &self.grid,
+            packed: &self.packed,
+            cell,
+            exclusions: &self.exclusions,
+            far_exclusions: &self.far_exclusions,
+            has_lj: &self.has_lj,
+            radius: self.schedule.outer,
+        };
+        let per_thread = self.outer.chunks.len().div_ceil(self.scratch.len()).max(1);
+        let level = self.level;
+        self.outer.chunks.par_chunks_mut(per_thread).zip(self.scratch.par_iter_mut()).enumerate().for_each(
+            |(thread, (chunks, scratch))| {
+                for (index, chunk) in chunks.iter_mut().enumerate() {
+                    search_chunk(level, input, thread * per_thread + index, scratch, chunk);
+                }
+            },
+        );
+    }
+
+    /// Reduce the outer list to pairs within the inner radius now, and share it out.
+    pub fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.place(cell);
+        self.pack(positions);
+        let (grid, packed, outer, level, radius) =
+            (&self.grid, &self.packed, &self.outer, self.level, self.schedule.inner);
+        self.inner.chunks.par_chunks_mut(8).zip(outer.chunks.par_chunks(8)).for_each(|(inner, outer)| {
+            for (inner, outer) in inner.iter_mut().zip(outer) {
+                prune_chunk(level, grid, packed, cell, radius, outer, inner);
+            }
+        });
+        self.inner.split(self.shares.len(), &mut self.ranges);
+        let (inner, blocks) = (&self.inner, self.grid.blocks());
+        self.shares.par_iter_mut().zip(self.ranges.par_iter()).for_each(|(share, range)| {
+            share.chunks = range.clone();
+            share.forces.resize(blocks, [0.0; 24]);
+            share.touched.clear();
+            share.touched.resize(blocks, false);
+            for chunk in &inner.chunks[range.clone()] {
+                chunk.entries.iter().for_each(|entry| share.touched[entry.cluster as usize / 2] = true);
+                chunk.masked.iter().for_each(|pair| share.touched[pair.block as usize] = true);
+                chunk.plain.iter().for_each(|&block| share.touched[block as usize] = true);
+            }
+        });
+    }
+
+    /// Follow a changed cell.
+    pub fn place(&mut self, cell: Option<&PeriodicCell>) {
+        self.grid.place(cell);
+    }
+
+    /// Offsets of all slots for the current positions.
+    pub fn pack(&mut self, positions: &[Vec3]) {
+        let grid = &self.grid;
+        self.packed.par_chunks_mut(64).enumerate().for_each(|(chunk, packed)| {
+            for (index, to) in packed.iter_mut().enumerate() {
+                grid.pack_block(chunk * 64 + index, positions, to);
+            }
+        });
+    }
+
+    /// Number of parts the work is cut into.
+    pub fn parts(&self) -> usize {
+        self.shares.len()
+    }
+
+    /// Run the kernel on every part, with `beside(part)` on the same thread.
+    pub fn forces(&mut self, cell: Option<&PeriodicCell>, energy: bool, beside: impl Fn(usize) + Sync) {
+        let input = PairInput {
+            grid: &self.grid,
+            cell,
+            packed: &self.packed,
+            charges: &self.slot_charges,
+            lj: &self.slot_lj,
+            type_table: &self.type_table,
+            types: self.types,
+            coulomb: &self.tables,
+            cutoff_squared: (self.cutoff * self.cutoff) as f32,
+            cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
+            lj_shift: self.lj_shift,
+        };
+        let (inner, level, rule, split) = (&self.inner, self.level, self.rule, self.split);
+        self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
+            let start = std::time::Instant::now();
+            for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
+                *block = [0.0; 24];
+            }
+            share.output = PairOutput::default();
+            run_kernel(level, (rule, split, energy), input, inner, share);
+            share.seconds = start.elapsed().as_secs_f64();
+            beside(index);
+        });
+    }
+
+    /// Seconds the kernel took in the last call, mean over threads.
+    pub fn seconds(&self) -> f64 {
+        self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.shares.len() as f64
+    }
+
+    /// Sum the forces of all parts into `total`, in order of the parts.
+    pub fn reduce(&mut self) {
+        let shares = &self.shares;
+        self.total.par_chunks_mut(64).enumerate().for_each(|(chunk, total)| {
+            for (index, to) in total.iter_mut().enumerate() {
+                let block = chunk * 64 + index;
+                *to = [0.0; 24];
+                for share in shares.iter().filter(|share| share.touched[block]) {
+                    for (sum, f) in to.iter_mut().zip(&share.forces[block]) {
+                        *sum += f;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Energies (Lennard-Jones, Coulomb) of the last call, with excluded pairs outside the kernel's reach added, whose
+    /// forces go to `forces`.
+    pub fn energies(&self) -> (f64, f64) {
+        self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
+    }
+
+    /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
+    pub fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
+        const BLOCKS: usize = 64;
+        let partial = |(chunk, total): (usize, &[[f32; 24]])| {
+            let mut sum = Mat3::ZERO;
+            for (index, forces) in total.iter().enumerate() {
+                let block = chunk * BLOCKS + index;
+                let (packed, centre) = (&self.packed[block], self.grid.centres[block].map(f64::from));
+                for lane in 0..BLOCK {
+                    if self.grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
+                        continue;
+                    }
+                    let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
+                    let r = Vec3::from([0, 1, 2].map(|k| centre[k] + at(k, packed)));
+                    sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
+                }
+            }
+            sum
+        };
+        let parts: Vec<Mat3> = self.total.par_chunks(BLOCKS).enumerate().map(partial).collect();
+        let inside = parts.into_iter().fold(Mat3::ZERO, |a, b| a + b);
+        self.shares.iter().fold(inside, |sum, share| sum + shift_virial(cell, &share.output.shift_forces))
+    }
+
+    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, energy).
+    pub fn far_exclusions(
+        &self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        mut visit: impl FnMut([usize; 2], Vec3, f64, f64),
+    ) {
+        for &[i, j] in &self.far_exclusions {
+            let d = displacement(cell, positions[i as usize] - positions[j as usize]);
+            let charges = f64::from(self.charges[i as usize]) * f64::from(self.charges[j as usize]);
+            let (force, energy) = self.coulomb.excluded(charges, d.norm_squared());
+            visit([i as usize, j as usize], d, force, energy);
+        }
+    }
+
+    fn find_far_exclusions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.far_exclusions.clear();
+        if !self.coulomb.corrects_excluded() {
+            return;
+        }
+        let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
+        let distance2 =
+            |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
+        self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
+    }
+}
+
+/// One instantiation of the kernel for each rule, cutoff and output.
+fn run_kernel(
+    level: Level,
+    (rule, split, energy): (u8, bool, bool),
+    input: PairInput<'_>,
+    list: &PairList,
+    share: &mut Share,
+) {
+    macro_rules! run {
+        ($rule:expr, $split:expr, $energy:expr) => {
+            dispatch(
+                level,
+                PairKernel::<{ $rule }, { $split }, { $energy }> {
+                    input,
+                    chunks: &list.chunks,
+                    range: share.chunks.clone(),
+                    forces: &mut share.forces,
+                    output: &mut share.output,
+                },
+            )
+        };
+    }
+    macro_rules! each_output {
+        ($rule:expr) => {
+            match (split, energy) {
+                (false, false) => run!($rule, false, false),
+                (false, true) => run!($rule, false, true),
+                (true, false) => run!($rule, true, false),
+                (true, true) => run!($rule, true, true),
+            }
+        };
+    }
+    match rule {
+        GEOMETRIC => each_output!(GEOMETRIC),
+        LORENTZ_BERTHELOT => each_output!(LORENTZ_BERTHELOT),
+        TYPE_TABLE => each_output!(TYPE_TABLE),
+        _ => each_output!(UNLIMITED),
+    }
+}
+
+/// The two parameters of an atom as the kernel's rule wants them.
+fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
+    let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
+    let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
+    match rule {
+        GEOMETRIC => [(6.0 * c6).sqrt() as f32, (12.0 * c12).sqrt() as f32],
+        LORENTZ_BERTHELOT => [(0.5 * sigma) as f32, (24.0 * epsilon).sqrt() as f32],
+        _ => [lj_type as f32, 0.0],
+    }
+}
+
+/// (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
+fn type_table(system: &System) -> Vec<[f32; 2]> {
+    let types = system.nonbonded.types as u32;
+    let entry = |a: u32, b: u32| {
+        if a == types || b == types {
+            return [0.0; 2];
+        }
+        let (c6, c12) = system.nonbonded.pair(a, b);
+        [(6.0 * c6) as f32, (12.0 * c12) as f32]
+    };
+    (0..=types).flat_map(|a| (0..=types).map(move |b| entry(a, b))).collect()
+}
+
+/// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
+fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
+    let table = |function: &dyn Fn(f64) -> f64| match cutoff {
+        Some(cutoff) => RadialTable::new(function, cutoff),
+        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&|_| 0.0, 1.0) },
+    };
+    CoulombTables {
+        force: table(&|r| coulomb.interacting(1.0, r * r).0),
+        energy: table(&|r| coulomb.interacting(1.0, r * r).1),
+        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0),
+        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1),
+    }
+}

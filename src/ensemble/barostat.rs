@@ -1,0 +1,186 @@
+//! Barostats that scale the cell uniformly.
+//!
+//! A coupling returns the length factor μ: the cell and the positions (or, with constraints, the positions of molecule
+//! centres, see the caller) are multiplied by μ, and by [`Scaling::velocity_factor`] the velocities.
+//!
+//! Pressure in kJ/mol/nm³ is P = (2K + tr W)/3V with the virial W = Σ r⊗F ([`pressure`]).
+//!
+//! Work: multiplying velocities by 1/μ changes K by exactly (μ⁻² − 1) K, and multiplying positions by μ changes the
+//! potential energy by ΔU = −tr W ln μ + O(ln²μ), because dU/d ln μ = Σ r·dU/dr = −tr W. Where W is known after the
+//! scaling too (the next force evaluation), the mean of both removes the second order. E − Σ(ΔK + ΔU) is conserved;
+//! there is no P V term in it, because the energy of the bath's piston is not part of E.
+
+use crate::error::{Error, Result};
+use crate::rng::{Purpose, Stream};
+use crate::units::BOLTZMANN;
+
+/// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4; ten percent
+/// would tear lists, grids and constraints.
+const LARGEST_CHANGE: f64 = 0.1;
+
+/// What a barostat is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// external pressure, kJ/mol/nm³
+    pub pressure: f64,
+    /// isothermal compressibility of the material, nm³ mol/kJ; only the ratio to `coupling_time` matters
+    pub compressibility: f64,
+    /// τ in ps
+    pub coupling_time: f64,
+}
+
+/// A change of the cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// μ, for the cell vectors and positions
+    pub length_factor: f64,
+    /// for the velocities
+    pub velocity_factor: f64,
+}
+
+impl Scaling {
+    /// Work (kJ/mol) on a system of kinetic energy `kinetic` (of the velocities scaled) and virial trace `trace`
+    /// (of all forces that scale, kJ/mol): ΔK + ΔU, see the module head.
+    pub fn work(&self, kinetic: f64, trace: f64) -> f64 {
+        (self.velocity_factor.powi(2) - 1.0) * kinetic - trace * self.length_factor.ln()
+    }
+}
+
+/// P = (2K + tr W)/3V in kJ/mol/nm³.
+pub fn pressure(kinetic: f64, virial_trace: f64, volume: f64) -> f64 {
+    (2.0 * kinetic + virial_trace) / (3.0 * volume)
+}
+
+/// Weak coupling: μ³ = 1 − (β Δt/τ)(P₀ − P); velocities stay. Fluctuations are wrong: for equilibration only.
+///
+/// `measured` P in kJ/mol/nm³, `interval` Δt in ps.
+/// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
+pub fn berendsen(target: Target, measured: f64, interval: f64) -> Result<Scaling> {
+    let rate = target.compressibility * interval / target.coupling_time;
+    let length_factor = checked((1.0 - rate * (target.pressure - measured)).cbrt(), measured)?;
+    Ok(Scaling { length_factor, velocity_factor: 1.0 })
+}
+
+/// Stochastic cell rescaling: first-order relaxation of the volume with the noise that makes it isothermal–isobaric.
+///
+/// The volume diffuses in the potential −kT ln p(V), p(V) ∝ exp(−(P₀V + A(V))/kT), with P = −dA/dV. In ε = ln V the
+/// diffusion constant is D = kTβ/(Vτ); the Itô drift that keeps p(V) is D ∂ln(pV)/∂ε + ∂D/∂ε = (β/τ)(P − P₀), the two
+/// terms kT/V cancelling. In λ = √V the noise does not depend on V any more, which is why λ is what is integrated:
+///   dλ = −(βλ/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τ) dW.
+/// μ³ = (λ'/λ)²; velocities are divided by μ, so that the scaling keeps the volume of phase space.
+///
+/// `measured` P (kJ/mol/nm³) with kinetic part 2K/3V of the instantaneous K, `volume` nm³, `temperature` K, `interval`
+/// Δt in ps, well below τ divided by β times the bulk modulus. The number is that of (seed, step).
+/// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514.
+pub fn stochastic_rescale(
+    target: Target,
+    measured: f64,
+    volume: f64,
+    temperature: f64,
+    interval: f64,
+    (seed, step): (u64, u64),
+) -> Result<Scaling> {
+    let kt = BOLTZMANN * temperature;
+    let rate = target.compressibility * interval / (2.0 * target.coupling_time);
+    let root = volume.sqrt();
+    let noise = Stream::new(seed, Purpose::Barostat, step, 0).gaussian() * (kt * rate).sqrt();
+    let drift = -rate * root * (target.pressure - measured - 0.5 * kt / volume);
+    let length_factor = checked(((root + drift + noise) / root).powi(2).cbrt(), measured)?;
+    Ok(Scaling { length_factor, velocity_factor: 1.0 / length_factor })
+}
+
+fn checked(length_factor: f64, measured: f64) -> Result<f64> {
+    if (length_factor - 1.0).abs() <= LARGEST_CHANGE {
+        return Ok(length_factor);
+    }
+    Err(Error::Unstable(format!(
+        "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
+         volume first, or use a longer coupling_time",
+        measured / crate::units::BAR
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::thermostat::{Kinetic, scaling_work, velocity_rescale};
+
+    /// Standard errors allowed; the seed is fixed.
+    const STANDARD_ERRORS: f64 = 4.0;
+    const TEMPERATURE: f64 = 300.0;
+
+    /// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms under thermostat and barostat.
+    fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
+        let kt = BOLTZMANN * TEMPERATURE;
+        let pressure0 = 0.06;
+        // β = 1/P₀ is the compressibility of the ideal gas: the volume relaxes with τ = 1 ps
+        let target = Target { pressure: pressure0, compressibility: 1.0 / pressure0, coupling_time: 1.0 };
+        let mut volume = count as f64 * kt / pressure0;
+        let mut kinetic = 1.5 * count as f64 * kt;
+        (0..steps)
+            .map(|step| {
+                let now = Kinetic { energy: kinetic, degrees_of_freedom: 3 * count, temperature: TEMPERATURE };
+                kinetic += scaling_work(kinetic, velocity_rescale(now, interval, 0.05, 23, step).unwrap());
+                let measured = pressure(kinetic, 0.0, volume);
+                let scaling = stochastic_rescale(target, measured, volume, TEMPERATURE, interval, (23, step)).unwrap();
+                kinetic += scaling.work(kinetic, 0.0);
+                volume *= scaling.length_factor.powi(3);
+                volume * pressure0 / kt
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ideal_gas_has_the_volumes_of_the_ensemble() {
+        // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance N + 1 in units of kT/P₀; the drift term
+        // kT/2V of λ is what tells N + 1 from N
+        for count in [50usize, 400] {
+            let (interval, steps) = (0.01, 4_000_000u64);
+            let values = ideal_gas(count, steps, interval);
+            // relaxation time 1 ps: 1/(2·1 ps) independent values per ps for the mean, twice as many for the variance
+            let independent = steps as f64 * interval / 2.0;
+            let n = values.len() as f64;
+            let shape = count as f64 + 1.0;
+            let mean = values.iter().sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v - shape).powi(2)).sum::<f64>() / n;
+            assert!((mean - shape).abs() < STANDARD_ERRORS * (shape / independent).sqrt(), "mean {mean} of {shape}");
+            // Γ: fourth central moment 3 k (k + 2); Euler's step adds a relative Δt/2τ to the variance
+            let error = ((3.0 * shape * (shape + 2.0) - shape * shape) / (2.0 * independent)).sqrt();
+            let discretisation = shape * interval;
+            assert!(
+                (variance - shape).abs() < STANDARD_ERRORS * error + discretisation,
+                "variance {variance} of {shape}"
+            );
+        }
+    }
+
+    #[test]
+    fn work_is_exact_to_first_order() {
+        // harmonic pairs U = Σ ½ k r²: U(μ) = μ² U, tr W = −2 U
+        let (kinetic, potential) = (100.0, 40.0);
+        for change in [1e-3, 1e-4] {
+            let scaling = Scaling { length_factor: 1.0 + change, velocity_factor: 1.0 / (1.0 + change) };
+            let exact = kinetic * ((1.0 + change).powi(-2) - 1.0) + potential * ((1.0 + change).powi(2) - 1.0);
+            let error = scaling.work(kinetic, -2.0 * potential) - exact;
+            // the second order of ΔU is 2 U ln²μ here
+            assert!((error / change.powi(2) + 2.0 * potential).abs() < 0.3, "{error}");
+        }
+    }
+
+    #[test]
+    fn weak_coupling_in_closed_form() {
+        let target = Target { pressure: 1.0, compressibility: 0.1, coupling_time: 2.0 };
+        let scaling = berendsen(target, 3.0, 0.02).unwrap();
+        assert!((scaling.length_factor.powi(3) - (1.0 + 0.1 * 0.01 * 2.0)).abs() < 1e-15);
+        assert_eq!(scaling.velocity_factor, 1.0);
+    }
+
+    #[test]
+    fn a_cell_that_would_be_torn_is_refused() {
+        let target = Target { pressure: 1.0, compressibility: 1.0, coupling_time: 1.0 };
+        for measured in [1e6, -1e6, f64::NAN] {
+            assert!(berendsen(target, measured, 0.1).is_err());
+            assert!(stochastic_rescale(target, measured, 1.0, 300.0, 0.1, (1, 1)).is_err());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Motion of the whole system: the centre of mass, and in vacuum the rotation.
+
+use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+
+use crate::vec3::{Vec3, vec3};
+
+/// A principal moment of inertia below this fraction of the largest belongs to an axis on which all atoms lie.
+/// Rounding makes it about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
+const LINEAR: f64 = 1e-12;
+
+/// Mean of `vectors` weighted by mass: the centre of mass of positions, or its velocity; zero without mass.
+pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
+    let total: f64 = masses.iter().sum();
+    if total == 0.0 {
+        return Vec3::ZERO;
+    }
+    masses.iter().zip(vectors).map(|(&m, &v)| v * m).sum::<Vec3>() / total
+}
+
+/// Bring the centre of mass to rest; returns the kinetic energy removed, ½ M V² in kJ/mol. Massless sites are left.
+pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
+    let velocity = weighted_mean(masses, velocities);
+    for (v, _) in velocities.iter_mut().zip(masses).filter(|(_, m)| **m > 0.0) {
+        *v -= velocity;
+    }
+    0.5 * masses.iter().sum::<f64>() * velocity.norm_squared()
+}
+
+/// Angular velocity ω (rad/ps) of the whole about its centre of mass: I ω = L, least squares for a linear molecule.
+pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
+    let center = weighted_mean(masses, positions);
+    let center_velocity = weighted_mean(masses, velocities);
+    let mut inertia = Matrix3::zeros();
+    let mut momentum = Vec3::ZERO;
+    for ((&m, &r), &v) in masses.iter().zip(positions).zip(velocities) {
+        let r = r - center;
+        momentum += r.cross(v - center_velocity) * m;
+        let column = Vector3::from(r.to_array());
+        inertia += (Matrix3::identity() * column.norm_squared() - column * column.transpose()) * m;
+    }
+    let principal = SymmetricEigen::new(inertia);
+    let smallest = LINEAR * principal.eigenvalues.max();
+    let along = principal.eigenvectors.transpose() * Vector3::from(momentum.to_array());
+    let turned = Vector3::from_fn(|i, _| {
+        let moment = principal.eigenvalues[i];
+        if moment > smallest { along[i] / moment } else { 0.0 }
+    });
+    let omega = principal.eigenvectors * turned;
+    vec3(omega.x, omega.y, omega.z)
+}
+
+/// Bring the centre of mass to rest and stop the rotation about it (no periodic cell); returns the kinetic energy
+/// removed in kJ/mol.
+pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], velocities: &mut [Vec3]) -> f64 {
+    let translation = remove_translation(masses, velocities);
+    let center = weighted_mean(masses, positions);
+    let omega = angular_velocity(masses, positions, velocities);
+    let mut rotation = 0.0;
+    for ((v, r), &m) in velocities.iter_mut().zip(positions).zip(masses).filter(|(_, m)| **m > 0.0) {
+        let turning = omega.cross(*r - center);
+        // rigid rotation is orthogonal to the rest in the mass metric: energies add
+        rotation += 0.5 * m * turning.norm_squared();
+        *v -= turning;
+    }
+    translation + rotation
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
+
+    /// Fifty atoms of size 1 nm and 1 nm/ps: sums round to a few 1e-14.
+    const ROUNDING: f64 = 1e-12;
+
+    fn angular_momentum(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
+        let center = weighted_mean(masses, positions);
+        (0..masses.len()).map(|i| (positions[i] - center).cross(velocities[i]) * masses[i]).sum()
+    }
+
+    #[test]
+    fn nothing_is_left_and_energies_add() {
+        let masses: Vec<f64> = (0..50).map(|i| if i == 7 { 0.0 } else { 1.0 + f64::from(i % 5) }).collect();
+        let positions: Vec<Vec3> =
+            (0..50).map(|i| maxwell_boltzmann(5, 1, i, 2.0, 240.0) + vec3(3.0, 0.0, 1.0)).collect();
+        let mut velocities: Vec<Vec3> =
+            (0..50).map(|i| maxwell_boltzmann(6, 1, i, masses[i as usize], 300.0) + vec3(0.2, -1.0, 0.5)).collect();
+        let before = kinetic_energy(&masses, &velocities);
+        let removed = remove_translation_and_rotation(&masses, &positions, &mut velocities);
+        assert!(weighted_mean(&masses, &velocities).norm() < ROUNDING);
+        assert!(angular_momentum(&masses, &positions, &velocities).norm() < 100.0 * ROUNDING);
+        assert!((before - removed - kinetic_energy(&masses, &velocities)).abs() < before * ROUNDING);
+        assert!(removed > 1.0);
+        assert_eq!(weighted_mean(&[0.0], &[vec3(1.0, 0.0, 0.0)]), Vec3::ZERO);
+    }
+
+    #[test]
+    fn rigid_rotation_is_found_exactly_and_a_linear_molecule_does_not_blow_up() {
+        let omega = vec3(0.3, -0.2, 0.9);
+        let positions = [vec3(0.0, 0.0, 0.0), vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0), vec3(0.1, 0.1, 0.3)];
+        let velocities = positions.map(|r| omega.cross(r));
+        assert!((angular_velocity(&[1.0, 2.0, 3.0, 4.0], &positions, &velocities) - omega).norm() < ROUNDING);
+        let axis = vec3(1.0, 2.0, 3.0);
+        let linear = [axis * -0.1, axis * 0.02, axis * 0.15];
+        let turning = vec3(2.0, -1.0, 0.0);
+        let mut velocities = linear.map(|r| turning.cross(r));
+        remove_translation_and_rotation(&[1.0, 16.0, 1.0], &linear, &mut velocities);
+        assert!(velocities.iter().all(|v| v.norm() < ROUNDING));
+    }
+}

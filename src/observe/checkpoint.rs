@@ -1,0 +1,246 @@
+//! Checkpoints: whole, verified, and never the only one.
+//!
+//! Layout, little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
+//! version, the length and the body; then the body in postcard's form (numbers bit for bit). A checkpoint is written
+//! under a temporary name, forced to disk and renamed; the one before is kept beside it and read when the newest is
+//! damaged. What the body holds is the caller's affair.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::replace::{sync_directory, temporary_beside};
+use crate::error::{Error, Problem, Result};
+
+const MAGIC: [u8; 8] = *b"MDCHECKP";
+const HEADER: usize = 24;
+
+/// What [`read`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored<T> {
+    /// the contents
+    pub body: T,
+    /// why an older checkpoint was taken, if one was
+    pub warning: Option<String>,
+}
+
+/// Writes `body`, whose shape has number `version`, to `path`; the intact checkpoint that was there is kept as
+/// [`previous`]. When this returns, the new one is on disk.
+pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
+    let io = |e| Error::io(path, e);
+    let body = postcard::to_stdvec(body).map_err(|e| Error::Internal(format!("checkpoint: {e}")))?;
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&version.to_le_bytes());
+    header[12..20].copy_from_slice(&(body.len() as u64).to_le_bytes());
+    let checksum = checksum(&header, &body);
+    header[20..].copy_from_slice(&checksum.to_le_bytes());
+
+    let mut file = temporary_beside(path)?;
+    file.write_all(&header).map_err(io)?;
+    file.write_all(&body).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    // a damaged file must not push out the good one kept from before
+    if load(path).is_ok() {
+        fs::rename(path, previous(path)).map_err(io)?;
+    }
+    file.persist(path).map_err(|e| Error::io(path, e.error))?;
+    sync_directory(path)
+}
+
+/// Reads the checkpoint at `path`, or the one before it if this one is missing or damaged; `None` if there never was
+/// one. Contents of another version are a [`Problem`]: falling back would silently lose steps.
+pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
+    let reason = match load(path).and_then(|stored| decode(stored, path, version)) {
+        Ok(body) => return Ok(Some(Restored { body, warning: None })),
+        Err(Fault::Version(problem)) => return Err(problem.into()),
+        Err(Fault::Unreadable(error)) => return Err(error),
+        Err(Fault::Missing) => "missing".to_owned(),
+        Err(Fault::Damaged(reason)) => reason,
+    };
+    let older = previous(path);
+    match load(&older).and_then(|stored| decode(stored, &older, version)) {
+        Ok(body) => {
+            let warning = format!("{} is {reason}; went back to {}", path.display(), older.display());
+            Ok(Some(Restored { body, warning: Some(warning) }))
+        }
+        Err(Fault::Version(problem)) => Err(problem.into()),
+        Err(Fault::Unreadable(error)) => Err(error),
+        Err(Fault::Missing) if reason == "missing" => Ok(None),
+        Err(Fault::Missing) => Err(Error::io(path, format!("{reason}, and there is no older checkpoint"))),
+        Err(Fault::Damaged(also)) => Err(Error::io(path, format!("{reason}, and {} is {also}", older.display()))),
+    }
+}
+
+/// Where the checkpoint before `path` is kept: `checkpoint.md` → `checkpoint.prev.md`.
+pub fn previous(path: &Path) -> PathBuf {
+    let mut extension = std::ffi::OsString::from("prev");
+    if let Some(own) = path.extension() {
+        extension.push(".");
+        extension.push(own);
+    }
+    path.with_extension(extension)
+}
+
+/// Why a file gives no checkpoint.
+enum Fault {
+    Missing,
+    Damaged(String),
+    Version(Problem),
+    Unreadable(Error),
+}
+
+struct Stored {
+    version: u32,
+    body: Vec<u8>,
+}
+
+/// Reads and verifies one file.
+fn load(path: &Path) -> std::result::Result<Stored, Fault> {
+    let fault = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Fault::Missing,
+        std::io::ErrorKind::UnexpectedEof => Fault::Damaged("truncated".into()),
+        _ => Fault::Unreadable(Error::io(path, e)),
+    };
+    let mut file = File::open(path).map_err(fault)?;
+    let size = file.metadata().map_err(fault)?.len();
+    let mut header = [0u8; HEADER];
+    file.read_exact(&mut header).map_err(fault)?;
+    if header[..8] != MAGIC {
+        return Err(Fault::Damaged("not a checkpoint".into()));
+    }
+    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
+    let length = u64::from_le_bytes(std::array::from_fn(|i| header[12 + i]));
+    if length != size - HEADER as u64 {
+        let message = format!("damaged: {} bytes where {length} are announced", size - HEADER as u64);
+        return Err(Fault::Damaged(message));
+    }
+    let mut body = vec![];
+    file.read_to_end(&mut body).map_err(fault)?;
+    if checksum(&header, &body) != word(20) {
+        return Err(Fault::Damaged("damaged: its checksum is wrong".into()));
+    }
+    Ok(Stored { version: word(8), body })
+}
+
+fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std::result::Result<T, Fault> {
+    if stored.version != version {
+        let message = format!("a checkpoint of version {}, this md reads version {version}", stored.version);
+        let help = "continue with the md that wrote it, or use --force to start anew";
+        return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
+    }
+    // the checksum was right: the bytes are as written, yet by a program with other contents
+    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("not understood: {e}")))
+}
+
+fn checksum(header: &[u8; HEADER], body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header[8..20]);
+    hasher.update(body);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::State;
+    use crate::vec3::vec3;
+
+    fn state(step: u64) -> State {
+        let awkward = vec3(0.1 + 0.2, -0.0, f64::MIN_POSITIVE / 3.0);
+        State { step, time: step as f64 / 3.0, positions: vec![awkward; 100], ..State::default() }
+    }
+
+    fn two_written(directory: &Path) -> PathBuf {
+        let path = directory.join("checkpoint.md");
+        write(&path, 1, &state(1)).unwrap();
+        write(&path, 1, &state(2)).unwrap();
+        path
+    }
+
+    fn restored(path: &Path) -> Restored<State> {
+        read(path, 1).unwrap().unwrap()
+    }
+
+    #[test]
+    fn every_bit_comes_back_and_the_previous_one_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = two_written(directory.path());
+        assert_eq!(path.with_file_name("checkpoint.prev.md"), previous(&path));
+        for (path, step) in [(path.clone(), 2), (previous(&path), 1)] {
+            let found = restored(&path);
+            assert_eq!((found.body.step, found.warning), (step, None));
+            let bits = |state: &State| bytemuck::cast_slice::<_, u64>(&state.positions).to_vec();
+            assert_eq!(bits(&found.body), bits(&state(step)));
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "a temporary file was left");
+    }
+
+    #[test]
+    fn damage_of_any_kind_leads_back_to_the_previous_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = two_written(directory.path());
+        let good = fs::read(&path).unwrap();
+        let mut damaged: Vec<(Vec<u8>, &str)> =
+            [0, 5, HEADER, HEADER + 1, good.len() - 1].iter().map(|&n| (good[..n].to_vec(), "is ")).collect();
+        damaged.extend((0..good.len()).step_by(7).filter(|i| !(8..12).contains(i)).map(|i| {
+            let mut bytes = good.clone();
+            bytes[i] ^= 1 << (i % 8);
+            (bytes, "is ")
+        }));
+        damaged.push(([good.clone(), vec![0]].concat(), "announced"));
+        for (bytes, words) in damaged {
+            fs::write(&path, &bytes).unwrap();
+            let found = restored(&path);
+            assert_eq!(found.body, state(1));
+            let warning = found.warning.unwrap();
+            assert!(warning.contains(words) && warning.contains("went back to"), "{warning}");
+        }
+        // writing over the damaged one keeps the good one
+        write(&path, 1, &state(3)).unwrap();
+        assert_eq!(restored(&path).body, state(3));
+        assert_eq!(restored(&previous(&path)).body, state(1));
+    }
+
+    #[test]
+    fn a_flipped_version_is_damage_not_a_version() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = two_written(directory.path());
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[8] ^= 4;
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(restored(&path).body, state(1));
+    }
+
+    #[test]
+    fn missing_and_foreign_checkpoints() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("checkpoint.md");
+        assert!(read::<State>(&path, 1).unwrap().is_none());
+        let path = two_written(directory.path());
+        let error = read::<State>(&path, 7).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("version 1, this md reads version 7"), "{error}");
+        // killed between the two renames
+        fs::remove_file(&path).unwrap();
+        let found = restored(&path);
+        assert_eq!(found.body, state(1));
+        assert!(found.warning.unwrap().contains("missing"));
+        // nothing good left
+        for bad in [&path, &previous(&path)] {
+            fs::write(bad, b"MDCHECKP but no more").unwrap();
+        }
+        assert_eq!(read::<State>(&path, 1).unwrap_err().exit_code(), 5);
+    }
+
+    #[test]
+    fn contents_of_another_shape_are_not_misread() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("checkpoint.md");
+        write(&path, 1, &("a text", 3u8)).unwrap();
+        assert_eq!(read::<State>(&path, 1).unwrap_err().exit_code(), 5);
+    }
+}

@@ -1,0 +1,314 @@
+//! `energies.csv`: one row of numbers per recorded step, every column with its unit in the header.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::backend::Energies;
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::units;
+
+/// Columns that exist with or without a cell.
+const COMMON: usize = 17;
+/// All columns of numbers; before them stand step, time and stage.
+const COLUMNS: [(&str, &str); 26] = [
+    ("bond", "kJ/mol"),
+    ("angle", "kJ/mol"),
+    ("urey_bradley", "kJ/mol"),
+    ("proper", "kJ/mol"),
+    ("improper", "kJ/mol"),
+    ("cmap", "kJ/mol"),
+    ("lj", "kJ/mol"),
+    ("lj_14", "kJ/mol"),
+    ("dispersion_correction", "kJ/mol"),
+    ("coulomb", "kJ/mol"),
+    ("coulomb_14", "kJ/mol"),
+    ("coulomb_reciprocal", "kJ/mol"),
+    ("potential", "kJ/mol"),
+    ("kinetic", "kJ/mol"),
+    ("total", "kJ/mol"),
+    ("conserved", "kJ/mol"),
+    ("temperature", "K"),
+    ("pressure", "bar"),
+    ("volume", "nm^3"),
+    ("density", "g/cm^3"),
+    ("a_x", "nm"),
+    ("b_x", "nm"),
+    ("b_y", "nm"),
+    ("c_x", "nm"),
+    ("c_y", "nm"),
+    ("c_z", "nm"),
+];
+
+/// What one row reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EnergyRow {
+    /// steps since the start of the run
+    pub step: u64,
+    /// ps
+    pub time: f64,
+    /// stage of the run, from 1: the end of a stage and the start of the next share their step
+    pub stage: u32,
+    /// potential energy by term
+    pub energies: Energies,
+    /// kJ/mol, mean of the two half steps
+    pub kinetic: f64,
+    /// kinetic + potential − work of thermostat and barostat, kJ/mol
+    pub conserved: f64,
+    /// K
+    pub temperature: f64,
+    /// kJ/mol/nm³; written in bar
+    pub pressure: f64,
+    /// total mass in amu, for the density
+    pub mass: f64,
+    /// lattice
+    pub cell: Option<PeriodicCell>,
+}
+
+impl EnergyRow {
+    /// Names and units of [`Self::values`]; a system without a cell has fewer.
+    pub fn columns(periodic: bool) -> &'static [(&'static str, &'static str)] {
+        if periodic { &COLUMNS } else { &COLUMNS[..COMMON] }
+    }
+
+    /// All numbers in the order and the units of [`Self::columns`]; the last nine are NaN without a cell.
+    pub fn values(&self) -> [f64; COLUMNS.len()] {
+        let mut values = [f64::NAN; COLUMNS.len()];
+        let terms = self.energies.named();
+        for (value, (_, energy)) in values.iter_mut().zip(terms) {
+            *value = energy;
+        }
+        let total = self.kinetic + self.energies.potential();
+        values[terms.len()..COMMON].copy_from_slice(&[self.kinetic, total, self.conserved, self.temperature]);
+        if let Some(cell) = &self.cell {
+            let ([a, b, c], volume) = (cell.rows(), cell.volume());
+            let density = units::DENSITY * self.mass / volume;
+            let periodic = [self.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
+            values[COMMON..].copy_from_slice(&periodic);
+        }
+        values
+    }
+}
+
+/// Writes the table. Each row reaches the operating system in one call, so that a reader never waits for one.
+#[derive(Debug)]
+pub struct EnergyTable {
+    path: PathBuf,
+    file: File,
+    columns: usize,
+    /// step and stage of the last row
+    last: Option<(u64, u32)>,
+    line: String,
+}
+
+impl EnergyTable {
+    /// Creates `path`, which must not exist.
+    pub fn create(path: &Path, periodic: bool) -> Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => Problem::new("the energies of another run are here")
+                .in_file(path)
+                .help("continue that run, or use --force to move its output aside")
+                .into(),
+            _ => Error::io(path, e),
+        })?;
+        let mut table = Self::new(path, file, periodic, None);
+        table.line = header(periodic);
+        table.write_line()?;
+        Ok(table)
+    }
+
+    /// Goes on with an existing table after `last_step`, the step of the checkpoint: later rows are cut off, and so
+    /// is a last line that was not finished.
+    pub fn append(path: &Path, periodic: bool, last_step: u64) -> Result<Self> {
+        let io = |e| Error::io(path, e);
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+        let (length, last) = kept_part(BufReader::new(&file), path, &header(periodic), last_step)?;
+        file.set_len(length).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(Self::new(path, file, periodic, last))
+    }
+
+    fn new(path: &Path, file: File, periodic: bool, last: Option<(u64, u32)>) -> Self {
+        let columns = EnergyRow::columns(periodic).len();
+        Self { path: path.to_owned(), file, columns, last, line: String::with_capacity(1024) }
+    }
+
+    /// Writes one row, unless the last one was of the same step and stage: a run that continues repeats it.
+    pub fn write(&mut self, row: &EnergyRow) -> Result<()> {
+        if self.last == Some((row.step, row.stage)) {
+            return Ok(());
+        }
+        self.line.clear();
+        // writing to a string does not fail
+        let _ = write!(self.line, "{},{:.6},{}", row.step, row.time, row.stage);
+        for value in &row.values()[..self.columns] {
+            // six decimals resolve the drift of the largest system; beyond 1e9 only a clash being minimised goes
+            let _ = if value.abs() < 1e9 { write!(self.line, ",{value:.6}") } else { write!(self.line, ",{value:e}") };
+        }
+        self.line.push('\n');
+        self.write_line()?;
+        self.last = Some((row.step, row.stage));
+        Ok(())
+    }
+
+    /// Waits until all rows are on disk: before a checkpoint counts on them.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn write_line(&mut self) -> Result<()> {
+        self.file.write_all(self.line.as_bytes()).map_err(|e| Error::io(&self.path, e))
+    }
+}
+
+fn header(periodic: bool) -> String {
+    let mut header = String::from("step,time (ps),stage");
+    for (name, unit) in EnergyRow::columns(periodic) {
+        // writing to a string does not fail
+        let _ = write!(header, ",{name} ({unit})");
+    }
+    header.push('\n');
+    header
+}
+
+/// Bytes of the rows up to `last_step`, and step and stage of the last of them.
+fn kept_part(mut reader: impl BufRead, path: &Path, header: &str, last_step: u64) -> Result<(u64, Option<(u64, u32)>)> {
+    let (mut kept, mut last) = (0, None);
+    let mut line = vec![];
+    for number in 1.. {
+        line.clear();
+        reader.read_until(b'\n', &mut line).map_err(|e| Error::io(path, e))?;
+        if number == 1 && line != header.as_bytes() {
+            let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
+            return Err(problem.help("move the file aside; a new one will be started").into());
+        }
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        if number > 1 {
+            let Some((step, stage)) = step_and_stage(&line, header) else {
+                let expected = header.split(',').count();
+                let problem = Problem::new(format!("not a row of {expected} columns")).in_file(path).at_line(number);
+                return Err(problem.help("remove the damaged line, or move the file aside").into());
+            };
+            if step > last_step {
+                break;
+            }
+            last = Some((step, stage));
+        }
+        kept += line.len() as u64;
+    }
+    Ok((kept, last))
+}
+
+fn step_and_stage(line: &[u8], header: &str) -> Option<(u64, u32)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut fields = text.split(',');
+    let (step, _, stage) = (fields.next()?.parse().ok()?, fields.next()?, fields.next()?.parse().ok()?);
+    (text.split(',').count() == header.split(',').count()).then_some((step, stage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(step: u64, stage: u32) -> EnergyRow {
+        let energies = Energies { bond: 1.5, lj: -2e5, coulomb: 3e-7, coulomb_14: 2.0, ..Energies::default() };
+        EnergyRow {
+            step,
+            time: 0.002 * step as f64,
+            stage,
+            energies,
+            kinetic: 7.25,
+            conserved: -1.0,
+            temperature: 300.5,
+            pressure: units::BAR,
+            mass: 1000.0,
+            cell: Some(PeriodicCell::orthorhombic([2.0, 2.5, 4.0])),
+        }
+    }
+
+    fn lines(path: &Path) -> Vec<String> {
+        std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn columns_and_units_are_in_place() {
+        let names: Vec<_> = Energies::default().named().map(|(name, _)| name).to_vec();
+        assert_eq!(COLUMNS[..names.len()].iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("energies.csv");
+        EnergyTable::create(&path, true).unwrap().write(&row(5, 1)).unwrap();
+        let lines = lines(&path);
+        let fields: Vec<(&str, &str)> = lines[0].split(',').zip(lines[1].split(',')).collect();
+        for expected in [
+            ("step", "5"),
+            ("time (ps)", "0.010000"),
+            ("stage", "1"),
+            ("bond (kJ/mol)", "1.500000"),
+            ("lj (kJ/mol)", "-200000.000000"),
+            ("potential (kJ/mol)", "-199998.500000"),
+            ("total (kJ/mol)", "-199991.250000"),
+            ("conserved (kJ/mol)", "-1.000000"),
+            ("temperature (K)", "300.500000"),
+            ("pressure (bar)", "1.000000"),
+            ("volume (nm^3)", "20.000000"),
+            // 1000 amu in 20 nm³ = 50 amu/nm³ = 0.083027 g/cm³
+            ("density (g/cm^3)", "0.083027"),
+            ("b_y (nm)", "2.500000"),
+            ("c_z (nm)", "4.000000"),
+        ] {
+            assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
+        }
+        assert_eq!(fields.len(), 29);
+    }
+
+    #[test]
+    fn continued_after_a_checkpoint_without_gaps_or_doubles() {
+        let directory = tempfile::tempdir().unwrap();
+        let (whole, parts) = (directory.path().join("whole.csv"), directory.path().join("parts.csv"));
+        let rows = [(0, 1), (10, 1), (20, 1), (20, 2), (30, 2), (40, 2)];
+        let write = |table: &mut EnergyTable, rows: &[(u64, u32)]| {
+            rows.iter().for_each(|&(step, stage)| table.write(&row(step, stage)).unwrap());
+        };
+        write(&mut EnergyTable::create(&whole, false).unwrap(), &rows);
+        write(&mut EnergyTable::create(&parts, false).unwrap(), &rows[..5]);
+        // killed in the middle of a row, the checkpoint is of step 20 of stage 2
+        OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
+        let mut table = EnergyTable::append(&parts, false, 20).unwrap();
+        assert_eq!(lines(&parts).len(), 5);
+        write(&mut table, &rows[3..]);
+        table.sync().unwrap();
+        assert_eq!(lines(&whole), lines(&parts));
+        // at the end everything is kept
+        drop(EnergyTable::append(&parts, false, 1000).unwrap());
+        assert_eq!(lines(&whole), lines(&parts));
+    }
+
+    #[test]
+    fn foreign_and_damaged_files_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("energies.csv");
+        EnergyTable::create(&path, false).unwrap().write(&row(0, 1)).unwrap();
+        assert_eq!(EnergyTable::create(&path, false).unwrap_err().exit_code(), 2);
+        let other = EnergyTable::append(&path, true, 0).unwrap_err().to_string();
+        assert!(other.contains("columns are not the ones"), "{other}");
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("10,0.02,1\n20,oops\n");
+        std::fs::write(&path, text).unwrap();
+        let damaged = EnergyTable::append(&path, false, 100).unwrap_err().to_string();
+        assert!(damaged.contains(":3: not a row of 20 columns"), "{damaged}");
+    }
+
+    #[test]
+    fn huge_and_broken_numbers_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("energies.csv");
+        let energies = Energies { lj: 1.25e40, bond: f64::NAN, ..Energies::default() };
+        EnergyTable::create(&path, false).unwrap().write(&EnergyRow { energies, ..row(0, 1) }).unwrap();
+        let text = &lines(&path)[1];
+        assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
+    }
+}

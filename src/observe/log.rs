@@ -1,0 +1,191 @@
+//! `run.log`: the account of a run for people, in sections. A run that continues goes on in the same file.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::progress::three_digits;
+use super::statistics::Average;
+use super::summary::Phase;
+use crate::error::{Error, Result};
+
+/// How much a line matters; the caller decides by it what the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// for later reading
+    Detail,
+    /// what a user follows
+    Note,
+    /// something may be wrong
+    Warning,
+}
+
+/// Receives every line that goes to the log. The library prints nothing; whoever opens the log may.
+pub type Echo = Box<dyn FnMut(Level, &str) + Send>;
+
+/// The log. Every line reaches the operating system at once.
+pub struct RunLog {
+    path: PathBuf,
+    file: File,
+    echo: Option<Echo>,
+    warnings: Vec<String>,
+}
+
+impl RunLog {
+    /// Opens `path` for appending, creating it if need be.
+    pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
+    }
+
+    /// One line, or several.
+    pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
+        let mut whole = String::with_capacity(text.len() + 1);
+        whole.push_str(text);
+        whole.push('\n');
+        self.file.write_all(whole.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
+        if let Some(echo) = &mut self.echo {
+            echo(level, text);
+        }
+        Ok(())
+    }
+
+    /// A line a user follows.
+    pub fn note(&mut self, text: &str) -> Result<()> {
+        self.line(Level::Note, text)
+    }
+
+    /// A line that also goes into [`Self::warnings`].
+    pub fn warning(&mut self, text: &str) -> Result<()> {
+        self.warnings.push(text.to_owned());
+        self.line(Level::Warning, &format!("Warning: {text}"))
+    }
+
+    /// Every warning so far, for the summary.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// A heading.
+    pub fn section(&mut self, title: &str) -> Result<()> {
+        self.line(Level::Detail, &format!("\n{title}\n{}", "-".repeat(title.chars().count())))
+    }
+
+    /// Names and values, the values below each other.
+    pub fn pairs(&mut self, pairs: &[(&str, String)]) -> Result<()> {
+        let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        pairs.iter().try_for_each(|(name, value)| self.line(Level::Detail, &format!("  {name:<width$}  {value}")))
+    }
+
+    /// A table: the first column to the left, the others to the right.
+    pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
+        let length = |text: &str| text.chars().count();
+        let width: [usize; N] = std::array::from_fn(|column| {
+            rows.iter().map(|row| length(&row[column])).chain([length(header[column])]).max().unwrap_or(0)
+        });
+        let format_row = |cells: [&str; N]| {
+            let mut line = String::from(" ");
+            for (column, (cell, width)) in cells.iter().zip(width).enumerate() {
+                let cell = if column == 0 { format!(" {cell:<width$}") } else { format!("  {cell:>width$}") };
+                line.push_str(&cell);
+            }
+            line.trim_end().to_owned()
+        };
+        self.line(Level::Detail, &format_row(header))?;
+        rows.iter().try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()))))
+    }
+
+    /// Averages of a stage with errors, fluctuations and drifts.
+    pub fn averages(&mut self, averages: &[Average]) -> Result<()> {
+        let row = |average: &Average| {
+            let error = average.error.map_or("?".to_owned(), number);
+            let drift = format!("{} /ps", number(average.drift));
+            let (mean, fluctuation) = (number(average.mean), number(average.fluctuation));
+            [average.name.clone(), mean, error, fluctuation, drift, average.unit.clone()]
+        };
+        let rows: Vec<_> = averages.iter().map(row).collect();
+        self.table(["quantity", "average", "error", "fluctuation", "drift", "unit"], &rows)
+    }
+
+    /// Where the time went, and the share that no phase accounts for.
+    pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
+        let row = |name: &str, calls: String, seconds: f64| {
+            let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };
+            [name.to_owned(), calls, format!("{seconds:.3}"), format!("{percent:.1}")]
+        };
+        let mut rows: Vec<_> = phases.iter().map(|p| row(&p.name, p.calls.to_string(), p.seconds)).collect();
+        let rest = wall_seconds - phases.iter().map(|p| p.seconds).sum::<f64>();
+        rows.push(row("rest", String::new(), rest));
+        rows.push(row("total", String::new(), wall_seconds));
+        self.table(["phase", "calls", "seconds", "%"], &rows)
+    }
+
+    /// Waits until everything is on disk.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(|e| Error::io(&self.path, e))
+    }
+}
+
+/// Large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
+fn number(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 => "0".to_owned(),
+        v if v < 0.01 || v >= 1e9 => format!("{value:.2e}"),
+        v if v < 100.0 => three_digits(value),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn sections_pairs_tables_and_continuation() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.log");
+        let mut log = RunLog::open(&path, None).unwrap();
+        log.section("System").unwrap();
+        log.pairs(&[("atoms", "23558".into()), ("net charge", "-11 e".into())]).unwrap();
+        drop(log);
+        let mut log = RunLog::open(&path, None).unwrap();
+        log.phases(&[Phase { name: "pairs".into(), calls: 100, seconds: 1.5 }], 2.0).unwrap();
+        let average = Average {
+            name: "temperature".into(),
+            unit: "K".into(),
+            samples: 10,
+            mean: 300.254,
+            fluctuation: 2.5,
+            error: None,
+            drift: -0.00012,
+        };
+        log.averages(&[average]).unwrap();
+        log.sync().unwrap();
+        let expected = "\nSystem\n------\n  atoms       23558\n  net charge  -11 e\n\
+            \x20 phase  calls  seconds      %\n\
+            \x20 pairs    100    1.500   75.0\n\
+            \x20 rest            0.500   25.0\n\
+            \x20 total           2.000  100.0\n\
+            \x20 quantity     average  error  fluctuation         drift  unit\n\
+            \x20 temperature   300.25      ?         2.50  -1.20e-4 /ps     K\n";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_are_echoed_with_their_level_and_warnings_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let seen = Arc::new(Mutex::new(vec![]));
+        let echo = {
+            let seen = Arc::clone(&seen);
+            Box::new(move |level, text: &str| seen.lock().unwrap().push((level, text.to_owned())))
+        };
+        let mut log = RunLog::open(&directory.path().join("run.log"), Some(echo)).unwrap();
+        log.note("stage 1 of 2").unwrap();
+        log.warning("the box is small").unwrap();
+        assert_eq!(log.warnings(), ["the box is small"]);
+        let expected =
+            [(Level::Note, "stage 1 of 2".to_owned()), (Level::Warning, "Warning: the box is small".to_owned())];
+        assert_eq!(*seen.lock().unwrap(), expected);
+    }
+}

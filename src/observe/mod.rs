@@ -1,0 +1,17 @@
+//! Everything a run writes: trajectory, energies, checkpoint, log, progress, status, summary, and the lock on the
+//! directory they are in.
+//!
+//! Nothing here knows the engine, prints, or keeps global state. Files that are replaced (checkpoint, status,
+//! summary) are replaced at once; files that grow (trajectory, energies, log) stay readable up to the last flush
+//! whatever happens, and trajectory and energies can be cut back to a checkpoint and continued.
+
+pub mod checkpoint;
+pub mod energies;
+pub mod lock;
+pub mod log;
+pub mod progress;
+mod replace;
+pub mod statistics;
+pub mod status;
+pub mod summary;
+pub mod trajectory;

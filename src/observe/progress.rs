@@ -1,0 +1,199 @@
+//! How far a run is: a bar on a terminal, a plain line every few minutes elsewhere, and the speed both show.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::status::Status;
+
+/// Recent speed: an average that forgets half of the past every [`HALF_LIFE`], so that warm-up does not stay in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SpeedMeter {
+    last: Option<(Duration, u64, f64)>,
+    /// steps and ps per second of wall time
+    rates: Option<(f64, f64)>,
+}
+
+const HALF_LIFE: Duration = Duration::from_secs(20);
+/// ns per ps times seconds per day
+const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
+
+impl SpeedMeter {
+    /// At wall time `elapsed` the run was at `step` and simulated time `time` (ps).
+    pub fn update(&mut self, elapsed: Duration, step: u64, time: f64) {
+        if let Some((then, step_then, time_then)) = self.last {
+            let seconds = elapsed.saturating_sub(then).as_secs_f64();
+            if seconds == 0.0 {
+                return;
+            }
+            let new = (step.saturating_sub(step_then) as f64 / seconds, (time - time_then) / seconds);
+            let keep = 0.5f64.powf(seconds / HALF_LIFE.as_secs_f64());
+            let mix = |old: f64, new: f64| keep * old + (1.0 - keep) * new;
+            self.rates = Some(self.rates.map_or(new, |old| (mix(old.0, new.0), mix(old.1, new.1))));
+        }
+        self.last = Some((elapsed, step, time));
+    }
+
+    /// Forgets everything: at the start of a stage, whose steps may cost something else.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Recent speed; `None` before the second update and where time stands still (minimisation).
+    pub fn ns_per_day(&self) -> Option<f64> {
+        self.rates.map(|(_, ps)| ps * NS_PER_DAY).filter(|speed| *speed > 0.0)
+    }
+
+    /// Seconds that `steps` more steps will take.
+    pub fn seconds_for(&self, steps: u64) -> Option<f64> {
+        self.rates.filter(|(rate, _)| *rate > 0.0).map(|(rate, _)| steps as f64 / rate)
+    }
+}
+
+/// Shows progress.
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    interval: Duration,
+    next_line: Duration,
+}
+
+impl Progress {
+    /// On a terminal a bar on standard error; elsewhere [`Self::update`] returns a line every `interval`.
+    pub fn new(terminal: bool, interval: Duration) -> Self {
+        let bar = terminal.then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            // without the template the default style is used: nothing is lost but looks
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3} %  {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { bar, interval, next_line: interval }
+    }
+
+    /// Shows `status` at wall time `elapsed`; a returned line is for the log.
+    pub fn update(&mut self, elapsed: Duration, status: &Status) -> Option<String> {
+        if let Some(bar) = &self.bar {
+            bar.set_length(status.steps);
+            bar.set_position(status.step);
+            bar.set_prefix(status.stage.clone());
+            bar.set_message(details(status));
+            return None;
+        }
+        if elapsed < self.next_line {
+            return None;
+        }
+        self.next_line = elapsed + self.interval;
+        Some(format!("{}: {}", status.stage, details(status)))
+    }
+
+    /// Runs `print` with the bar out of the way, so that a line of the log does not run into it.
+    pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Step, time, speed, and when it will be over.
+fn details(status: &Status) -> String {
+    let mut text = format!("step {} of {}, {:.1} ps", status.step, status.steps, status.time_ps);
+    if let Some(speed) = status.ns_per_day {
+        text.push_str(&format!(", {} ns/day", three_digits(speed)));
+    }
+    if let Some(seconds) = status.seconds_left {
+        text.push_str(&format!(", {} left", duration(seconds)));
+        let end = jiff::Zoned::now().checked_add(jiff::SignedDuration::from_secs(seconds as i64));
+        if let Ok(end) = end {
+            let day = if seconds < 43_200.0 { "%H:%M" } else { "%a %H:%M" };
+            text.push_str(&format!(" (until {})", end.strftime(day)));
+        }
+    }
+    text
+}
+
+/// Three significant digits without an exponent: 0.123, 4.56, 78.9, 1234.
+pub fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A length of time as people say it: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
+pub fn duration(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speed_follows_recent_steps() {
+        let mut meter = SpeedMeter::default();
+        assert_eq!((meter.ns_per_day(), meter.seconds_for(1)), (None, None));
+        let second = |i: u64| Duration::from_secs(i);
+        // 100 steps of 2 fs a second for a minute: 0.2 ps/s = 17.28 ns/day
+        (0..=60).for_each(|i| meter.update(second(i), 100 * i, 0.2 * i as f64));
+        assert!((meter.ns_per_day().unwrap() / 17.28 - 1.0).abs() < 1e-9);
+        assert!((meter.seconds_for(500).unwrap() - 5.0).abs() < 1e-9);
+        // twice as fast for one half-life: halfway there
+        (61..=80).for_each(|i| meter.update(second(i), 6_000 + 200 * (i - 60), 12.0 + 0.4 * (i - 60) as f64));
+        assert!((meter.ns_per_day().unwrap() / (1.5 * 17.28) - 1.0).abs() < 1e-9);
+        meter.update(second(80), 9_999_999, 1e9);
+        assert!((meter.ns_per_day().unwrap() / (1.5 * 17.28) - 1.0).abs() < 1e-9);
+        meter.reset();
+        meter.update(second(1), 0, 0.0);
+        meter.update(second(2), 50, 0.0);
+        assert_eq!(meter.ns_per_day(), None);
+        assert_eq!(meter.seconds_for(100), Some(2.0));
+    }
+
+    #[test]
+    fn lines_come_at_intervals_and_say_what_matters() {
+        let mut progress = Progress::new(false, Duration::from_secs(60));
+        let status = Status {
+            stage: "heat".into(),
+            step: 500,
+            steps: 2000,
+            time_ps: 1.0,
+            ns_per_day: Some(81.25),
+            seconds_left: Some(125.0),
+            ..Status::default()
+        };
+        let lines: Vec<String> = (0..200).filter_map(|i| progress.update(Duration::from_secs(i), &status)).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(
+            lines[0].starts_with("heat: step 500 of 2000, 1.0 ps, 81.2 ns/day, 2 min 5 s left (until "),
+            "{}",
+            lines[0]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let digits = [0.1234, 4.567, 78.91, 1234.5].map(three_digits);
+        assert_eq!(digits, ["0.123", "4.57", "78.9", "1234"]);
+        let times = [44.7, 125.0, 12_000.0, 187_200.0, -3.0].map(duration);
+        assert_eq!(times, ["45 s", "2 min 5 s", "3 h 20 min", "2 d 4 h", "0 s"]);
+    }
+}

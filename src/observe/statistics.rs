@@ -1,0 +1,237 @@
+//! Averages of a run as it goes: mean, fluctuation, drift, and a standard error that knows about correlation.
+//!
+//! Memory is logarithmic in the number of samples and nothing is stored twice, so a checkpoint can hold it.
+
+/// Running averages of several quantities sampled together.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Statistics {
+    quantities: Vec<Quantity>,
+}
+
+/// The averages of one quantity.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Average {
+    /// name of the quantity
+    pub name: String,
+    /// its unit
+    pub unit: String,
+    /// samples
+    pub samples: u64,
+    /// arithmetic mean
+    pub mean: f64,
+    /// root mean square deviation from the mean
+    pub fluctuation: f64,
+    /// standard error of the mean, `None` where the samples are too few or too correlated to tell
+    pub error: Option<f64>,
+    /// slope of the straight line of least squares, per ps
+    pub drift: f64,
+}
+
+impl Statistics {
+    /// No samples yet of quantities with these names and units.
+    pub fn new(columns: &[(&str, &str)]) -> Self {
+        let quantity = |&(name, unit): &(&str, &str)| Quantity {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            levels: Vec::with_capacity(LEVELS),
+            ..Quantity::default()
+        };
+        Self { quantities: columns.iter().map(quantity).collect() }
+    }
+
+    /// One sample of each quantity at `time` (ps); further values are ignored.
+    pub fn add(&mut self, time: f64, values: &[f64]) {
+        for (quantity, &value) in self.quantities.iter_mut().zip(values) {
+            quantity.add(time, value);
+        }
+    }
+
+    /// The averages so far.
+    pub fn averages(&self) -> Vec<Average> {
+        self.quantities.iter().map(Quantity::average).collect()
+    }
+}
+
+/// Room for 2⁴⁰ samples before a level has to be allocated.
+const LEVELS: usize = 40;
+
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Quantity {
+    name: String,
+    unit: String,
+    mean_time: f64,
+    /// Σ(t − t̄)², Σ(t − t̄)(x − x̄)
+    time_squares: f64,
+    products: f64,
+    /// level k holds means of blocks of 2ᵏ samples
+    levels: Vec<Level>,
+}
+
+/// Mean and squares of the block means of one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Level {
+    count: u64,
+    mean: f64,
+    /// Σ(x − x̄)²
+    squares: f64,
+    /// the first half of the next larger block
+    half: Option<f64>,
+}
+
+impl Level {
+    /// Updates mean and squares (Welford, Technometrics 4, 419 (1962)); returns the larger block this one completes.
+    fn add(&mut self, value: f64) -> Option<f64> {
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+        match self.half.take() {
+            Some(first) => Some(0.5 * (first + value)),
+            None => {
+                self.half = Some(value);
+                None
+            }
+        }
+    }
+
+    /// Square of the standard error of the mean if these blocks were independent.
+    fn error_squared(&self) -> f64 {
+        let count = self.count as f64;
+        self.squares / (count * (count - 1.0))
+    }
+}
+
+impl Quantity {
+    fn add(&mut self, time: f64, value: f64) {
+        let mut block = Some(value);
+        let mut size = 0;
+        while let Some(value) = block {
+            if size == self.levels.len() {
+                self.levels.push(Level::default());
+            }
+            block = self.levels[size].add(value);
+            size += 1;
+        }
+        let before = time - self.mean_time;
+        self.mean_time += before / self.levels[0].count as f64;
+        self.time_squares += before * (time - self.mean_time);
+        self.products += before * (value - self.levels[0].mean);
+    }
+
+    fn average(&self) -> Average {
+        let samples = self.levels.first().copied().unwrap_or_default();
+        let count = samples.count as f64;
+        Average {
+            name: self.name.clone(),
+            unit: self.unit.clone(),
+            samples: samples.count,
+            mean: samples.mean,
+            fluctuation: if samples.count > 0 { (samples.squares / count).sqrt() } else { 0.0 },
+            error: self.error(),
+            drift: if self.time_squares > 0.0 { self.products / self.time_squares } else { 0.0 },
+        }
+    }
+
+    /// Blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)) with the smallest block of B samples that has
+    /// B³ > 2 n (ε_B/ε_1)⁴, where bias and noise of the error balance (Lee et al., Phys. Rev. E 83, 066706 (2011)).
+    fn error(&self) -> Option<f64> {
+        let samples = self.levels.first().filter(|level| level.count > 1)?;
+        let uncorrelated = samples.error_squared();
+        if uncorrelated == 0.0 {
+            return Some(0.0);
+        }
+        let blocks = self.levels.iter().enumerate().take_while(|(_, level)| level.count > 1);
+        let errors = blocks.map(|(size, level)| (2f64.powi(size as i32), level.error_squared()));
+        errors
+            .into_iter()
+            .find(|(block, error)| block.powi(3) > 2.0 * samples.count as f64 * (error / uncorrelated).powi(2))
+            .map(|(_, error)| error.sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Normal deviates by Box and Muller from a 64-bit congruential generator (Knuth's MMIX constants).
+    struct Normal(u64);
+
+    impl Normal {
+        fn uniform(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        }
+
+        fn next(&mut self) -> f64 {
+            (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+        }
+    }
+
+    fn average_of(values: impl Iterator<Item = (f64, f64)>) -> Average {
+        let mut statistics = Statistics::new(&[("x", "K")]);
+        values.for_each(|(time, value)| statistics.add(time, &[value]));
+        statistics.averages().remove(0)
+    }
+
+    #[test]
+    fn a_straight_line_has_its_slope() {
+        let average = average_of((0..101).map(|i| (0.1 * f64::from(i), 1e6 + 3.0 * 0.1 * f64::from(i))));
+        assert_eq!(average.samples, 101);
+        // values near 1e6 carry 1.2e-10; sums of 101 of them stay below 1e-8
+        assert!((average.mean - 1_000_015.0).abs() < 1e-8);
+        assert!((average.drift - 3.0).abs() < 1e-8);
+        // 101 equidistant points 0.3 apart: variance 0.3² (101² − 1)/12
+        assert!((average.fluctuation - 0.3 * ((101.0f64.powi(2) - 1.0) / 12.0).sqrt()).abs() < 1e-8);
+    }
+
+    #[test]
+    fn independent_samples_have_the_textbook_error() {
+        let mut normal = Normal(1);
+        let samples = 1 << 16;
+        let average = average_of((0..samples).map(|i| (f64::from(i), 5.0 + 2.0 * normal.next())));
+        let exact = 2.0 / f64::from(samples).sqrt();
+        // blocks of 64 (64³ > 2n): 1024 of them, the error of the error is 1/√2046 = 2.2 %; five of those
+        assert!((average.error.unwrap() / exact - 1.0).abs() < 0.11, "{average:?} {exact}");
+        assert!((average.mean - 5.0).abs() < 5.0 * exact);
+        assert!((average.fluctuation / 2.0 - 1.0).abs() < 0.015);
+    }
+
+    #[test]
+    fn correlated_samples_have_a_larger_error() {
+        // x' = ρx + √(1 − ρ²)ξ has unit variance and the exact error √((1 + ρ)/(1 − ρ)/n) for long series
+        let (rho, samples) = (0.9f64, 1 << 18);
+        let mut normal = Normal(2);
+        let mut x = 0.0;
+        let average = average_of((0..samples).map(|i| {
+            x = rho * x + (1.0 - rho * rho).sqrt() * normal.next();
+            (f64::from(i), x)
+        }));
+        let exact = ((1.0 + rho) / (1.0 - rho) / f64::from(samples)).sqrt();
+        // blocks of 1024 (B³ > 2 n 19²): 256 of them, 4.4 % noise, five of those; bias −(correlation length)/B = −1 %
+        assert!((average.error.unwrap() / exact - 1.0).abs() < 0.23, "{average:?} {exact}");
+    }
+
+    #[test]
+    fn too_few_or_too_correlated_samples_have_no_error() {
+        assert_eq!(average_of([].into_iter()).error, None);
+        assert_eq!(average_of([(0.0, 1.0)].into_iter()).error, None);
+        assert_eq!(average_of((0..64).map(|i| (f64::from(i), f64::from(i)))).error, None);
+        assert_eq!(average_of((0..64).map(|i| (f64::from(i), 4.0))).error, Some(0.0));
+    }
+
+    #[test]
+    fn a_restart_changes_nothing() {
+        let mut whole = Statistics::new(&[("x", "K"), ("y", "bar")]);
+        let mut parts = whole.clone();
+        for i in 0..1000 {
+            let (time, values) = (f64::from(i), [f64::from(i).sin(), f64::from(i).sqrt()]);
+            whole.add(time, &values);
+            parts.add(time, &values);
+            if i == 333 {
+                let stored = postcard::to_stdvec(&parts).unwrap();
+                parts = postcard::from_bytes(&stored).unwrap();
+            }
+        }
+        assert_eq!(whole, parts);
+    }
+}

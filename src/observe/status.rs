@@ -1,0 +1,87 @@
+//! `status.json`: where a run is, for scripts and for people who are not at its terminal.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::replace::replace;
+use crate::error::{Error, Result};
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// at work, or killed: `updated` tells
+    #[default]
+    Running,
+    /// every stage is done
+    Finished,
+    /// stopped on request with a checkpoint; the same command continues
+    Stopped,
+    /// ended by an error, see `message`
+    Failed,
+}
+
+/// A snapshot of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// what the run is doing
+    pub state: RunState,
+    /// name of the stage
+    pub stage: String,
+    /// its number, from 1
+    pub stage_number: usize,
+    /// number of stages
+    pub stages: usize,
+    /// steps of this stage done
+    pub step: u64,
+    /// steps this stage has
+    pub steps: u64,
+    /// simulated time since the start of the run, ps
+    pub time_ps: f64,
+    /// recent speed
+    pub ns_per_day: Option<f64>,
+    /// until the end of this stage at that speed
+    pub seconds_left: Option<f64>,
+    /// wall time since the program started, s
+    pub wall_seconds: f64,
+    /// when this was written (RFC 3339)
+    pub updated: String,
+    /// process number
+    pub process: u32,
+    /// computer
+    pub host: String,
+    /// error or reason to stop
+    pub message: Option<String>,
+}
+
+impl Status {
+    /// Replaces `path` at once, with the present time as [`Self::updated`].
+    pub fn write(&mut self, path: &Path) -> Result<()> {
+        self.updated = jiff::Timestamp::now().to_string();
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
+        text.push(b'\n');
+        replace(path, &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaced_whole_and_readable_by_scripts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("status.json");
+        let mut status = Status { stage: "heat".into(), step: 5, ns_per_day: Some(81.5), ..Status::default() };
+        status.write(&path).unwrap();
+        status.state = RunState::Finished;
+        status.write(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&value["state"], &value["ns_per_day"]), (&"finished".into(), &81.5.into()));
+        assert!(value["updated"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "a temporary file was left");
+    }
+}

@@ -1,0 +1,152 @@
+//! `summary.json`: what a run was and how fast, written at its end.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::replace::replace;
+use super::statistics::Average;
+use super::status::RunState;
+use crate::error::{Error, Problem, Result};
+use crate::system::PmeParameters;
+
+/// Everything worth comparing between two runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// how it ended
+    pub state: RunState,
+    /// version of this program
+    pub version: String,
+    /// source revision
+    pub commit: String,
+    /// computer
+    pub host: String,
+    /// backend and what it runs on
+    pub device: String,
+    /// threads
+    pub threads: usize,
+    /// instruction set of the kernels
+    pub simd: String,
+    /// atoms and virtual sites
+    pub atoms: usize,
+    /// steps done by this process, all stages
+    pub steps: u64,
+    /// time simulated by this process, ps
+    pub simulated_ps: f64,
+    /// from the start of the process, s
+    pub wall_seconds: f64,
+    /// of dynamics, set-up and tuning included
+    pub ns_per_day: Option<f64>,
+    /// of dynamics after tuning
+    pub ns_per_day_steady: Option<f64>,
+    /// wall time of a dynamics step after tuning, µs
+    pub us_per_step: Option<f64>,
+    /// particle-mesh Ewald as used
+    pub pme: Option<PmeParameters>,
+    /// pair list as used
+    pub list: Option<ListSummary>,
+    /// where the time went
+    pub phases: Vec<Phase>,
+    /// averages by stage
+    pub stages: Vec<StageSummary>,
+    /// hash of the final state, equal for runs that agree bit for bit
+    pub final_state_hash: Option<String>,
+    /// what was warned about
+    pub warnings: Vec<String>,
+}
+
+/// Pair list as used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListSummary {
+    /// interaction cutoff, nm
+    pub cutoff: f64,
+    /// list cutoff minus interaction cutoff, nm
+    pub buffer: f64,
+    /// steps between rebuilds, mean where they are not regular
+    pub interval: f64,
+    /// steps between prunings, if any
+    pub prune_interval: Option<f64>,
+}
+
+/// Time spent in one part of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// name, e.g. `pairs`
+    pub name: String,
+    /// times it ran
+    pub calls: u64,
+    /// wall time, s
+    pub seconds: f64,
+}
+
+/// One stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    /// name given in the input
+    pub name: String,
+    /// `minimize`, `dynamics`
+    pub kind: String,
+    /// steps done
+    pub steps: u64,
+    /// averages of the energy table
+    pub averages: Vec<Average>,
+}
+
+impl Summary {
+    /// Replaces `path` at once.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
+        text.push(b'\n');
+        replace(path, &text)
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        serde_json::from_slice(&text).map_err(|e| {
+            let problem = Problem::new(format!("not a summary of md: {e}")).in_file(path);
+            problem.help("a run writes it at its end").into()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_promised_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("summary.json");
+        let summary = Summary {
+            ns_per_day: Some(12.5),
+            pme: Some(PmeParameters { alpha: 3.1, grid: [64, 64, 80], order: 5 }),
+            list: Some(ListSummary { cutoff: 0.9, buffer: 0.1, interval: 100.0, prune_interval: Some(4.0) }),
+            phases: vec![Phase { name: "pairs".into(), calls: 7, seconds: 0.25 }],
+            ..Summary::default()
+        };
+        summary.write(&path).unwrap();
+        assert_eq!(Summary::read(&path).unwrap(), summary);
+        let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        for key in [
+            "ns_per_day",
+            "ns_per_day_steady",
+            "us_per_step",
+            "pme",
+            "list",
+            "atoms",
+            "steps",
+            "wall_seconds",
+            "device",
+            "threads",
+            "simd",
+            "phases",
+            "final_state_hash",
+        ] {
+            assert!(value.get(key).is_some(), "{key}");
+        }
+        assert_eq!((&value["pme"]["grid"][2], &value["list"]["buffer"]), (&80.into(), &0.1.into()));
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(Summary::read(&path).unwrap_err().exit_code(), 2);
+    }
+}

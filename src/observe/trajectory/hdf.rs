@@ -1,0 +1,141 @@
+//! What the HDF5 binding lacks: strings of a length known at run time, rows appended and flushed one by one.
+
+use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
+use hdf5::{Dataset, File, FileBuilder, Group, H5Type, Hyperslab, Location, Result, SliceOrIndex};
+use ndarray::{ArrayViewD, IxDyn};
+
+/// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
+/// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
+pub(super) fn options() -> FileBuilder {
+    let mut options = File::with_options();
+    options.with_fapl(|p| p.libver_v110().file_locking(false));
+    options
+}
+
+/// A variable-length ASCII attribute: the only kind MDAnalysis takes for `unit`.
+pub(super) fn unit_attribute(location: &Location, name: &str, unit: &str) -> Result<()> {
+    let ascii = VarLenAscii::from_ascii(unit).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+    location.new_attr::<VarLenAscii>().create(name)?.write_scalar(&ascii)
+}
+
+/// A variable-length UTF-8 attribute, which PyTables (MDTraj) returns as text, not as bytes.
+pub(super) fn text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
+    let unicode: VarLenUnicode = text.replace('\0', " ").parse().map_err(|e| hdf5::Error::from(format!("{e}")))?;
+    location.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&unicode)
+}
+
+/// A fixed-length text attribute of up to 64 bytes: what the H5MD specification asks for in author and creator.
+pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
+    let text: String = text.chars().filter(|c| c.is_ascii() && *c != '\0').take(64).collect();
+    let fixed = FixedAscii::<64>::from_ascii(&text).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+    location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
+}
+
+/// A fixed-length text dataset: `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.
+pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize]) -> Result<()> {
+    // HDF5 has no strings of length zero
+    let bytes = if text.is_empty() { b" " } else { text.as_bytes() };
+    let kind = if text.is_ascii() { TypeDescriptor::FixedAscii } else { TypeDescriptor::FixedUnicode };
+    let dataset = group.new_dataset_builder().empty_as(kind(bytes.len())).shape(shape.to_vec()).create(name)?;
+    let stored = dataset.dtype()?;
+    hdf5::sync::sync(|| {
+        // SAFETY: both handles live through the call and the library's lock is held; the memory type is the stored
+        // one, `bytes.len()` bytes for the single element, which is exactly what `bytes` holds.
+        let status = unsafe {
+            hdf5_sys::h5d::H5Dwrite(
+                dataset.id(),
+                stored.id(),
+                hdf5_sys::h5s::H5S_ALL,
+                hdf5_sys::h5s::H5S_ALL,
+                hdf5_sys::h5p::H5P_DEFAULT,
+                bytes.as_ptr().cast(),
+            )
+        };
+        hdf5::h5check(status).map(drop)
+    })
+}
+
+/// Reads back a text dataset of [`text_dataset`].
+pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
+    let dataset = group.dataset(name)?;
+    let stored = dataset.dtype()?;
+    let mut bytes = vec![0u8; stored.size() * dataset.size()];
+    hdf5::sync::sync(|| {
+        // SAFETY: both handles live through the call and the library's lock is held; `bytes` has room for every
+        // element of the stored type, which is the memory type too.
+        let status = unsafe {
+            hdf5_sys::h5d::H5Dread(
+                dataset.id(),
+                stored.id(),
+                hdf5_sys::h5s::H5S_ALL,
+                hdf5_sys::h5s::H5S_ALL,
+                hdf5_sys::h5p::H5P_DEFAULT,
+                bytes.as_mut_ptr().cast(),
+            )
+        };
+        hdf5::h5check(status)
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A dataset with one row per frame.
+pub(super) struct Series {
+    dataset: Dataset,
+    /// shape of a row
+    row: Vec<usize>,
+}
+
+impl Series {
+    /// Opens `path` in `file`.
+    pub(super) fn open(file: &File, path: &str) -> Result<Self> {
+        let dataset = file.dataset(path)?;
+        let row = dataset.shape().get(1..).unwrap_or_default().to_vec();
+        Ok(Self { dataset, row })
+    }
+
+    /// Opens `path` in `file` if it is there.
+    pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
+        // a link is looked up one level at a time: a missing parent is an error to the library
+        let mut prefix = String::new();
+        for part in path.split('/') {
+            prefix = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
+            if !file.link_exists(&prefix) {
+                return Ok(None);
+            }
+        }
+        Self::open(file, path).map(Some)
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.dataset.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The dataset.
+    pub(super) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Keeps the first `rows`.
+    pub(super) fn truncate(&self, rows: usize) -> Result<()> {
+        if self.len() == rows {
+            return Ok(());
+        }
+        self.dataset.resize(self.shape(rows))?;
+        self.dataset.flush()
+    }
+
+    /// Adds row number `index` and hands it to the operating system.
+    pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
+        self.dataset.resize(self.shape(index + 1))?;
+        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+        let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
+        selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
+        self.dataset.write_slice(view, Hyperslab::from(selection))?;
+        self.dataset.flush()
+    }
+
+    fn shape(&self, rows: usize) -> Vec<usize> {
+        std::iter::once(rows).chain(self.row.iter().copied()).collect()
+    }
+}

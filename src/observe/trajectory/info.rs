@@ -1,0 +1,94 @@
+//! Looking at a trajectory, and mending one whose writer was killed.
+
+use std::path::Path;
+
+use hdf5::OpenMode;
+use hdf5::filters::{Filter, ScaleOffset};
+
+use super::datasets::{Datasets, list_observables};
+use super::hdf::{options, read_text};
+use super::superblock::Superblock;
+use super::{Fields, Observable, Precision};
+use crate::error::{Error, Result};
+use crate::observe::lock::OutputLock;
+
+/// What is in a trajectory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrajectoryInfo {
+    /// complete frames
+    pub frames: u64,
+    /// atoms in each
+    pub atoms: usize,
+    /// step and time (ps) of the first frame
+    pub first: Option<(i64, f64)>,
+    /// step and time (ps) of the last frame
+    pub last: Option<(i64, f64)>,
+    /// false while a run writes to it, or after it was killed
+    pub closed: bool,
+    /// whether frames have a cell
+    pub periodic: bool,
+    /// optional fields
+    pub fields: Fields,
+    /// storage of positions
+    pub precision: Precision,
+    /// numbers recorded with every frame
+    pub observables: Vec<Observable>,
+    /// version of the program that wrote it
+    pub version: String,
+    /// the input file of the run
+    pub input: String,
+    /// bytes
+    pub size: u64,
+}
+
+/// Reads what `path` holds, live and crashed files included.
+pub fn info(path: &Path) -> Result<TrajectoryInfo> {
+    let closed = !Superblock::read(path)?.is_open_for_writing();
+    let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
+    read(path, closed, size).map_err(|e| Error::io(path, e))
+}
+
+fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
+    let file = options().open_as(path, if closed { OpenMode::Read } else { OpenMode::ReadSWMR })?;
+    let datasets = Datasets::open(&file)?;
+    let frames = datasets.frames();
+    let at = |index: usize| datasets.step_and_time(index).map(Some);
+    let parameters = file.group("parameters")?;
+    Ok(TrajectoryInfo {
+        frames: frames as u64,
+        atoms: datasets.atoms(),
+        first: if frames > 0 { at(0)? } else { None },
+        last: if frames > 0 { at(frames - 1)? } else { None },
+        closed,
+        periodic: datasets.is_periodic(),
+        fields: datasets.fields(),
+        precision: precision(&datasets.positions().dataset().filters()),
+        observables: list_observables(&file)?,
+        version: read_text(&parameters, "version")?,
+        input: read_text(&parameters, "input")?,
+        size,
+    })
+}
+
+fn precision(filters: &[Filter]) -> Precision {
+    match filters {
+        [] => Precision::Raw,
+        [Filter::ScaleOffset(ScaleOffset::FloatDScale(3)), ..] => Precision::Decimals3,
+        [Filter::ScaleOffset(_), ..] => Precision::Decimals4,
+        _ => Precision::Lossless,
+    }
+}
+
+/// Makes a trajectory whose writer was killed readable by everything: clears the marks of writing and cuts all
+/// series to the frames they have in common. Refused while a run holds the directory. A good file stays as it is.
+pub fn repair(path: &Path) -> Result<TrajectoryInfo> {
+    let _lock = OutputLock::acquire_if_present(path)?;
+    Superblock::read(path)?.repair_if_needed(path)?;
+    let io = |e| Error::io(path, e);
+    let file = options().open_rw(path).map_err(io)?;
+    let datasets = Datasets::open(&file).map_err(io)?;
+    datasets.truncate(datasets.frames()).map_err(io)?;
+    drop(datasets);
+    file.close().map_err(io)?;
+    info(path)
+}

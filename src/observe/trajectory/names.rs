@@ -1,0 +1,147 @@
+//! Atom, residue and chain names in the JSON form MDTraj keeps in `/topology`.
+
+use serde::Serialize;
+
+use crate::system::{Molecules, Topology};
+
+/// Chemical symbols by atomic number (IUPAC); entry 0, the empty symbol, is a virtual site to MDTraj.
+const SYMBOLS: [&str; 119] = [
+    "", "H", "He", "Li", "Be", "B", "C", "N", "O", "F", "Ne", "Na", "Mg", "Al", "Si", "P", "S", "Cl", "Ar", "K", "Ca",
+    "Sc", "Ti", "V", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ga", "Ge", "As", "Se", "Br", "Kr", "Rb", "Sr", "Y",
+    "Zr", "Nb", "Mo", "Tc", "Ru", "Rh", "Pd", "Ag", "Cd", "In", "Sn", "Sb", "Te", "I", "Xe", "Cs", "Ba", "La", "Ce",
+    "Pr", "Nd", "Pm", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Lu", "Hf", "Ta", "W", "Re", "Os", "Ir",
+    "Pt", "Au", "Hg", "Tl", "Pb", "Bi", "Po", "At", "Rn", "Fr", "Ra", "Ac", "Th", "Pa", "U", "Np", "Pu", "Am", "Cm",
+    "Bk", "Cf", "Es", "Fm", "Md", "No", "Lr", "Rf", "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc",
+    "Lv", "Ts", "Og",
+];
+
+#[derive(Serialize)]
+struct Document<'a> {
+    chains: Vec<Chain>,
+    bonds: &'a [[u32; 2]],
+}
+
+#[derive(Serialize)]
+struct Chain {
+    index: usize,
+    chain_id: Option<char>,
+    residues: Vec<Residue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Residue {
+    index: usize,
+    name: String,
+    res_seq: i32,
+    #[serde(rename = "segmentID")]
+    segment_id: &'static str,
+    atoms: Vec<Atom>,
+}
+
+#[derive(Serialize)]
+struct Atom {
+    index: usize,
+    name: String,
+    element: &'static str,
+}
+
+/// The JSON text, plain ASCII. A chain is a molecule of several residues, or a run of molecules of one residue each
+/// (water, ions).
+pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String> {
+    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+    let molecule_of = |residue: usize| molecules.of_atom(topology.residues[residue].first as usize);
+    let is_alone = |residue: usize| {
+        molecules.atoms(molecule_of(residue)).iter().all(|&i| topology.atoms[i as usize].residue as usize == residue)
+    };
+    let mut chains: Vec<Chain> = vec![];
+    let mut previous_alone = false;
+    for index in 0..topology.residues.len() {
+        let alone = is_alone(index);
+        let goes_on = index > 0 && (molecule_of(index) == molecule_of(index - 1) || (alone && previous_alone));
+        previous_alone = alone;
+        if !goes_on {
+            let chain = chains.len();
+            let chain_id = u8::try_from(chain).ok().filter(|&n| n < 26).map(|n| char::from(b'A' + n));
+            chains.push(Chain { index: chain, chain_id, residues: vec![] });
+        }
+        if let Some(chain) = chains.last_mut() {
+            chain.residues.push(residue(topology, index));
+        }
+    }
+    serde_json::to_string(&Document { chains, bonds: &topology.connectivity })
+}
+
+fn residue(topology: &Topology, index: usize) -> Residue {
+    let residue = &topology.residues[index];
+    let atoms = topology.residue_atoms(index).map(|i| {
+        let atom = &topology.atoms[i];
+        let element = SYMBOLS.get(usize::from(atom.element)).copied().unwrap_or("");
+        Atom { index: i, name: ascii(atom.name.as_str()), element }
+    });
+    Residue {
+        index,
+        name: ascii(residue.name.as_str()),
+        res_seq: residue.number,
+        segment_id: "",
+        atoms: atoms.collect(),
+    }
+}
+
+/// The file's string type is ASCII; readers refuse anything else.
+fn ascii(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{self, Name};
+
+    /// Two bonded residues of two atoms, then waters.
+    fn dipeptide_in_water(waters: usize) -> Topology {
+        let mut topology = Topology { connectivity: vec![[0, 1], [1, 2], [2, 3]], ..Topology::default() };
+        let mut add = |name: &str, elements: &[u8]| {
+            let (residue, first) = (topology.residues.len() as u32, topology.atoms.len() as u32);
+            topology.residues.push(system::Residue { name: Name::new(name), number: residue as i32 + 1, first });
+            let atom = |&element: &u8| system::Atom {
+                name: Name::new(SYMBOLS[usize::from(element)]),
+                type_name: Name::default(),
+                element,
+                mass: 1.0,
+                charge: 0.0,
+                lj_type: 0,
+                residue,
+            };
+            topology.atoms.extend(elements.iter().map(atom));
+            first
+        };
+        add("ALA", &[7, 6]);
+        add("GLÉ", &[7, 6]);
+        let oxygens: Vec<u32> = (0..waters).map(|_| add("WAT", &[8, 1, 1])).collect();
+        topology.connectivity.extend(oxygens.iter().flat_map(|&o| [[o, o + 1], [o, o + 2]]));
+        topology
+    }
+
+    #[test]
+    fn symbols_stand_at_their_numbers() {
+        for (number, symbol) in [(1, "H"), (8, "O"), (17, "Cl"), (26, "Fe"), (53, "I"), (79, "Au"), (118, "Og")] {
+            assert_eq!(SYMBOLS[number], symbol);
+        }
+    }
+
+    #[test]
+    fn waters_share_a_chain_and_a_peptide_has_its_own() {
+        let json = mdtraj_topology(&dipeptide_in_water(3)).unwrap();
+        assert!(json.is_ascii());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let chains = value["chains"].as_array().unwrap();
+        assert_eq!(chains.len(), 2);
+        assert_eq!(chains[0]["residues"].as_array().unwrap().len(), 2);
+        assert_eq!(chains[1]["residues"].as_array().unwrap().len(), 3);
+        assert_eq!(chains[0]["residues"][1]["name"], "GL?");
+        assert_eq!(chains[1]["residues"][0]["name"], "WAT");
+        assert_eq!(chains[1]["residues"][2]["atoms"][1]["index"], 11);
+        assert_eq!(chains[1]["residues"][2]["resSeq"], 5);
+    }
+}

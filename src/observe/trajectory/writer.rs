@@ -1,0 +1,293 @@
+//! The thread that writes frames, and the handle the run holds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use hdf5::File;
+
+use super::datasets::{Buffer, Datasets, FrameSink, list_observables};
+use super::superblock::Superblock;
+use super::{Contents, Fields, Frame, Observable, WholeMolecules, hdf, layout, names};
+use crate::error::{Error, Problem, Result};
+use crate::observe::replace::{sync_directory, temporary_beside};
+
+/// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
+const BUFFERS: usize = 2;
+
+/// Writes a trajectory on a thread of its own. Calls copy the frame into a recycled buffer and return; what went
+/// wrong while writing comes back from the next call. Dropping it closes the file too, but loses the error.
+pub struct TrajectoryWriter {
+    path: PathBuf,
+    fields: Fields,
+    periodic: bool,
+    atoms: usize,
+    observables: Vec<Observable>,
+    last_step: Option<i64>,
+    messages: Option<SyncSender<Message>>,
+    free: Receiver<Buffer>,
+    thread: Option<JoinHandle<Result<u64>>>,
+}
+
+enum Message {
+    Frame(Buffer),
+    /// put everything on disk, then answer with the number of frames
+    Sync(SyncSender<u64>),
+}
+
+impl TrajectoryWriter {
+    /// Creates `path`, which must not exist, and a link `*.h5` beside a `*.h5md`, the name MDTraj insists on.
+    pub fn create(path: &Path, contents: &Contents<'_>) -> Result<Self> {
+        if contents.topology.atoms.is_empty() {
+            return Err(Problem::new("a trajectory needs at least one atom").in_file(path).into());
+        }
+        let json = names::mdtraj_topology(contents.topology).map_err(|e| Error::Internal(e.to_string()))?;
+        let temporary = temporary_beside(path)?.into_temp_path();
+        layout::create(&temporary, contents, &json).map_err(|e| Error::io(path, e))?;
+        fs::File::open(&temporary).and_then(|f| f.sync_all()).map_err(|e| Error::io(path, e))?;
+        temporary.persist_noclobber(path).map_err(|e| match e.error.kind() {
+            std::io::ErrorKind::AlreadyExists => Problem::new("the trajectory exists already")
+                .in_file(path)
+                .help("continue the run it belongs to, or use --force to move the old output aside")
+                .into(),
+            _ => Error::io(path, e.error),
+        })?;
+        link_for_mdtraj(path);
+        sync_directory(path)?;
+        Self::append(path, None)
+    }
+
+    /// Goes on with an existing trajectory, closed or not, after its first `frames_to_keep` frames (`None`: all).
+    /// Fields and observables are those of the file. The caller must hold the directory's lock.
+    pub fn append(path: &Path, frames_to_keep: Option<u64>) -> Result<Self> {
+        Superblock::read(path)?.repair_if_needed(path)?;
+        let io = |e| Error::io(path, e);
+        let file = hdf::options().open_rw(path).map_err(io)?;
+        let datasets = Datasets::open(&file).map_err(io)?;
+        let found = datasets.frames();
+        let keep = frames_to_keep.map_or(found, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        if keep > found {
+            return Err(Problem::new(format!("{found} frames found, the checkpoint was written after {keep}"))
+                .in_file(path)
+                .help("the file was changed or replaced since; restore it, or use --force to start anew")
+                .into());
+        }
+        datasets.truncate(keep).map_err(io)?;
+        let bonds = read_bonds(&file, datasets.atoms(), path)?;
+        let last_step = match keep {
+            0 => None,
+            n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
+        };
+        drop(datasets);
+        file.flush().map_err(io)?;
+        let observables = list_observables(&file).map_err(io)?;
+        file.start_swmr().map_err(io)?;
+        let datasets = Datasets::open(&file).map_err(io)?;
+        Self::start(path, file, datasets, &bonds, observables, last_step)
+    }
+
+    fn start(
+        path: &Path,
+        file: File,
+        datasets: Datasets,
+        bonds: &[[u32; 2]],
+        observables: Vec<Observable>,
+        last_step: Option<i64>,
+    ) -> Result<Self> {
+        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), datasets.atoms());
+        let sink = FrameSink::new(datasets, WholeMolecules::new(atoms, bonds));
+        let (messages, inbox) = sync_channel(BUFFERS + 1);
+        let (recycle, free) = sync_channel(BUFFERS);
+        for _ in 0..BUFFERS {
+            let vectors = |wanted: bool| Vec::with_capacity(if wanted { atoms } else { 0 });
+            let buffer = Buffer {
+                positions: vectors(true),
+                velocities: vectors(fields.velocities),
+                forces: vectors(fields.forces),
+                observables: Vec::with_capacity(observables.len()),
+                ..Buffer::default()
+            };
+            recycle.send(buffer).map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
+        }
+        let owned = path.to_owned();
+        let thread = std::thread::Builder::new()
+            .name("trajectory".into())
+            .spawn(move || write_frames(&owned, file, sink, &inbox, &recycle))
+            .map_err(|e| Error::io(path, e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            fields,
+            periodic,
+            atoms,
+            observables,
+            last_step,
+            messages: Some(messages),
+            free,
+            thread: Some(thread),
+        })
+    }
+
+    /// The optional fields of the file; [`Self::write`] wants exactly these.
+    pub fn fields(&self) -> Fields {
+        self.fields
+    }
+
+    /// The numbers recorded with every frame, in order.
+    pub fn observables(&self) -> &[Observable] {
+        &self.observables
+    }
+
+    /// Hands over one frame. A frame at the step of the last one (the end of one stage is the start of the next) is
+    /// the same state and not written again, so that steps increase as H5MD demands.
+    pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
+        let step = i64::try_from(frame.step).map_err(|_| Error::Internal("step number beyond 2⁶³".into()))?;
+        if self.last_step == Some(step) {
+            return Ok(());
+        }
+        self.check(frame, step)?;
+        let Ok(mut buffer) = self.free.recv() else { return Err(self.failure()) };
+        buffer.step = step;
+        buffer.time = frame.time;
+        buffer.cell = frame.cell;
+        refill(&mut buffer.positions, frame.positions);
+        refill(&mut buffer.velocities, if self.fields.velocities { frame.velocities } else { &[] });
+        refill(&mut buffer.forces, if self.fields.forces { frame.forces } else { &[] });
+        refill(&mut buffer.observables, frame.observables);
+        self.send(Message::Frame(buffer))?;
+        self.last_step = Some(step);
+        Ok(())
+    }
+
+    /// Waits until every frame is on disk and returns their number, the one to keep in a checkpoint.
+    pub fn sync(&mut self) -> Result<u64> {
+        let (answer, frames) = sync_channel(1);
+        self.send(Message::Sync(answer))?;
+        frames.recv().map_err(|_| self.failure())
+    }
+
+    /// Writes what is left, closes the file so that any reader takes it, and returns the number of frames.
+    pub fn close(mut self) -> Result<u64> {
+        self.messages = None;
+        self.join()
+    }
+
+    fn check(&self, frame: &Frame<'_>, step: i64) -> Result<()> {
+        let wrong = |what: String| Err(Error::Internal(format!("frame at step {step}: {what}")));
+        if let Some(last) = self.last_step.filter(|&last| step < last) {
+            return wrong(format!("the last one was at step {last}"));
+        }
+        if frame.cell.is_some() != self.periodic {
+            return wrong(format!("cell given: {}, in the file: {}", frame.cell.is_some(), self.periodic));
+        }
+        let lengths = [
+            ("positions", true, frame.positions.len(), self.atoms),
+            ("velocities", self.fields.velocities, frame.velocities.len(), self.atoms),
+            ("forces", self.fields.forces, frame.forces.len(), self.atoms),
+            ("observables", true, frame.observables.len(), self.observables.len()),
+        ];
+        match lengths.into_iter().find(|&(_, wanted, given, expected)| wanted && given != expected) {
+            Some((name, _, given, expected)) => wrong(format!("{given} {name}, the file has {expected}")),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, message: Message) -> Result<()> {
+        match &self.messages {
+            Some(messages) if messages.send(message).is_ok() => Ok(()),
+            _ => Err(self.failure()),
+        }
+    }
+
+    /// Why the thread has stopped.
+    fn failure(&mut self) -> Error {
+        self.messages = None;
+        match self.join() {
+            Err(error) => error,
+            Ok(_) => Error::Internal("the trajectory's thread stopped early".into()),
+        }
+    }
+
+    fn join(&mut self) -> Result<u64> {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(Error::Internal("the trajectory's thread panicked".into())),
+            None => Err(Error::io(&self.path, "closed after an earlier failure")),
+        }
+    }
+}
+
+impl Drop for TrajectoryWriter {
+    fn drop(&mut self) {
+        self.messages = None;
+        if let Some(thread) = self.thread.take() {
+            // a caller who wants the error calls `close`
+            drop(thread.join());
+        }
+    }
+}
+
+fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
+    target.clear();
+    target.extend_from_slice(source);
+}
+
+/// The body of the thread: until the handle is dropped or something fails, then an ordinary close.
+fn write_frames(
+    path: &Path,
+    file: File,
+    mut sink: FrameSink,
+    inbox: &Receiver<Message>,
+    recycle: &SyncSender<Buffer>,
+) -> Result<u64> {
+    let io = |e| Error::io(path, e);
+    let written: Result<()> = inbox.iter().try_for_each(|message| {
+        match message {
+            Message::Frame(buffer) => {
+                sink.append(&buffer).map_err(io)?;
+                // the handle may be gone already: then nobody wants the buffer
+                let _ = recycle.send(buffer);
+            }
+            Message::Sync(answer) => {
+                sync_file(path)?;
+                let _ = answer.send(sink.frames() as u64);
+            }
+        }
+        Ok(())
+    });
+    let frames = sink.frames() as u64;
+    if let Err(error) = written {
+        // Closing would write the half-made frame's bookkeeping into a file that is good up to the frame before.
+        // Left as after a kill it can be mended; that takes no space and is tried at once.
+        std::mem::forget((sink, file));
+        let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
+        return Err(error);
+    }
+    // datasets before their file
+    drop(sink);
+    file.close().map_err(io)?;
+    sync_file(path)?;
+    Ok(frames)
+}
+
+/// Every append was flushed to the operating system; this waits for the disk.
+fn sync_file(path: &Path) -> Result<()> {
+    fs::File::open(path).and_then(|f| f.sync_data()).map_err(|e| Error::io(path, e))
+}
+
+fn link_for_mdtraj(path: &Path) {
+    #[cfg(unix)]
+    if let (Some(name), true) = (path.file_name(), path.extension().is_some_and(|e| e == "h5md")) {
+        // a convenience: a file system without links, or a link from an earlier run, is no reason to stop
+        let _ = std::os::unix::fs::symlink(name, path.with_extension("h5"));
+    }
+}
+
+fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
+    let pairs = file.dataset("connectivity/bonds").and_then(|d| d.read_raw::<i64>()).map_err(|e| Error::io(path, e))?;
+    let atom = |i: i64| u32::try_from(i).ok().filter(|&i| (i as usize) < atoms);
+    let bonds: Option<Vec<[u32; 2]>> =
+        pairs.chunks_exact(2).map(|pair| Some([atom(pair[0])?, atom(pair[1])?])).collect();
+    let message = format!("a bond names an atom beyond the {atoms} there are");
+    bonds.ok_or_else(|| Problem::new(message).in_file(path).into())
+}

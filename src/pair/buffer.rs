@@ -1,0 +1,275 @@
+//! How far beyond the cutoff a list must reach for its lifetime.
+//!
+//! Pairs outside the list radius when it was built can come within the cutoff before it is rebuilt. For a pair whose
+//! distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with b = r_list − r_cut is
+//!
+//! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
+//!
+//! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
+//! 10.1016/j.cpc.2013.06.003, done in one go). The drift is this error per lifetime, summed over pairs of classes
+//! without cancellation; the list holds whole blocks, so the true error is smaller.
+
+use crate::system::{Constraints, Electrostatics, System};
+use crate::units::{BOLTZMANN, COULOMB};
+use std::collections::BTreeMap;
+use std::f64::consts::PI;
+
+/// Radii and lifetimes of the two lists.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ListSchedule {
+    /// steps between searches
+    pub rebuild: u32,
+    /// steps between prunings of the outer to the inner list
+    pub prune: u32,
+    /// radius of the outer list in nm; infinite without a cutoff
+    pub outer: f64,
+    /// radius of the inner list in nm
+    pub inner: f64,
+}
+
+/// Lifetimes that are considered, in steps.
+const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
+const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
+/// Cost of pruning and of searching one slot of the outer list against computing one of the inner (measured on Zen 4).
+const PRUNE_COST: f64 = 0.56;
+const SEARCH_COST: f64 = 2.4;
+/// A list of radius r holds blocks as if it reached this much (nm) further.
+const BLOCK_REACH: f64 = 0.25;
+/// Relative precision of the bisection for a radius, in nm.
+const RESOLUTION: f64 = 1e-4;
+
+/// Atoms that move and interact alike.
+struct Class {
+    count: f64,
+    /// largest |charge| among them, e
+    charge: f64,
+    lj_type: u32,
+    motion: Motion,
+}
+
+/// Free flight of a point of the given mass, or of a rigid group with rotation about its centre.
+#[derive(Clone, Copy)]
+struct Motion {
+    /// amu; of the group for atoms held by constraints
+    translating: f64,
+    /// amu and nm: own mass and distance to the partner, for atoms held by constraints
+    rotating: Option<(f64, f64)>,
+}
+
+impl Motion {
+    /// Variance of the displacement along one direction after `time` (nm²). The rotating part tends to that of
+    /// two independent points on a sphere, 2 r²/3, and starts as free flight in two of three directions.
+    fn variance(&self, kt: f64, time: f64) -> f64 {
+        let free = kt * time * time / self.translating;
+        let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
+            let square = radius * radius;
+            2.0 / 3.0 * square * (1.0 - (-kt * time * time / (mass * square)).exp())
+        });
+        free + rotation
+    }
+}
+
+/// The drift estimate of one system at one temperature.
+pub struct BufferEstimate<'a> {
+    system: &'a System,
+    classes: Vec<Class>,
+    /// nm³
+    volume: f64,
+    kt: f64,
+    timestep: f64,
+}
+
+impl<'a> BufferEstimate<'a> {
+    /// For a volume in nm³, the highest temperature of the run in K, and the time step in ps.
+    pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
+        let classes = classes(system);
+        BufferEstimate { system, classes, volume, kt: BOLTZMANN * temperature, timestep }
+    }
+
+    /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
+    pub fn drift(&self, radius: f64, steps: u32) -> f64 {
+        let time = f64::from(steps.saturating_sub(1).max(1)) * self.timestep;
+        let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
+        let mut sum = 0.0;
+        for (index, a) in self.classes.iter().enumerate() {
+            for b in &self.classes[..=index] {
+                let sigma = (a.motion.variance(self.kt, time) + b.motion.variance(self.kt, time)).sqrt();
+                let pairs = if std::ptr::eq(a, b) { 0.5 * a.count * b.count } else { a.count * b.count };
+                let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
+                sum += pairs * shell * self.missed(a, b, radius, sigma);
+            }
+        }
+        sum / atoms.max(1.0) / time
+    }
+
+    /// The radius (nm) that keeps the drift below `tolerance` (kJ/mol/ps per atom).
+    pub fn radius(&self, tolerance: f64, steps: u32) -> f64 {
+        let cutoff = self.cutoff();
+        if steps <= 1 || self.drift(cutoff, steps) <= tolerance {
+            return cutoff;
+        }
+        let (mut low, mut high) = (cutoff, cutoff + 0.05);
+        while self.drift(high, steps) > tolerance {
+            (low, high) = (high, cutoff + 2.0 * (high - cutoff));
+        }
+        while high - low > RESOLUTION {
+            let middle = 0.5 * (low + high);
+            if self.drift(middle, steps) > tolerance { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// The cheapest schedule within the tolerance, by a cost model: no timing, the same on every run. `rebuild` fixes
+    /// the list's lifetime, `largest` (nm) bounds its radius.
+    pub fn schedule(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> ListSchedule {
+        let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
+        let candidates = rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]);
+        let mut best: Option<(f64, ListSchedule)> = None;
+        for rebuild in candidates {
+            let outer = self.radius(tolerance, rebuild);
+            for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
+                let inner = self.radius(tolerance, prune).min(outer);
+                let pruning = if prune < rebuild { PRUNE_COST / f64::from(prune) } else { 0.0 };
+                let cost = volume(inner) + volume(outer) * (pruning + SEARCH_COST / f64::from(rebuild));
+                let admissible = outer <= largest || best.is_none();
+                if admissible && best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, ListSchedule { rebuild, prune, outer, inner }));
+                }
+            }
+        }
+        best.map_or(ListSchedule { rebuild: 1, prune: 1, outer: self.cutoff(), inner: self.cutoff() }, |(_, s)| s)
+    }
+
+    fn cutoff(&self) -> f64 {
+        let settings = &self.system.settings;
+        settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
+    }
+
+    /// Mean energy error (kJ/mol nm) of one pair per unit of radial density, for both interactions.
+    fn missed(&self, a: &Class, b: &Class, radius: f64, sigma: f64) -> f64 {
+        let settings = &self.system.settings;
+        let (c6, c12) = self.system.nonbonded.pair(a.lj_type, b.lj_type);
+        let mut sum = 0.0;
+        if let Some(cutoff) = settings.cutoff_lj {
+            let r = cutoff;
+            let first = 6.0 * c6 * r.powi(-7) - 12.0 * c12 * r.powi(-13);
+            let second = -42.0 * c6 * r.powi(-8) + 156.0 * c12 * r.powi(-14);
+            sum += moments(first, second, radius - cutoff, sigma);
+        }
+        if let Some(cutoff) = settings.cutoff {
+            let (first, second) = coulomb_slopes(settings.electrostatics, cutoff);
+            let charges = COULOMB * a.charge * b.charge;
+            sum += moments(charges * first, charges * second, radius - cutoff, sigma);
+        }
+        sum
+    }
+}
+
+/// |−V′ J₁ + V″ J₂| from the moments of a truncated normal distribution.
+fn moments(first: f64, second: f64, buffer: f64, sigma: f64) -> f64 {
+    let z = buffer / sigma;
+    let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
+    let tail = 0.5 * libm::erfc(z / 2f64.sqrt());
+    let square = (1.0 + z * z) * tail - z * density;
+    let cube = (2.0 + z * z) * density - z * (3.0 + z * z) * tail;
+    (-first * 0.5 * sigma * sigma * square + second / 6.0 * sigma.powi(3) * cube).abs()
+}
+
+/// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³.
+fn coulomb_slopes(electrostatics: Electrostatics, r: f64) -> (f64, f64) {
+    match electrostatics {
+        Electrostatics::Off => (0.0, 0.0),
+        Electrostatics::Plain => (-1.0 / (r * r), 2.0 / r.powi(3)),
+        // the force of a conducting reaction field vanishes at the cutoff; V″ = 2/r³ + 2 k, k = 1/(2 r³)
+        Electrostatics::ReactionField { .. } => (0.0, 3.0 / r.powi(3)),
+        Electrostatics::Pme(pme) => {
+            let alpha = pme.alpha;
+            let gauss = 2.0 * alpha / PI.sqrt() * (-alpha * alpha * r * r).exp();
+            let erfc = libm::erfc(alpha * r);
+            let first = -(erfc / (r * r) + gauss / r);
+            (first, 2.0 * erfc / r.powi(3) + 2.0 * gauss / (r * r) + 2.0 * alpha * alpha * gauss)
+        }
+    }
+}
+
+/// Charges are binned to this many e, rounded up.
+const CHARGE_BIN: f64 = 0.1;
+
+/// Atoms sorted into classes; charges are taken by size, since signs would only cancel.
+fn classes(system: &System) -> Vec<Class> {
+    let mut found: BTreeMap<(u32, u64, u64, u64), Class> = BTreeMap::new();
+    let motions = motions(system);
+    for (atom, motion) in system.topology.atoms.iter().zip(motions) {
+        let charge = (atom.charge.abs() / CHARGE_BIN).ceil();
+        let rotating = motion.rotating.unwrap_or((0.0, 0.0));
+        let key = (
+            atom.lj_type,
+            charge as u64,
+            (motion.translating * 10.0).round() as u64,
+            (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64,
+        );
+        found
+            .entry(key)
+            .or_insert(Class { count: 0.0, charge: charge * CHARGE_BIN, lj_type: atom.lj_type, motion })
+            .count += 1.0;
+    }
+    found.into_values().collect()
+}
+
+/// How each atom flies: alone, or as the light or heavy end of a constraint.
+fn motions(system: &System) -> Vec<Motion> {
+    let mass = |i: u32| system.topology.atoms[i as usize].mass;
+    let mut motions: Vec<Motion> =
+        system.topology.atoms.iter().map(|atom| Motion { translating: atom.mass.max(1e-3), rotating: None }).collect();
+    let mut hold = |light: u32, heavy: u32, length: f64| {
+        let group = mass(light) + mass(heavy);
+        let radius = length * mass(heavy) / group;
+        motions[light as usize] = Motion { translating: group, rotating: Some((mass(light), radius)) };
+    };
+    let Constraints { settles, bonds, .. } = &system.constraints;
+    for settle in settles {
+        let [oxygen, first, second] = settle.atoms;
+        hold(first, oxygen, settle.oh);
+        hold(second, oxygen, settle.oh);
+    }
+    for bond in bonds {
+        let [i, j] = bond.atoms;
+        // equal ends are left alone: free flight is the safe estimate
+        if mass(i) < 0.5 * mass(j) {
+            hold(i, j, bond.length);
+        } else if mass(j) < 0.5 * mass(i) {
+            hold(j, i, bond.length);
+        }
+    }
+    motions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_the_normal_distribution() {
+        // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
+        let (buffer, sigma) = (0.03, 0.05);
+        let steps = 400_000;
+        let (mut first, mut second) = (0.0, 0.0);
+        for k in 0..steps {
+            let y = buffer + 12.0 * sigma * (f64::from(k) + 0.5) / f64::from(steps);
+            let weight =
+                (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * PI).sqrt()) * 12.0 * sigma / f64::from(steps);
+            first += weight * (y - buffer).powi(2) / 2.0;
+            second += weight * (y - buffer).powi(3) / 6.0;
+        }
+        assert!((moments(-1.0, 0.0, buffer, sigma) / first - 1.0).abs() < 1e-6);
+        assert!((moments(0.0, 1.0, buffer, sigma) / second - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rotation_saturates() {
+        let motion = Motion { translating: 18.0, rotating: Some((1.0, 0.09)) };
+        let still = Motion { translating: 18.0, rotating: None };
+        let late = motion.variance(2.5, 10.0) - still.variance(2.5, 10.0);
+        assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
+    }
+}

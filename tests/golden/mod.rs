@@ -1,0 +1,130 @@
+//! Systems with reference energies and forces: where they are, how they are read.
+#![allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
+
+use std::path::{Path, PathBuf};
+
+use md::cell::PeriodicCell;
+use md::format::{read, read_coordinates, read_prmtop};
+use md::system::{
+    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, System,
+};
+use md::vec3::{Vec3, vec3};
+use serde_json::Value;
+
+/// The folder of one system, if this checkout has it beside it.
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["../shared/systems", "../../shared/systems"]
+        .iter()
+        .map(|path| root.join(path).join(name))
+        .find(|path| path.is_dir())
+}
+
+/// `name` or one of its compressed forms.
+pub(crate) fn file(folder: &Path, name: &str) -> Option<PathBuf> {
+    ["", ".xz", ".gz"].iter().map(|suffix| folder.join(format!("{name}{suffix}"))).find(|path| path.exists())
+}
+
+/// A system as its AMBER files describe it, with settings that only lack the Coulomb method.
+pub(crate) struct Golden {
+    /// topology, tables, settings of the references: 0.9 nm, plain truncation
+    pub(crate) system: System,
+    /// nm
+    pub(crate) positions: Vec<Vec3>,
+    /// that of the references: they took the angles of octahedra as printed, 109.4712190°, which our reader completes
+    pub(crate) cell: Option<PeriodicCell>,
+    /// ref.json
+    pub(crate) reference: Value,
+    /// where it came from
+    pub(crate) folder: PathBuf,
+}
+
+impl Golden {
+    /// Reads the system, or says why it cannot be used here.
+    pub(crate) fn load(name: &str) -> Result<Self, String> {
+        let folder = folder(name).ok_or_else(|| format!("{name}: no such folder beside this checkout"))?;
+        let path = |extension: &str| {
+            let name = format!("{name}.{extension}");
+            file(&folder, &name).ok_or_else(|| format!("{name} is missing"))
+        };
+        let amber = read_prmtop(&path("prmtop")?).map_err(|e| e.to_string())?;
+        let atoms = amber.topology.atoms.len();
+        let coordinates =
+            read_coordinates(&path("rst7")?, Some(atoms), amber.cell_hint.angle_degrees).map_err(|e| e.to_string())?;
+        let json = std::fs::read(folder.join("ref.json")).map_err(|e| e.to_string())?;
+        let cutoff = coordinates.cell.map(|_| 0.9);
+        let settings = ForceSettings {
+            cutoff,
+            cutoff_lj: cutoff,
+            electrostatics: Electrostatics::Plain,
+            lj_modifier: Modifier::None,
+            coulomb_modifier: Modifier::None,
+            dispersion_correction: DispersionCorrection::AllPairs,
+            list: ListPolicy::Exact { buffer: 0.1 },
+        };
+        let reference: Value = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+        Ok(Self {
+            system: System {
+                topology: amber.topology,
+                nonbonded: amber.nonbonded,
+                constraints: Constraints::default(),
+                settings,
+            },
+            positions: coordinates.positions,
+            cell: reference_cell(&reference),
+            reference,
+            folder,
+        })
+    }
+
+    /// Names of the cases, such as `5e-04`.
+    pub(crate) fn cases(&self) -> Vec<String> {
+        self.reference["cases"].as_object().expect("ref.json has cases").keys().cloned().collect()
+    }
+
+    /// Sets the Coulomb method of a case.
+    pub(crate) fn choose(&mut self, case: &str) {
+        let case = &self.reference["cases"][case];
+        self.system.settings.electrostatics = match case["alpha_per_nm"].as_f64() {
+            None => Electrostatics::Plain,
+            Some(alpha) => Electrostatics::Pme(PmeParameters {
+                alpha,
+                grid: [0, 1, 2].map(|d| case["grid"][d].as_u64().expect("a grid of three numbers") as usize),
+                order: case["spline_order"].as_u64().expect("an order") as usize,
+            }),
+        };
+    }
+
+    /// A number of a case; missing terms are those the system does not have.
+    pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
+        let case = &self.reference["cases"][case];
+        case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
+    }
+
+    /// Reference forces in kJ/mol/nm, where they were kept.
+    pub(crate) fn forces(&self, case: &str) -> Option<Vec<Vec3>> {
+        let bytes = read(&file(&self.folder, &format!("forces_{case}.npy"))?).expect("a readable file");
+        Some(parse_npy(&bytes))
+    }
+}
+
+/// `box_vectors_nm`; `None` in vacuum.
+fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
+    let rows = reference["box_vectors_nm"].as_array()?;
+    let row = |i: usize| {
+        let number = |d: usize| rows[i][d].as_f64().expect("three rows of three numbers");
+        vec3(number(0), number(1), number(2))
+    };
+    Some(PeriodicCell::from_rows([row(0), row(1), row(2)]).expect("reduced lattice vectors"))
+}
+
+/// The array of a NumPy file of format 1.0, little-endian f64, three columns.
+fn parse_npy(bytes: &[u8]) -> Vec<Vec3> {
+    assert!(bytes.starts_with(b"\x93NUMPY\x01"), "NumPy format 1.0");
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let text = String::from_utf8_lossy(&bytes[10..header]);
+    assert!(text.contains("'<f8'") && text.contains("False"), "row-major f64: {text}");
+    let numbers: Vec<f64> =
+        bytes[header..].chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+    numbers.chunks_exact(3).map(|r| vec3(r[0], r[1], r[2])).collect()
+}

@@ -1,0 +1,92 @@
+//! The force error that is asked for is the force error that one gets, in real systems and against a converged Ewald sum; and
+//! the dispersion correction against GROMACS.
+#![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
+
+mod golden;
+
+use golden::Golden;
+use md::backend::{DispersionTail, Reference, Workload};
+use md::pme::ewald::ewald;
+use md::pme::{estimate_error, parameters_for_error, sample_force_rms};
+use md::system::{BondedTerms, DispersionCorrection, Electrostatics};
+use md::term::coulomb;
+use md::units::COULOMB;
+use md::vec3::Vec3;
+
+fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {
+    let number = forces.len() as f64;
+    (forces.map(|f| f.norm_squared()).sum::<f64>() / number).sqrt()
+}
+
+/// Electrostatic forces without excluded pairs, from a plain Ewald sum converged to 10⁻¹⁰.
+fn exact_forces(golden: &Golden, charges: &[f64]) -> Vec<Vec3> {
+    let cell = golden.cell.expect("a periodic system");
+    let (_, mut forces) = ewald(&cell, &golden.positions, charges, 1e-10);
+    for [i, j] in golden.system.topology.exclusions.pairs().map(|pair| pair.map(|i| i as usize)) {
+        let d = cell.minimum_image(golden.positions[i] - golden.positions[j]);
+        let force = d * coulomb(COULOMB * charges[i] * charges[j], 1.0 / d.norm()).0;
+        forces[i] -= force;
+        forces[j] += force;
+    }
+    forces
+}
+
+fn check(name: &str) {
+    let mut golden = match Golden::load(name) {
+        Ok(golden) => golden,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    let cell = golden.cell.expect("a periodic system");
+    let system = &mut golden.system;
+    system.topology.bonded = BondedTerms::default();
+    system.nonbonded.c6.fill(0.0);
+    system.nonbonded.c12.fill(0.0);
+    let charges: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.charge).collect();
+    let exact = exact_forces(&golden, &charges);
+    let scale = rms(exact.iter().copied());
+
+    let excluded = |i: usize, j: usize| golden.system.topology.exclusions.contains(i as u32, j as u32);
+    let sampled = sample_force_rms(&cell, &golden.positions, &charges, excluded, 0.9);
+    eprintln!("{name}: RMS electrostatic force {scale:.1}, sampled {sampled:.1} kJ/mol/nm");
+    assert!((sampled / scale - 1.0).abs() < 0.1);
+
+    for target in [2e-3, 5e-4, 1e-4, 1e-5] {
+        let parameters = parameters_for_error(&cell, 0.9, &charges, target * scale).expect("a reachable target");
+        let estimate = estimate_error(&parameters, &cell, 0.9, &charges);
+        golden.system.settings.electrostatics = Electrostatics::Pme(parameters);
+        let mut reference = Reference::new(&golden.system).expect("a supported system");
+        let result = reference.evaluate(Some(&cell), &golden.positions, Workload::default());
+        let error = rms(result.forces.iter().zip(&exact).map(|(a, b)| *a - *b)) / scale;
+        eprintln!(
+            "{name}: wanted {target:.0e}, got {error:.2e}, estimated {:.2e} (direct {:.2e}, reciprocal {:.2e}) with {parameters:?}",
+            estimate.total() / scale,
+            estimate.direct / scale,
+            estimate.reciprocal / scale
+        );
+        assert!(error < 1.2 * target, "{name}: wanted {target:e}, got {error:e}");
+        assert!(error > 0.2 * target, "{name}: wanted {target:e}, got {error:e}: wasteful");
+    }
+}
+
+#[test]
+fn wanted_error_is_met_in_water() {
+    check("water-3k");
+}
+
+#[test]
+fn wanted_error_is_met_in_a_truncated_octahedron() {
+    check("tz2-truncoct");
+}
+
+#[test]
+fn dispersion_correction_of_gromacs() {
+    let mut golden = match Golden::load("dhfr") {
+        Ok(golden) => golden,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    golden.system.settings.dispersion_correction = DispersionCorrection::NonExcluded;
+    let volume = golden.cell.expect("a periodic system").volume();
+    let (energy, _) = DispersionTail::new(&golden.system).at(volume);
+    // GROMACS, mixed precision, plain truncation at 0.9 nm: two decimals are known
+    assert!((energy + 2158.29).abs() < 0.02, "{energy}");
+}

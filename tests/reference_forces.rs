@@ -1,0 +1,126 @@
+//! The reference backend against OpenMM's double-precision Reference platform: every energy term and every force.
+#![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
+
+mod golden;
+
+use golden::Golden;
+use md::backend::{Evaluation, Reference, Workload};
+use md::vec3::Vec3;
+
+/// Both sides compute in f64 with the same α, grid and order; what differs is the order of sums and the last digits of
+/// converted units (Å, kcal, 18.2223). The project's bar.
+const TOLERANCE: f64 = 1e-7;
+/// Terms that vanish at their minimum are sums of differences of nearly equal numbers: 10⁻¹⁶ (the rounding of a cosine or a
+/// distance) times force constants up to 5·10⁵, squared deviations in a few thousand terms.
+const FLOOR: f64 = 1e-12;
+/// With a type table OpenMM integrates the dispersion beyond the cutoff numerically, and stops at a relative change of
+/// this order (`CustomNonbondedForce`).
+const NUMERICAL_TAIL: f64 = 1e-6;
+/// Forces are compared relative to their RMS, but on a perfect lattice they cancel: nothing is asked below this part of the
+/// force between two ions in contact, 10⁴ kJ/mol/nm.
+const FORCE_FLOOR: f64 = 1.0;
+
+fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
+    golden.choose(case);
+    let mut reference = Reference::new(&golden.system).expect("a supported system");
+    let everything = Workload { energy: true, virial: true };
+    reference.evaluate(golden.cell.as_ref(), &golden.positions, everything)
+}
+
+/// Pairs of (name, ours, theirs). `elec_*` and `lj_*` of the reference contain 1-4; with a type table the
+/// non-1-4 part is kept in `lj_nbfix`.
+fn energies(golden: &Golden, case: &str, ours: &Evaluation) -> Vec<(&'static str, f64, f64)> {
+    let their = |key| golden.number(case, key);
+    let e = &ours.energies;
+    vec![
+        ("bond", e.bond, their("bond")),
+        ("angle", e.angle, their("angle")),
+        ("urey_bradley", e.urey_bradley, their("urey_bradley")),
+        ("proper", e.proper, their("dihedral_proper")),
+        ("improper", e.improper, their("dihedral_improper") + their("improper_harmonic")),
+        ("cmap", e.cmap, their("cmap")),
+        ("coulomb", e.coulomb, their("elec_total")),
+        ("coulomb_14", e.coulomb_14, their("elec_14")),
+        ("coulomb_direct", e.coulomb - e.coulomb_reciprocal, their("elec_direct")),
+        ("coulomb_reciprocal", e.coulomb_reciprocal, their("elec_recip")),
+        ("lj", e.lj, their("lj_with_dispcorr") + their("lj_nbfix")),
+        ("lj_14", e.lj_14, their("lj_14")),
+        ("dispersion", e.dispersion_correction, their("lj_dispersion_correction")),
+        ("potential", e.potential(), their("total_with_dispcorr") + their("total")),
+    ]
+}
+
+fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
+    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
+    f64::sqrt(sum / number)
+}
+
+/// Compares one system at all its cases; everything that is out of bounds is reported together.
+fn compare(name: &str) {
+    let mut golden = match Golden::load(name) {
+        Ok(golden) => golden,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    let mut failures = vec![];
+    for case in golden.cases() {
+        let ours = evaluate(&mut golden, &case);
+        let mut worst = ("", 0.0);
+        for (term, mine, theirs) in energies(&golden, &case, &ours) {
+            let error = (mine - theirs).abs() / theirs.abs().max(FLOOR / TOLERANCE);
+            if error > worst.1 {
+                worst = (term, error);
+            }
+            let numerical_tail = term == "dispersion" && golden.number(&case, "lj_nbfix") != 0.0;
+            if error > if numerical_tail { NUMERICAL_TAIL } else { TOLERANCE } {
+                failures.push(format!("{name} {case} {term}: {mine} against {theirs} ({error:.1e})"));
+            }
+        }
+        eprintln!("{name} {case}: largest energy error {:.1e} ({})", worst.1, worst.0);
+        if let Some(theirs) = golden.forces(&case) {
+            let scale = rms(theirs.iter().copied()).max(FORCE_FLOOR);
+            let differences = || ours.forces.iter().zip(&theirs).map(|(a, b)| *a - *b);
+            let (error, largest) =
+                (rms(differences()) / scale, differences().map(|d| d.norm()).fold(0.0, f64::max) / scale);
+            eprintln!("{name} {case}: forces off by {error:.1e} RMS, {largest:.1e} at most");
+            if largest > TOLERANCE {
+                failures.push(format!("{name} {case} forces: {error:.1e} RMS, {largest:.1e} at most"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// One test for each system.
+macro_rules! systems {
+    ($($test:ident: $name:literal $(, $ignore:meta)?;)*) => {
+        $(#[test] $(#[$ignore])? fn $test() { compare($name); })*
+    };
+}
+
+systems! {
+    alanine_dipeptide_in_vacuum: "ala2-vacuum";
+    alanine_dipeptide_in_water: "ala2-explicit";
+    argon: "argon";
+    charmm_with_cmap: "charmm36-ala3";
+    type_table: "ff14ipq";
+    salt_crystal: "nacl-crystal";
+    salt_off_the_lattice: "nacl-displaced";
+    spce_water: "spce-3k";
+    tip3p_water: "water-3k";
+    truncated_octahedron: "tz2-truncoct";
+    dhfr: "dhfr", ignore = "half a minute";
+    larger_water: "water-24k", ignore = "half a minute";
+    atoms_47_thousand: "med47k", ignore = "minutes";
+    atoms_89_thousand: "large89k", ignore = "minutes";
+    atoms_155_thousand: "huge156k", ignore = "minutes, and 4 GB for a grid of 500³";
+}
+
+#[test]
+fn virtual_sites_are_refused() {
+    let Some(folder) = golden::folder("tip4pew-3k") else {
+        return eprintln!("skipped: tip4pew-3k is not beside this checkout");
+    };
+    let path = golden::file(&folder, "tip4pew-3k.prmtop").expect("a topology");
+    let refusal = md::format::read_prmtop(&path).expect_err("virtual sites are not supported").to_string();
+    assert!(refusal.contains("virtual site"), "{refusal}");
+}

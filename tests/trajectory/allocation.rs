@@ -1,0 +1,61 @@
+//! A steady run allocates nothing on its own thread when it hands over a frame.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use md::observe::trajectory::{Frame, Precision};
+
+use crate::round_trip::create;
+use crate::sample;
+
+struct Counting;
+
+thread_local! {
+    /// allocations of this thread
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator; the counter needs no allocation itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_steady_frame_allocates_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut writer, atoms) = create(&directory.path().join("a.h5md"), "orthorhombic", Precision::Decimals3, 200);
+    let (positions, _) = sample::unwrapped("orthorhombic", 0, atoms);
+    let (velocities, forces) = (sample::velocities(0, atoms), sample::forces(0, atoms));
+    let mut write = |step: u64| {
+        let frame = Frame {
+            step,
+            time: step as f64,
+            cell: sample::cell("orthorhombic", 0),
+            positions: &positions,
+            velocities: &velocities,
+            forces: &forces,
+            observables: &sample::values(0),
+        };
+        writer.write(&frame).unwrap();
+    };
+    // the first waits set up the thread's parking place
+    (0..20).for_each(&mut write);
+    let before = COUNT.with(Cell::get);
+    (20..60).for_each(&mut write);
+    assert_eq!(COUNT.with(Cell::get) - before, 0);
+    // the counter does count
+    drop(std::hint::black_box(vec![1u8]));
+    assert_eq!(COUNT.with(Cell::get) - before, 1);
+}

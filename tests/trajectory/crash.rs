@@ -1,0 +1,141 @@
+//! Nothing flushed is ever lost: the writer is killed at any moment, or runs out of disk.
+//!
+//! The writer runs in a child process: this test binary again, asked for the one test that is only a writer.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use md::observe::trajectory::{Precision, TrajectoryWriter, info, repair};
+
+use crate::round_trip::{assert_contents, create, write};
+use crate::sample;
+
+/// Where the child is told to write; without it the child's test does nothing.
+const PATH: &str = "MD_TEST_TRAJECTORY";
+/// Which storage the child is told to use.
+const STORAGE: &str = "MD_TEST_STORAGE";
+const KIND: &str = "triclinic";
+const WATERS: usize = 60;
+
+fn storage(name: &str) -> Precision {
+    match name {
+        "raw" => Precision::Raw,
+        "lossless" => Precision::Lossless,
+        _ => Precision::Decimals3,
+    }
+}
+
+/// The child: creates or continues the trajectory, writes for ever, and reports what is on disk.
+#[test]
+fn child_writes_until_stopped() {
+    let (Ok(path), Ok(name)) = (std::env::var(PATH), std::env::var(STORAGE)) else { return };
+    let path = PathBuf::from(path);
+    let atoms = sample::topology(WATERS).atoms.len();
+    let mut writer = if path.exists() {
+        TrajectoryWriter::append(&path, None).unwrap()
+    } else {
+        create(&path, KIND, storage(&name), WATERS).0
+    };
+    let start = writer.sync().unwrap() as usize;
+    for frame in start.. {
+        let result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f)).and_then(|()| writer.sync());
+        match result {
+            Ok(frames) => println!("on disk: {frames}"),
+            Err(error) => {
+                println!("error: {error}");
+                std::process::exit(i32::from(error.exit_code()));
+            }
+        }
+    }
+}
+
+fn writer_command(program: &mut Command, path: &Path, name: &str) -> Child {
+    program
+        .args(["--exact", "crash::child_writes_until_stopped", "--nocapture", "--test-threads=1"])
+        .env(PATH, path)
+        .env(STORAGE, name)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// The last number of frames the child knew to be on disk, from what it printed.
+fn last_reported(lines: impl Iterator<Item = String>) -> usize {
+    lines.filter_map(|line| line.split("on disk: ").nth(1)?.trim().parse().ok()).last().unwrap_or(0)
+}
+
+#[test]
+fn a_killed_writer_leaves_every_flushed_frame() {
+    for (round, name) in ["raw", "lossless", "decimals-3"].into_iter().enumerate() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trajectory.h5md");
+        let mut before = 0;
+        for kill in 0..5u64 {
+            let mut child = writer_command(&mut Command::new(std::env::current_exe().unwrap()), &path, name);
+            let mut output = BufReader::new(child.stdout.take().unwrap());
+            // let it open the file, then a few frames more: the moment differs by less than a frame each time
+            let mut line = String::new();
+            while !line.contains("on disk:") {
+                line.clear();
+                assert!(output.read_line(&mut line).unwrap() > 0, "the child ended by itself");
+            }
+            std::thread::sleep(Duration::from_micros(1_000 + 7_919 * (5 * round as u64 + kill) % 20_000));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let reported = last_reported(std::iter::once(line).chain(output.lines().map_while(Result::ok)));
+
+            let crashed = info(&path).unwrap();
+            assert!(!crashed.closed);
+            assert!(hdf5::File::open(&path).is_err(), "plain readers took a file that was not closed");
+            let repaired = repair(&path).unwrap();
+            assert!(repaired.closed);
+            assert_eq!(repaired.frames, crashed.frames);
+            let frames = repaired.frames as usize;
+            assert!(frames >= reported && frames > before, "{name}: {frames} frames, {reported} were on disk");
+            assert_contents(&path, KIND, storage(name), frames, repaired.atoms);
+            before = frames;
+        }
+        println!("{name}: five kills, {before} frames");
+    }
+}
+
+#[test]
+fn a_crashed_file_is_continued_without_a_separate_repair() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    let (mut writer, atoms) = create(&path, KIND, Precision::Raw, 3);
+    write(&mut writer, KIND, 0..5, atoms);
+    writer.sync().unwrap();
+    let crashed = directory.path().join("crashed.h5md");
+    std::fs::copy(&path, &crashed).unwrap();
+    drop(writer);
+    let mut writer = TrajectoryWriter::append(&crashed, Some(4)).unwrap();
+    write(&mut writer, KIND, 4..8, atoms);
+    writer.close().unwrap();
+    assert_contents(&crashed, KIND, Precision::Raw, 8, atoms);
+}
+
+/// A full disk, played by a limit on the size of files: writing beyond it fails instead of killing (SIGXFSZ ignored).
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    let mut shell = Command::new("sh");
+    // in blocks of 512 bytes: half a megabyte, some 40 frames
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+    let mut child = writer_command(&mut shell, &path, "raw");
+    let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
+    let status = child.wait().unwrap();
+    let error = lines.iter().find(|line| line.contains("error:")).unwrap();
+    assert_eq!(status.code(), Some(5), "{error}");
+    assert!(error.contains("trajectory.h5md"), "{error}");
+    let reported = last_reported(lines.iter().cloned());
+    assert!(reported > 5);
+    let repaired = repair(&path).unwrap();
+    assert_eq!(repaired.frames as usize, reported);
+    assert_contents(&path, KIND, Precision::Raw, reported, repaired.atoms);
+}
