@@ -10,7 +10,7 @@ use crate::error::{Error, Problem};
 /// Prints an error to standard error.
 pub(super) fn report(error: &Error) {
     let text = match error {
-        Error::Input(problems) => problems.iter().map(render).collect(),
+        Error::Input(problems) => problems.iter().map(render).collect::<Vec<_>>().join("\n"),
         other => format!("error: {other}\n"),
     };
     // nobody can be told when standard error itself is closed

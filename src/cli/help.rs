@@ -21,6 +21,7 @@ impl Help {
             ));
         };
         let mut command = super::Arguments::command();
+        command.build();
         let command = command.find_subcommand_mut(key).map(|command| command.render_long_help().to_string());
         // `run` is a command and a section
         match (command, describe(key)) {

@@ -126,3 +126,86 @@ fn check_vacuum(plan: &Plan, problems: &mut Vec<Problem>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::system::Atom;
+    use crate::vec3::vec3;
+
+    fn problems(forces: &str, stage: &str, state: &State) -> Vec<String> {
+        let stage = format!("[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"1 fs\"\n{stage}");
+        let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[forces]\n{forces}\n{stage}\n");
+        let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
+        let atom = Atom {
+            name: Default::default(),
+            type_name: Default::default(),
+            element: 18,
+            mass: 39.9,
+            charge: 0.0,
+            lj_type: 0,
+            residue: 0,
+        };
+        let topology = Topology { atoms: vec![atom; 2], ..Topology::default() };
+        check_system(&plan, &topology, state).iter().map(ToString::to_string).collect()
+    }
+
+    fn state(edge: Option<f64>) -> State {
+        State {
+            cell: edge.map(|edge| PeriodicCell::orthorhombic([edge, edge, 2.0 * edge])),
+            positions: vec![Vec3::ZERO; 2],
+            velocities: vec![Vec3::ZERO; 2],
+            ..State::default()
+        }
+    }
+
+    #[track_caller]
+    fn assert_one(found: &[String], expected: &str) {
+        assert!(found.len() == 1 && found[0].contains(expected), "expected {expected}, found {found:?}");
+    }
+
+    const VACUUM: &str = "cutoff = \"none\"";
+
+    #[test]
+    fn sound_systems_pass() {
+        assert_eq!(problems("", "", &state(Some(2.0))), Vec::<String>::new());
+        assert_eq!(problems(VACUUM, "", &state(None)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn cutoffs_beyond_half_the_cell_are_refused() {
+        assert_one(&problems("", "", &state(Some(1.79))), "cutoff is 0.9 nm");
+        assert_one(&problems("cutoff_lj = \"1.2 nm\"", "", &state(Some(2.0))), "cutoff_lj is 1.2 nm");
+        assert_one(&problems("list = { buffer = \"0.2 nm\" }", "", &state(Some(2.0))), "at most \"0.100 nm\"");
+    }
+
+    #[test]
+    fn all_pairs_and_cells_exclude_each_other() {
+        assert_one(&problems(VACUUM, "", &state(Some(2.0))), "set a cutoff of at most 1.0000 nm");
+        let found = problems("", "thermostat = { temperature = \"1 K\" }\nbarostat = {}", &state(None));
+        assert_eq!(found.len(), 3, "{found:?}");
+        for (problem, expected) in found.iter().zip(["\"pme\"", "dispersion_correction", "the barostat of stage"]) {
+            assert!(problem.contains(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_name_the_atom() {
+        let mut bad = state(Some(2.0));
+        bad.positions[1] = vec3(0.0, f64::NAN, 0.0);
+        assert_one(&problems("", "", &bad), "the position of atom 2");
+        let mut bad = state(Some(2.0));
+        bad.velocities[0].x = f64::INFINITY;
+        assert_one(&problems("", "", &bad), "the velocity of atom 1");
+    }
+
+    #[test]
+    fn missing_velocities_must_be_generated() {
+        let mut bare = state(Some(2.0));
+        bare.velocities.clear();
+        assert_one(&problems("", "", &bare), "set velocities = \"generate\"");
+        let generated = "velocities = \"generate\"\ntemperature = \"300 K\"";
+        assert_eq!(problems("", generated, &bare), Vec::<String>::new());
+    }
+}

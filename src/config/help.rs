@@ -29,24 +29,50 @@ pub fn describe(path: &str) -> Result<String, Vec<String>> {
 fn entry(path: &str, key: &Key) -> String {
     let mut text = String::new();
     // writing to a String cannot fail
-    let _ = writeln!(text, "{path}\n    {}", key.doc);
-    let _ = writeln!(text, "    value:   {}", key.expected());
+    let _ = writeln!(text, "{path}\n    {}", wrapped(key.doc, 4));
+    let _ = writeln!(text, "    value:   {}", wrapped(&key.expected(), 13));
     let _ = writeln!(text, "    default: {}", key.default.describe());
     if let Some((name, word)) = key.only {
         let _ = writeln!(text, "    only with {name} = \"{word}\"");
     }
     let _ = writeln!(text, "    example: {} = {}", key.name, key.example);
     for child in key.children() {
-        let _ = writeln!(text, "    {:<22} {}", child.name, child.doc);
+        let _ = writeln!(text, "    {:<22} {}", child.name, wrapped(child.doc, 27));
     }
     text
 }
 
-/// All keys, one line each.
+/// Columns of help text.
+const WIDTH: usize = 100;
+
+/// `text` broken at blanks, further lines indented.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut column = indent;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > WIDTH {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines
+}
+
+/// All keys, one line each: the first clause of what they mean.
 pub fn overview() -> String {
     let mut text = String::new();
     for (path, key) in keys::all() {
-        let _ = writeln!(text, "{path:<36} {}", key.doc);
+        let clause = key.doc.split_inclusive(['.', ';', ':']).next().unwrap_or_default();
+        let first = key.doc.split_once(". ").map_or(key.doc, |(first, _)| first);
+        let short = if first.chars().count() > WIDTH - 34 { clause } else { first };
+        let _ = writeln!(text, "{path:<33} {}", short.trim_end_matches(['.', ';', ':']));
     }
     text
 }

@@ -65,7 +65,11 @@ impl Config {
         let config = Self::checked(text, path, overrides, files, &mut problems);
         match config {
             Some(config) if problems.is_empty() => Ok(config),
-            _ => Err(problems.into_iter().map(|problem| located(problem, path, text)).collect()),
+            _ => {
+                // in the order of the file, options of the command line last
+                problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
+                Err(problems.into_iter().map(|problem| located(problem, path, text)).collect())
+            }
         }
     }
 

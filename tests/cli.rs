@@ -1,0 +1,248 @@
+//! The `md` program as a user meets it: exit codes, messages, files.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+fn md(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.current_dir(folder).env_remove("MD_SIMD").env("NO_COLOR", "1");
+    command
+}
+
+/// Exit code and standard error of a command that must fail without touching standard output or panicking.
+#[track_caller]
+fn failure(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = md(folder).args(arguments).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    assert!(!message.contains("panicked"), "{arguments:?}: {message}");
+    (output.status.code().unwrap(), message)
+}
+
+#[track_caller]
+fn success(folder: &Path, arguments: &[&str]) -> String {
+    let output = md(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The reference systems: `shared/systems` beside this checkout or above it.
+fn shared_system(name: &str) -> Option<PathBuf> {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|folder| folder.join("shared/systems").join(name))
+        .find(|folder| folder.is_dir());
+    if found.is_none() {
+        println!("skipped: no folder shared/systems/{name} beside the checkout");
+    }
+    found
+}
+
+/// An input file in `folder` for a reference system, with these lines in `[forces]`.
+fn write_input(folder: &Path, system: &Path, forces: &str) {
+    let file = |ending: &str| {
+        let stem = format!("{}{ending}", system.file_name().unwrap().to_string_lossy());
+        let plain = system.join(&stem);
+        if plain.is_file() { plain } else { system.join(format!("{stem}.xz")) }
+    };
+    let (topology, coordinates) = (file(".prmtop"), file(".rst7"));
+    let text = format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\n{forces}\n");
+    std::fs::write(folder.join("input.toml"), text).unwrap();
+}
+
+const MINIMIZE: &str = "\n[[stage]]\nkind = \"minimize\"\n";
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&[][..], &["fly"], &["run"], &["run", "input.toml", "--steps", "-1"], &["energy", "--json"]] {
+        assert_eq!(failure(folder.path(), arguments).0, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_bad_file_is_quoted_with_line_and_column_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        format!("[system]\ntopology = \"a.prmtop\"\ncoordinates = \"a.rst7\"\n[forces]\ncutof = 0.9\n{MINIMIZE}");
+    std::fs::write(folder.path().join("input.toml"), text).unwrap();
+    for command in ["run", "check", "energy"] {
+        let (code, message) = failure(folder.path(), &[command, "input.toml"]);
+        assert_eq!(code, 2, "{message}");
+        for part in ["input.toml:5:1", "cutof = 0.9", "did you mean \"cutoff\"?", "there is no file", "a.prmtop"] {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the input file is there");
+}
+
+#[test]
+fn a_missing_or_binary_input_file_is_an_input_error() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("binary"), [0u8, 255, 10, 200]).unwrap();
+    for (name, part) in [("nothing.toml", "md new"), ("binary", "not valid UTF-8"), (".", "not an input file")] {
+        let (code, message) = failure(folder.path(), &["check", name]);
+        assert_eq!(code, 2, "{message}");
+        assert!(message.contains(part), "{part} in {message}");
+    }
+}
+
+#[test]
+fn options_and_environment_are_checked_like_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t"), "").unwrap();
+    let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"t\"\n{MINIMIZE}");
+    std::fs::write(folder.path().join("input.toml"), text).unwrap();
+    let cases = [
+        (&["--device", "abacus"][..], "--device abacus: run.device: \"abacus\" is not a device"),
+        (&["--max-hours", "-1"], "--max-hours -1 h: run.max_time must be greater than zero"),
+        (&["--max-hours=nan"], "run.max_time"),
+        (&["--threads", "0"], "--threads 0: run.threads must be a whole number"),
+        (&["--set", "nonsense"], "expected KEY=VALUE"),
+    ];
+    for (options, part) in cases {
+        let (code, message) = failure(folder.path(), &[&["run", "input.toml"], options].concat());
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == 2 && message.contains(part), "{options:?}: {message}");
+    }
+    let output = md(folder.path()).env("MD_SIMD", "sse9").args(["check", "input.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("MD_SIMD sse9: run.simd"));
+}
+
+#[test]
+fn run_needs_stages() {
+    let Some(system) = shared_system("ala2-vacuum") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system, "cutoff = \"none\"");
+    let (code, message) = failure(folder.path(), &["run", "input.toml"]);
+    assert!(code == 2 && message.contains("there is nothing to run"), "{message}");
+}
+
+#[test]
+fn new_writes_a_starter_and_overwrites_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    success(folder.path(), &["new"]);
+    let written = std::fs::read_to_string(folder.path().join("input.toml")).unwrap();
+    assert!(written.contains("[[stage]]"));
+    let (code, message) = failure(folder.path(), &["new"]);
+    assert!(code == 2 && message.contains("already"), "{message}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("input.toml")).unwrap(), written);
+}
+
+#[test]
+fn help_explains_keys_and_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(success(folder.path(), &["--help"]).contains("3  stopped early on request"));
+    assert!(success(folder.path(), &["help"]).contains("stage.thermostat.coupling_time"));
+    assert!(success(folder.path(), &["help", "timestep"]).contains("example: timestep = \"2 fs\""));
+    assert!(success(folder.path(), &["help", "energy"]).contains("--json"));
+    let (code, message) = failure(folder.path(), &["help", "timestpe"]);
+    assert!(code == 2 && message.contains("stage.timestep"), "{message}");
+}
+
+#[test]
+fn a_cell_that_does_not_fit_the_settings_is_refused() {
+    let Some(system) = shared_system("water-3k") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system, "cutoff = \"4 nm\"");
+    let (code, message) = failure(folder.path(), &["energy", "input.toml", "--precision", "double"]);
+    assert!(code == 2 && message.contains("cutoff is 4 nm"), "{message}");
+    write_input(folder.path(), &system, "cutoff = \"none\"");
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    assert!(code == 2 && message.contains("have a periodic cell"), "{message}");
+}
+
+/// Double precision against double precision: what files round (eight to nine digits in the parameters) is the same
+/// for both, so only summation order differs. The contract asks for 1e-7.
+const ENERGY_TOLERANCE: f64 = 1e-7;
+/// As above, RMS of the difference over the RMS force.
+const FORCE_TOLERANCE: f64 = 1e-7;
+
+/// `md energy` against OpenMM's double-precision Reference platform.
+fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
+    let Some(system) = shared_system(name) else { return };
+    let reference: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(system.join("ref.json")).unwrap()).unwrap();
+    let case_data = &reference["cases"][case];
+    let forces = if case == "nocutoff" {
+        "cutoff = \"none\"".to_owned()
+    } else {
+        format!(
+            "cutoff = \"{} nm\"\npme = {{ alpha = \"{} 1/nm\", grid = {}, order = 5 }}\nlj_modifier = \"none\"\ncoulomb_modifier = \"none\"",
+            case_data["cutoff_nm"], case_data["alpha_per_nm"], case_data["grid"]
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system, &forces);
+    let arguments = ["energy", "input.toml", "--precision", "double", "--json", "e.json", "--forces", "f.npy"];
+    assert!(success(folder.path(), &arguments).contains("potential"));
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("e.json")).unwrap()).unwrap();
+    let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["atoms", "cell", "energies", "pme", "virial"]);
+    let value = |term: &str| report["energies"][term].as_f64().unwrap();
+    let scale: f64 = ["bond", "angle", "proper", "improper", "lj", "coulomb"].iter().map(|t| value(t).abs()).sum();
+    let difference = (value("potential") - case_data[energy].as_f64().unwrap()).abs() / scale;
+    assert!(difference < ENERGY_TOLERANCE, "{name}: energies differ by {difference:.1e}");
+    let computed = vectors(&folder.path().join("f.npy"));
+    let expected = vectors(&system.join(format!("forces_{case}.npy")));
+    assert_eq!(computed.len(), expected.len());
+    let square: f64 = expected.iter().map(|f| f * f).sum();
+    let error: f64 = computed.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
+    let relative = (error / square).sqrt();
+    println!("{name}: energy {difference:.1e}, force {relative:.1e}");
+    assert!(relative < FORCE_TOLERANCE, "{name}: forces differ by {relative:.1e}");
+}
+
+/// The numbers of a float64 `.npy` file.
+fn vectors(path: &Path) -> Vec<f64> {
+    let bytes = std::fs::read(path).unwrap();
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[header..].chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap())).collect()
+}
+
+#[test]
+fn energy_in_vacuum_agrees_with_openmm() {
+    agrees_with_openmm("ala2-vacuum", "nocutoff", "total");
+}
+
+#[test]
+fn energy_with_pme_agrees_with_openmm() {
+    agrees_with_openmm("ala2-explicit", "5e-04", "total_with_dispcorr");
+    agrees_with_openmm("charmm36-ala3", "5e-04", "total_with_dispcorr");
+}
+
+#[test]
+fn constraints_leave_out_the_energy_of_fixed_bonds() {
+    let Some(system) = shared_system("water-3k") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system, "constraints = \"h-bonds\"");
+    let bond = |options: &[&str]| {
+        let arguments = [&["energy", "input.toml", "--precision", "double", "--json", "e.json"], options].concat();
+        success(folder.path(), &arguments);
+        let bytes = std::fs::read(folder.path().join("e.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        report["energies"]["bond"].as_f64().unwrap()
+    };
+    assert!(bond(&[]) > 0.0, "positions are rounded, so rigid bonds are a little off their length");
+    assert_eq!(bond(&["--constraints"]), 0.0);
+}
+
+#[test]
+fn info_and_check_describe_the_system() {
+    let Some(system) = shared_system("dhfr") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system, "");
+    let text = success(folder.path(), &["check", "input.toml", "--effective"]);
+    // 23558 atoms, 7023 waters, net charge −11: the published benchmark system
+    for part in
+        ["23558 atoms", "7023 waters", "net charge -11 e", "7023 rigid waters", "cutoff = \"0.9 nm\"  # default"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let topology = system.join("dhfr.prmtop.xz");
+    assert!(success(folder.path(), &["info", topology.to_str().unwrap()]).contains("Lorentz-Berthelot"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "check writes nothing");
+}
