@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::input::Input;
-use crate::backend::{Energies, Evaluation, Reference, Workload};
+use crate::backend::{Energies, Evaluation};
 use crate::config::{Override, drop_constrained_terms, load};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 use crate::format::npy;
-use crate::run::plan::Precision;
+use crate::run::Engine;
 use crate::system::{Electrostatics, State, System};
 
 /// Compute energy and forces of the coordinates, term by term
@@ -65,13 +65,7 @@ impl Energy {
         if self.constraints {
             drop_constrained_terms(&mut system.topology, &system.constraints);
         }
-        let evaluation = match config.plan.run.precision {
-            Precision::Double => evaluate_double(&system, &state)?,
-            Precision::Mixed => {
-                let problem = Problem::new("single points in mixed precision are not available in this build");
-                return Err(problem.help("use --precision double").into());
-            }
-        };
+        let evaluation = Engine::new(&config.plan)?.single_point(&config.plan, &system, &state)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;
         }
@@ -81,11 +75,6 @@ impl Energy {
         }
         super::print(&table(&evaluation.energies))
     }
-}
-
-fn evaluate_double(system: &System, state: &State) -> Result<Evaluation> {
-    let workload = Workload { energy: true, virial: true };
-    Ok(Reference::new(system)?.evaluate(state.cell.as_ref(), &state.positions, workload))
 }
 
 fn report(system: &System, state: &State, evaluation: &Evaluation) -> Report {

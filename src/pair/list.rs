@@ -106,6 +106,8 @@ pub struct SearchInput<'a> {
     pub has_lj: &'a [bool],
     /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
     pub far_exclusions: &'a [[u32; 2]],
+    /// excluded pairs further apart than this (nm) are seen in a wrong lattice image
+    pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
 }
@@ -300,14 +302,15 @@ impl Search<'_, '_> {
                 }
             }
         }
-        self.mask_exclusions(cluster, home);
+        self.mask_exclusions(cluster, home, &probe.centre);
         self.finish_entry(cluster, image);
     }
 
-    /// Clear the bits of excluded pairs and note them for the Ewald correction.
+    /// Clear the bits of excluded pairs, and note them for the Ewald correction in the image where they are near: in
+    /// a small cell two blocks can meet in several images.
     #[inline(always)]
-    fn mask_exclusions(&mut self, cluster: usize, home: bool) {
-        let SearchInput { grid, exclusions, far_exclusions, .. } = self.input;
+    fn mask_exclusions(&mut self, cluster: usize, home: bool, centre: &[f32; 3]) {
+        let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
         for row in 0..CLUSTER {
             let slot = cluster * CLUSTER + row;
             let atom = grid.slot_atom[slot];
@@ -324,6 +327,10 @@ impl Search<'_, '_> {
                 let pair = &mut self.scratch.found[place as usize];
                 pair.interacting &= !bit;
                 let ordered = [atom.min(partner), atom.max(partner)];
+                let far = distance_squared(grid, packed, slot, centre, partner_slot) > (exclusion_reach as f32).powi(2);
+                if far {
+                    continue;
+                }
                 if far_exclusions.is_empty() || far_exclusions.binary_search(&ordered).is_err() {
                     pair.excluded |= bit;
                 }
@@ -359,6 +366,12 @@ impl Search<'_, '_> {
             plain: [plain, self.out.plain.len() as u32],
         });
     }
+}
+
+/// Squared distance (nm²) of two slots, the first seen from a moved block centre.
+fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f32; 3], other: usize) -> f32 {
+    let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
+    (0..3).map(|k| (at(slot, k) - at(other, k) + centre[k] - grid.centres[other / BLOCK][k]).powi(2)).sum()
 }
 
 struct Reach {

@@ -1,6 +1,8 @@
 //! Running a plan: what is asked for, the order of a step, stages, minimisation, checkpoints.
 
+mod engine;
 pub mod minimize;
 pub mod plan;
 
+pub use engine::{Engine, schedule};
 pub use plan::Plan;

@@ -19,6 +19,9 @@ use std::ops::Range;
 /// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
 /// listed for a list's lifetime.
 const NEAR_EXCLUSION: f64 = 0.8;
+/// As a fraction of the cutoff: no near excluded pair is so far apart, and no wrong image of one so close, since the
+/// cell is at least two cutoffs wide.
+const IMAGE_REACH: f64 = 1.0;
 /// Without a cutoff, pairs closer than this (nm) feel the force of this distance: only overlapping atoms.
 const CLOSEST: f32 = 0.01;
 
@@ -143,6 +146,7 @@ impl Nonbonded {
             cell,
             exclusions: &self.exclusions,
             far_exclusions: &self.far_exclusions,
+            exclusion_reach: IMAGE_REACH * self.cutoff,
             has_lj: &self.has_lj,
             radius: self.schedule.outer,
         };

@@ -1,0 +1,115 @@
+//! Choosing how a run computes: threads, instruction set, list schedule, backend.
+
+use super::plan::{Plan, Precision, SimdLevel, StageKind, Velocities};
+use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+use crate::error::{Error, Problem, Result};
+use crate::pair::{BufferEstimate, ListSchedule};
+use crate::simd::Level;
+use crate::system::{ListPolicy, State, System};
+
+/// Temperature (K) and time step (ps) of list estimates where no stage names them.
+const DEFAULT_TEMPERATURE: f64 = 300.0;
+const DEFAULT_TIMESTEP: f64 = 0.002;
+/// Atoms per nm³ of a liquid, for estimates without a cell.
+const LIQUID_DENSITY: f64 = 100.0;
+/// Steps between sortings where every pair is listed anyway.
+const UNLIMITED_REBUILD: u32 = 100;
+
+/// Threads and instruction set of a run.
+pub struct Engine {
+    /// every parallel part of a run happens in here
+    pub pool: rayon::ThreadPool,
+    /// number of threads
+    pub threads: usize,
+    /// instruction set
+    pub level: Level,
+}
+
+impl Engine {
+    /// As the plan asks, or what the machine has.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = plan.run.threads.unwrap_or(available);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("md-{index}"))
+            .build()
+            .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
+        let level = match plan.run.simd {
+            None => Level::detect(),
+            Some(SimdLevel::Portable) => Level::Portable,
+            Some(SimdLevel::Avx2) => Level::Avx2,
+            Some(SimdLevel::Avx512) => Level::Avx512,
+        };
+        if !level.is_available() {
+            return Err(Problem::new(format!("this processor has no {}", level.name()))
+                .help("remove run.simd to take the best available")
+                .into());
+        }
+        Ok(Engine { pool, threads, level })
+    }
+
+    /// The fast force field for a state of the system.
+    pub fn cpu(&self, plan: &Plan, system: &System, state: &State) -> Result<Cpu> {
+        let schedule = schedule(plan, system, state);
+        Ok(Cpu::new(system, CpuOptions { threads: self.threads, level: self.level, schedule })?)
+    }
+
+    /// Forces, energies and virial of one state.
+    pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
+        let (cell, positions) = (state.cell.as_ref(), &state.positions);
+        let workload = Workload { energy: true, virial: true };
+        self.pool.install(|| match plan.run.precision {
+            Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
+            Precision::Mixed => {
+                let mut field = self.cpu(plan, system, state)?;
+                let mut evaluation = Evaluation::default();
+                field.rebuild(cell, positions);
+                field.prune(cell, positions);
+                field.evaluate(cell, positions, workload, &mut evaluation)?;
+                Ok(evaluation)
+            }
+        })
+    }
+}
+
+/// Radii and lifetimes of the pair lists: from the tolerance and a cost model, the same on every run.
+pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    let settings = &system.settings;
+    let (Some(cutoff), Some(cutoff_lj)) = (settings.cutoff, settings.cutoff_lj) else {
+        let all = f64::INFINITY;
+        return ListSchedule { rebuild: UNLIMITED_REBUILD, prune: UNLIMITED_REBUILD, outer: all, inner: all };
+    };
+    let atoms = system.topology.atoms.len() as f64;
+    let volume = state.cell.map_or(atoms / LIQUID_DENSITY, |cell| cell.volume());
+    let (temperature, timestep) = hottest(plan);
+    // a pair of images of one atom must not enter a list
+    let largest = state.cell.map_or(f64::INFINITY, |cell| 2.0 * cell.max_cutoff() - cutoff.max(cutoff_lj));
+    match settings.list {
+        ListPolicy::Drift { tolerance, interval } => {
+            BufferEstimate::new(system, volume, temperature, timestep).schedule(tolerance, interval, largest)
+        }
+        ListPolicy::Exact { buffer } => {
+            let outer = cutoff.max(cutoff_lj) + buffer;
+            ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer }
+        }
+    }
+}
+
+/// The highest temperature (K) and longest time step (ps) of any stage.
+fn hottest(plan: &Plan) -> (f64, f64) {
+    let mut found: Option<(f64, f64)> = None;
+    for stage in &plan.stages {
+        if let StageKind::Dynamics(dynamics) = &stage.kind {
+            let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
+            let start = match dynamics.velocities {
+                Velocities::Generate { temperature } => temperature,
+                Velocities::File => 0.0,
+            };
+            let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
+            found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));
+        }
+    }
+    let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));
+    (if temperature > 0.0 { temperature } else { DEFAULT_TEMPERATURE }, timestep)
+}
