@@ -54,3 +54,20 @@ impl Energies {
         self.bond + self.angle + self.urey_bradley + self.proper + self.improper + self.cmap + self.lj + self.coulomb
     }
 }
+
+impl std::ops::AddAssign for Energies {
+    fn add_assign(&mut self, o: Self) {
+        self.bond += o.bond;
+        self.angle += o.angle;
+        self.urey_bradley += o.urey_bradley;
+        self.proper += o.proper;
+        self.improper += o.improper;
+        self.cmap += o.cmap;
+        self.lj += o.lj;
+        self.lj_14 += o.lj_14;
+        self.dispersion_correction += o.dispersion_correction;
+        self.coulomb += o.coulomb;
+        self.coulomb_14 += o.coulomb_14;
+        self.coulomb_reciprocal += o.coulomb_reciprocal;
+    }
+}

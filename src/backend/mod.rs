@@ -3,16 +3,24 @@
 //! A backend owns the running copy of the state in whatever order and layout it likes; everything that crosses
 //! this interface is in topology order. It is chosen once per run.
 
-pub mod cpu;
+mod cpu;
 mod dispersion;
 mod energies;
+mod host;
+mod phases;
 mod potential;
 mod reference;
 
+pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
 pub use energies::Energies;
-pub use reference::Reference;
+pub use host::Host;
+pub use phases::Phases;
+pub use reference::{Reference, check_system};
 
+use crate::cell::PeriodicCell;
+use crate::error::Result;
+use crate::system::State;
 use crate::vec3::{Mat3, Vec3};
 
 /// What a force evaluation must produce beside forces. Decided once per step.
@@ -33,4 +41,97 @@ pub struct Evaluation {
     pub energies: Energies,
     /// W = Σ r⊗F in kJ/mol (no ½), zeros unless asked for
     pub virial: Mat3,
+}
+
+/// One step's move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advance {
+    /// ps
+    pub timestep: f64,
+    /// the virial of the constraint forces is wanted
+    pub virial: bool,
+}
+
+/// What a move knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kinetic {
+    /// of the velocities half a step before
+    pub before: f64,
+    /// of the velocities half a step after
+    pub after: f64,
+    /// Σ r⊗F of the constraint forces, kJ/mol, zero unless asked for
+    pub constraint_virial: Mat3,
+}
+
+/// The phases of a step on some device. The running state lives here; [`Backend::upload`] and [`Backend::download`]
+/// exchange it in topology order.
+pub trait Backend {
+    /// Device, threads and instruction set, for the log.
+    fn description(&self) -> String;
+    /// Take over positions, velocities and cell.
+    fn upload(&mut self, state: &State) -> Result<()>;
+    /// Copy positions, velocities and cell into `state`.
+    fn download(&self, state: &mut State);
+    /// Sort the atoms and search the outer pair list; a prune must follow.
+    fn rebuild_pairs(&mut self);
+    /// Reduce the outer list to the inner one.
+    fn prune_pairs(&mut self);
+    /// Forces at the current positions.
+    fn forces(&mut self, workload: Workload) -> Result<()>;
+    /// The result of the last [`Backend::forces`].
+    fn evaluation(&self) -> &Evaluation;
+    /// Leapfrog with constraints.
+    fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
+    /// Multiply all velocities.
+    fn scale_velocities(&mut self, factor: f64);
+    /// Multiply the cell and all positions, then restore the fixed distances.
+    fn scale_cell(&mut self, factor: f64) -> Result<()>;
+    /// Remove the motion of the centre of mass, and the rotation where there is no cell.
+    fn remove_motion(&mut self);
+    /// Seconds spent so far.
+    fn phases(&self) -> Phases;
+}
+
+/// Computes forces for positions in topology order: what [`Host`] steps with.
+pub trait ForceField: Send {
+    /// Device, threads and instruction set, for the log.
+    fn description(&self) -> String;
+    /// New outer pair list.
+    fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
+    /// New inner pair list.
+    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
+    /// The cell has changed a little since the lists were made.
+    fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
+    /// Forces, and what else is asked for.
+    fn evaluate(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        workload: Workload,
+        out: &mut Evaluation,
+    ) -> Result<()>;
+    /// Seconds spent so far.
+    fn phases(&self) -> Phases;
+}
+
+impl ForceField for Reference {
+    fn description(&self) -> String {
+        "CPU reference, double precision".into()
+    }
+    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
+    fn evaluate(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        workload: Workload,
+        out: &mut Evaluation,
+    ) -> Result<()> {
+        *out = Reference::evaluate(self, cell, positions, workload);
+        Ok(())
+    }
+    fn phases(&self) -> Phases {
+        Phases::default()
+    }
 }

@@ -1,6 +1,6 @@
 //! Running a plan: what is asked for, the order of a step, stages, minimisation, checkpoints.
 
 pub mod minimize;
-mod plan;
+pub mod plan;
 
-pub use plan::*;
+pub use plan::Plan;

@@ -5,6 +5,7 @@ use md::system::Topology;
 use md::units::{ANGSTROM, KCAL};
 
 use crate::literal::{PRMTOP, file, replaced, with_line, without};
+use crate::{shared_systems, system_file};
 
 fn topology(text: &str) -> Topology {
     let (_folder, path) = file("small.prmtop", text.as_bytes());
@@ -327,4 +328,64 @@ fn wrong_values_are_refused_at_their_line() {
     refused(&with_line(PRMTOP, "POINTERS", 2, many), Some(flag("ATOM_TYPE_INDEX")), &["expected 99999999 values"]);
     let half = with_line(PRMTOP, "DIHEDRAL_PERIODICITY", 2, "  2.50000000E+00  2.00000000E+00");
     refused(&half, Some(flag("DIHEDRAL_PERIODICITY") + 2), &["2.5 is not a periodicity"]);
+}
+
+/// The CHARMM reference system as text.
+fn chamber() -> Option<String> {
+    let root = shared_systems()?;
+    let bytes = md::format::read(&system_file(&root.join("charmm36-ala3"), "prmtop")).unwrap();
+    Some(String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn chamber_sections_are_read_and_checked() {
+    let Some(text) = chamber() else { return };
+    let charmm = topology(&text);
+    let bonded = &charmm.bonded;
+    // POINTERS and the counts of the CHARMM sections, read off the file by eye
+    assert_eq!((bonded.cmaps.len(), bonded.cmap_grids.len(), bonded.cmap_grids[0].size), (1, 1, 24));
+    assert_eq!((bonded.propers.len(), bonded.impropers.len()), (76, 0));
+    assert!(!bonded.urey_bradleys.is_empty() && !bonded.harmonic_impropers.is_empty());
+
+    // ff19SB writes the same maps without the prefix
+    let plain = topology(&text.replace("%FLAG CHARMM_CMAP", "%FLAG CMAP"));
+    assert_eq!(plain.bonded, *bonded);
+    // older files give the improper's phase in degrees
+    let phase = |value: &str| {
+        let line = format!("{value}  0.00000000E+00  0.00000000E+00");
+        let impropers = topology(&with_commented_line(&text, "CHARMM_IMPROPER_PHASE", &line)).bonded.harmonic_impropers;
+        impropers.iter().map(|improper| improper.angle).fold(0.0, f64::max)
+    };
+    let printed = 5e-9; // half a unit of the ninth digit
+    for value in ["  1.80000000E+02", "  3.14159265E+00"] {
+        assert!((phase(value) - std::f64::consts::PI).abs() < printed, "{value}");
+    }
+
+    for (name, line, words) in [
+        ("CHARMM_UREY_BRADLEY_COUNT", "      -1       1", &["count -1"][..]),
+        ("CHARMM_UREY_BRADLEY_COUNT", "       1       1", &["expected"]),
+        ("CHARMM_NUM_IMPROPERS", "       1", &["found more"]),
+        ("CHARMM_CMAP_COUNT", "       1       2", &["announces 2 maps", "holds 1"]),
+        ("CHARMM_CMAP_COUNT", "       2       1", &["CHARMM_CMAP_INDEX", "expected 12 values"]),
+        ("CHARMM_CMAP_RESOLUTION", "   3", &["expected a resolution"]),
+        ("CHARMM_CMAP_RESOLUTION", "  23", &["CHARMM_CMAP_PARAMETER_01", "expected 529 values, found more"]),
+        ("CHARMM_CMAP_RESOLUTION", "  25", &["CHARMM_CMAP_PARAMETER_01", "expected 625 values, found 576"]),
+        ("CHARMM_CMAP_INDEX", "       5       7       9      15    2777       1", &["atom 2777"]),
+        ("CHARMM_CMAP_INDEX", "       5       7       9      15      17       2", &["map 2"]),
+        ("CHARMM_CMAP_INDEX", "       5       7       9      15       5       1", &["atom 5 twice"]),
+    ] {
+        println!("{name} {line}");
+        refused(&with_commented_line(&text, name, line), None, words);
+    }
+    for name in ["LENNARD_JONES_14_ACOEF", "CHARMM_IMPROPER_PHASE", "CHARMM_NUM_IMPR_TYPES", "CHARMM_CMAP_INDEX"] {
+        refused(&without(&text, name), None, &[name, "is missing"]);
+    }
+}
+
+/// Replace the first line of values of a section that has comments.
+fn with_commented_line(text: &str, name: &str, new: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let flag = lines.iter().position(|l| l.trim() == format!("%FLAG {name}")).unwrap();
+    let offset = lines[flag..].iter().position(|line| !line.starts_with('%')).unwrap();
+    with_line(text, name, offset, new)
 }

@@ -1,9 +1,19 @@
 //! Whatever bytes come: an answer or a refusal, never a panic.
 
+use std::sync::LazyLock;
+
 use md::format::{read_coordinates, read_prmtop};
 use proptest::prelude::*;
 
 use crate::literal::{PRMTOP, RST7};
+
+/// A valid NetCDF restart.
+static NETCDF: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ncrst");
+    crate::restart::write_netcdf(&path, netcdf3::Version::Offset64Bit, "angstrom/picosecond", false);
+    std::fs::read(&path).unwrap()
+});
 
 /// Changes to a file: overwrite a byte, cut out a range, repeat a range, cut the end.
 #[derive(Clone, Debug)]
@@ -66,7 +76,7 @@ fn check(original: &[u8], damages: &[Damage], read: impl Fn(&std::path::Path) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_topologies_never_panic(damages in damage()) {
@@ -80,11 +90,7 @@ proptest! {
 
     #[test]
     fn damaged_restarts_never_panic(damages in damage()) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.ncrst");
-        crate::restart::write_netcdf(&path, netcdf3::Version::Offset64Bit, "angstrom/picosecond", false);
-        let bytes = std::fs::read(&path).unwrap();
-        check(&bytes, &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
+        check(&NETCDF, &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
     }
 
     #[test]

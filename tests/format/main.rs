@@ -1,5 +1,7 @@
 //! Is every file read right, and every broken one refused in words?
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
+
 mod broken;
 mod energy;
 mod fuzz;

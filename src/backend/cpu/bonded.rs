@@ -49,7 +49,7 @@ impl<const A: usize, const P: usize> Batches<A, P> {
 /// The bonded terms of a system.
 pub(super) struct Bonded {
     /// topology index of each bonded atom, ascending
-    pub atoms: Vec<u32>,
+    pub(super) atoms: Vec<u32>,
     bonds: Vec<Bond>,
     urey_bradleys: Vec<Bond>,
     cmaps: Vec<Cmap>,
@@ -62,13 +62,11 @@ pub(super) struct Bonded {
 }
 
 impl Bonded {
-    /// Sort the terms of a system into batches. Bonds that a constraint holds have no force that matters and are left
-    /// out where `constrained` names them.
-    pub fn new(system: &System, constrained: impl Fn([u32; 2]) -> bool) -> Self {
+    /// Sort the terms of a system into batches.
+    pub(super) fn new(system: &System) -> Self {
         let BondedTerms {
             bonds, angles, urey_bradleys, propers, impropers, harmonic_impropers, cmaps, pairs14, ..
         } = &system.topology.bonded;
-        let bonds: Vec<Bond> = bonds.iter().filter(|b| !constrained(b.atoms)).copied().collect();
         let mut used = vec![false; system.topology.atoms.len()];
         let mut mark = |atoms: &[u32]| atoms.iter().for_each(|&a| used[a as usize] = true);
         bonds.iter().chain(urey_bradleys).for_each(|t| mark(&t.atoms));

@@ -83,7 +83,7 @@ pub(super) struct Mesh {
 
 impl Mesh {
     /// Plan for charges (e) in topology order.
-    pub fn new(parameters: PmeParameters, charges: Vec<f64>, threads: usize, level: Level) -> Self {
+    pub(super) fn new(parameters: PmeParameters, charges: Vec<f64>, threads: usize, level: Level) -> Self {
         let padded = Padded::new(&parameters);
         let fft = Fft3::new(parameters.grid);
         let complex = fft.reciprocal_size().iter().product();
@@ -108,16 +108,10 @@ impl Mesh {
 
     /// Spread the charges of all slots, solve for the potential; energy (with self and plasma terms) and virial are
     /// zero unless `sums`.
-    pub fn solve(
-        &mut self,
-        grid: &Grid,
-        cell: &PeriodicCell,
-        positions: &[Vec3],
-        slot_charges: &[[f32; 8]],
-        sums: bool,
-    ) -> (f64, Mat3) {
+    pub(super) fn solve(&mut self, input: MeshInput<'_>, sums: bool) -> (f64, Mat3) {
+        let cell = input.cell;
         let start = std::time::Instant::now();
-        self.spread(grid, cell, positions, slot_charges);
+        self.spread(input);
         let spread = std::time::Instant::now();
         self.fft.forward(&mut self.grid, &mut self.spectrum);
         let forward = std::time::Instant::now();
@@ -139,9 +133,9 @@ impl Mesh {
         result
     }
 
-    fn spread(&mut self, grid: &Grid, cell: &PeriodicCell, positions: &[Vec3], slot_charges: &[[f32; 8]]) {
+    fn spread(&mut self, MeshInput { grid, cell, positions, charges }: MeshInput<'_>) {
         let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.shares.len());
-        let atoms = MeshAtoms { grid, cell, positions, charges: slot_charges, padded };
+        let atoms = MeshAtoms { grid, cell, positions, charges, padded };
         self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
             let blocks = part(grid.blocks(), index, parts);
             for (x, touched) in share.touched.iter_mut().enumerate() {
@@ -200,8 +194,8 @@ impl Mesh {
         });
     }
 
-    /// Reciprocal-space forces of the blocks of one part, added to `forces` (that part's blocks only).
-    pub fn gather(&self, atoms: MeshInput<'_>, parts: Parts, forces: &mut [[f32; 24]]) {
+    /// Reciprocal-space forces of the blocks of one part, into `forces` (that part's blocks only).
+    pub(super) fn gather(&self, atoms: MeshInput<'_>, parts: Parts, forces: &mut [[f32; 24]]) {
         let MeshInput { grid, cell, positions, charges } = atoms;
         let blocks: Range<usize> = part(grid.blocks(), parts.index, parts.count);
         let atoms = MeshAtoms { grid, cell, positions, charges, padded: self.padded };

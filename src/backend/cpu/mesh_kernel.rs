@@ -145,7 +145,7 @@ impl<const N: usize> Kernel for Spread<'_, N> {
     }
 }
 
-/// Forces on a run of blocks from the padded potential, added to `forces` (indexed from the run's first block).
+/// Forces on a run of blocks from the padded potential, stored in `forces` (indexed from the run's first block).
 pub(super) struct Gather<'a, const N: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -185,7 +185,7 @@ impl<const N: usize> Kernel for Gather<'_, N> {
                 let to = &mut forces[block - blocks.start];
                 for axis in 0..3 {
                     for lane in 0..BLOCK {
-                        to[axis * BLOCK + lane] += force[axis][half * BLOCK + lane];
+                        to[axis * BLOCK + lane] = force[axis][half * BLOCK + lane];
                     }
                 }
             }

@@ -68,7 +68,7 @@ pub(super) struct Nonbonded {
 }
 
 impl Nonbonded {
-    pub fn new(system: &System, schedule: ListSchedule, threads: usize, level: Level) -> Self {
+    pub(super) fn new(system: &System, schedule: ListSchedule, threads: usize, level: Level) -> Self {
         let settings = &system.settings;
         let atoms = &system.topology.atoms;
         let coulomb = CoulombPotential::new(settings);
@@ -117,7 +117,7 @@ impl Nonbonded {
     }
 
     /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
-    pub fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+    pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.grid.build(cell, positions, &self.has_lj);
         let blocks = self.grid.blocks();
         self.slot_charges.clear();
@@ -158,7 +158,7 @@ impl Nonbonded {
     }
 
     /// Reduce the outer list to pairs within the inner radius now, and share it out.
-    pub fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+    pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.place(cell);
         self.pack(positions);
         let (grid, packed, outer, level, radius) =
@@ -184,12 +184,12 @@ impl Nonbonded {
     }
 
     /// Follow a changed cell.
-    pub fn place(&mut self, cell: Option<&PeriodicCell>) {
+    pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
         self.grid.place(cell);
     }
 
     /// Offsets of all slots for the current positions.
-    pub fn pack(&mut self, positions: &[Vec3]) {
+    pub(super) fn pack(&mut self, positions: &[Vec3]) {
         let grid = &self.grid;
         self.packed.par_chunks_mut(64).enumerate().for_each(|(chunk, packed)| {
             for (index, to) in packed.iter_mut().enumerate() {
@@ -199,12 +199,12 @@ impl Nonbonded {
     }
 
     /// Number of parts the work is cut into.
-    pub fn parts(&self) -> usize {
+    pub(super) fn parts(&self) -> usize {
         self.shares.len()
     }
 
     /// Run the kernel on every part, with `beside(part)` on the same thread.
-    pub fn forces(&mut self, cell: Option<&PeriodicCell>, energy: bool, beside: impl Fn(usize) + Sync) {
+    pub(super) fn forces(&mut self, cell: Option<&PeriodicCell>, energy: bool, beside: impl Fn(usize) + Sync) {
         let input = PairInput {
             grid: &self.grid,
             cell,
@@ -232,12 +232,12 @@ impl Nonbonded {
     }
 
     /// Seconds the kernel took in the last call, mean over threads.
-    pub fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.shares.len() as f64
     }
 
     /// Sum the forces of all parts into `total`, in order of the parts.
-    pub fn reduce(&mut self) {
+    pub(super) fn reduce(&mut self) {
         let shares = &self.shares;
         self.total.par_chunks_mut(64).enumerate().for_each(|(chunk, total)| {
             for (index, to) in total.iter_mut().enumerate() {
@@ -254,12 +254,12 @@ impl Nonbonded {
 
     /// Energies (Lennard-Jones, Coulomb) of the last call, with excluded pairs outside the kernel's reach added, whose
     /// forces go to `forces`.
-    pub fn energies(&self) -> (f64, f64) {
+    pub(super) fn energies(&self) -> (f64, f64) {
         self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
     }
 
     /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
-    pub fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
+    pub(super) fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
         const BLOCKS: usize = 64;
         let partial = |(chunk, total): (usize, &[[f32; 24]])| {
             let mut sum = Mat3::ZERO;
@@ -283,7 +283,7 @@ impl Nonbonded {
     }
 
     /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, energy).
-    pub fn far_exclusions(
+    pub(super) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,
         positions: &[Vec3],

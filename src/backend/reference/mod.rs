@@ -52,7 +52,7 @@ impl Sums {
 impl Reference {
     /// Refuses what the formulas do not cover: virtual sites, unusual periodicities, PME without a cutoff.
     pub fn new(system: &System) -> Result<Self, Problem> {
-        check(system)?;
+        check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
         let pme = match system.settings.electrostatics {
             Electrostatics::Pme(parameters) => Some(ReferencePme::new(parameters)),
@@ -105,7 +105,8 @@ impl Reference {
     }
 }
 
-fn check(system: &System) -> Result<(), Problem> {
+/// Refuse what the formulas do not cover: virtual sites, unusual periodicities, PME without a cutoff.
+pub fn check_system(system: &System) -> Result<(), Problem> {
     let topology = &system.topology;
     if let Some(index) = topology.atoms.iter().position(|atom| atom.mass <= 0.0) {
         let atom = &topology.atoms[index];

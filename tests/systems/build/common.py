@@ -134,7 +134,7 @@ def write(parm, folder, name):
     restart = parmed.amber.Rst7(natom=len(parm.atoms))
     restart.coordinates = parm.coordinates.reshape(1, -1, 3)
     if parm.velocities is not None:
-        restart.vels = parm.velocities.reshape(1, -1, 3) / 20.455
+        restart.vels = parm.velocities.reshape(1, -1, 3)  # Å/ps: ParmEd converts to the unit of the file
     if parm.box is not None:
         restart.box = parm.box
     restart.title = name

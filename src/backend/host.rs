@@ -1,0 +1,258 @@
+//! Stepping in host memory: the state, leapfrog and constraints around any [`ForceField`].
+//!
+//! All of it is `f64` in topology order. Sums run over fixed chunks of atoms and of constraint blocks in order, so that
+//! the bits do not depend on the number of threads.
+
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Phases, Workload};
+use crate::cell::PeriodicCell;
+use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
+use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::error::{Error, Result};
+use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::system::{State, System};
+use crate::vec3::{Mat3, Vec3};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Atoms per unit of parallel work.
+const ATOMS: usize = 1024;
+/// Constraint blocks per unit of parallel work: 256 waters.
+const BLOCKS: usize = 32;
+
+/// The state of a run in host memory.
+pub struct Host<F> {
+    field: F,
+    level: Level,
+    masses: Vec<f64>,
+    /// 1/mass, zero for massless sites, amu⁻¹
+    inverse_masses: Vec<f64>,
+    constraints: ConstraintPlan,
+    cell: Option<PeriodicCell>,
+    positions: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    /// positions at the start of the last step
+    old: Vec<Vec3>,
+    evaluation: Evaluation,
+    kinetic_parts: Vec<f64>,
+    virial_parts: Vec<std::result::Result<Mat3, ConstraintFailure>>,
+    phases: Phases,
+}
+
+impl<F: ForceField> Host<F> {
+    /// Around a force field of the same system.
+    pub fn new(system: &System, field: F, level: Level) -> Result<Self> {
+        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
+        let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
+        Ok(Host {
+            field,
+            level,
+            inverse_masses,
+            masses,
+            constraints,
+            cell: None,
+            positions: vec![],
+            velocities: vec![],
+            old: vec![],
+            evaluation: Evaluation::default(),
+            kinetic_parts: vec![],
+            virial_parts: vec![],
+            phases: Phases::default(),
+        })
+    }
+
+    /// Kick and drift; K of the velocities before, in kJ/mol.
+    fn leap(&mut self, timestep: f64) -> f64 {
+        let level = self.level;
+        let atoms = self.positions.len();
+        self.kinetic_parts.resize(atoms.div_ceil(ATOMS), 0.0);
+        self.kinetic_parts
+            .par_iter_mut()
+            .zip(self.positions.par_chunks_mut(ATOMS))
+            .zip(self.velocities.par_chunks_mut(ATOMS))
+            .zip(self.old.par_chunks_mut(ATOMS))
+            .enumerate()
+            .for_each(|(chunk, (((kinetic, positions), velocities), old))| {
+                let range = chunk * ATOMS..chunk * ATOMS + positions.len();
+                let (masses, forces) = (&self.masses[range.clone()], &self.evaluation.forces[range.clone()]);
+                let inverse_masses = &self.inverse_masses[range];
+                let leap = Leap { positions, velocities, old, forces, masses, inverse_masses, timestep };
+                *kinetic = dispatch(level, leap);
+            });
+        self.kinetic_parts.iter().sum()
+    }
+
+    /// K in kJ/mol.
+    fn kinetic_energy(&mut self) -> f64 {
+        self.kinetic_parts
+            .par_iter_mut()
+            .zip(self.velocities.par_chunks(ATOMS).zip(self.masses.par_chunks(ATOMS)))
+            .for_each(|(kinetic, (velocities, masses))| *kinetic = chunk_kinetic(velocities, masses));
+        self.kinetic_parts.iter().sum()
+    }
+
+    /// Restore the fixed distances after a move from `old`; with `rate` = 1/timestep velocities follow. Returns
+    /// Σ r⊗(m Δx).
+    fn constrain(&mut self, rate: Option<f64>, virial: bool) -> Result<Mat3> {
+        let blocks = self.constraints.blocks();
+        if blocks == 0 {
+            return Ok(Mat3::ZERO);
+        }
+        let velocities = rate.map(|rate| (SharedVectors::new(&mut self.velocities), rate));
+        let motion = Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities };
+        let (plan, level) = (&self.constraints, self.level);
+        self.virial_parts.resize(blocks.div_ceil(BLOCKS), Ok(Mat3::ZERO));
+        self.virial_parts.par_iter_mut().enumerate().for_each(|(index, part)| {
+            let blocks = index * BLOCKS..((index + 1) * BLOCKS).min(blocks);
+            *part = if virial {
+                dispatch(level, Constrain::<true> { plan, blocks, motion: &motion })
+            } else {
+                dispatch(level, Constrain::<false> { plan, blocks, motion: &motion })
+            };
+        });
+        let mut sum = Mat3::ZERO;
+        for part in &self.virial_parts {
+            sum += part.map_err(|failure| Error::Unstable(failure.to_string()))?;
+        }
+        Ok(sum)
+    }
+
+    fn check_finite(&self, kinetic: f64) -> Result<()> {
+        if kinetic.is_finite() {
+            return Ok(());
+        }
+        let bad = |values: &[Vec3]| values.iter().position(|v| !v.is_finite());
+        let (what, atom) = match bad(&self.evaluation.forces) {
+            Some(atom) => ("force", atom),
+            None => ("velocity", bad(&self.velocities).unwrap_or(0)),
+        };
+        Err(Error::Unstable(format!("the {what} of atom {} is not finite: the system has blown up", atom + 1)))
+    }
+}
+
+impl<F: ForceField> Backend for Host<F> {
+    fn description(&self) -> String {
+        self.field.description()
+    }
+
+    fn upload(&mut self, state: &State) -> Result<()> {
+        self.cell = state.cell;
+        self.positions.clone_from(&state.positions);
+        self.velocities.clone_from(&state.velocities);
+        self.old.clone_from(&state.positions);
+        self.field.cell_changed(self.cell.as_ref());
+        Ok(())
+    }
+
+    fn download(&self, state: &mut State) {
+        state.cell = self.cell;
+        state.positions.clone_from(&self.positions);
+        state.velocities.clone_from(&self.velocities);
+    }
+
+    fn rebuild_pairs(&mut self) {
+        self.field.rebuild(self.cell.as_ref(), &self.positions);
+    }
+
+    fn prune_pairs(&mut self) {
+        self.field.prune(self.cell.as_ref(), &self.positions);
+    }
+
+    fn forces(&mut self, workload: Workload) -> Result<()> {
+        self.field.evaluate(self.cell.as_ref(), &self.positions, workload, &mut self.evaluation)
+    }
+
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
+    }
+
+    fn advance(&mut self, Advance { timestep, virial }: Advance) -> Result<Kinetic> {
+        let start = Instant::now();
+        let before = self.leap(timestep);
+        let leapt = Instant::now();
+        let moved = self.constrain(Some(1.0 / timestep), virial)?;
+        let constrained = Instant::now();
+        let after = self.kinetic_energy();
+        self.check_finite(before + after)?;
+        self.phases.constraints += (constrained - leapt).as_secs_f64();
+        self.phases.update += (leapt - start).as_secs_f64() + constrained.elapsed().as_secs_f64();
+        Ok(Kinetic { before, after, constraint_virial: moved.scaled(1.0 / (timestep * timestep)) })
+    }
+
+    fn scale_velocities(&mut self, factor: f64) {
+        self.velocities.par_iter_mut().with_min_len(ATOMS).for_each(|v| *v = *v * factor);
+    }
+
+    fn scale_cell(&mut self, factor: f64) -> Result<()> {
+        self.cell = self.cell.map(|cell| cell.scaled(factor));
+        self.old.copy_from_slice(&self.positions);
+        self.positions.par_iter_mut().with_min_len(ATOMS).for_each(|r| *r = *r * factor);
+        self.constrain(None, false)?;
+        self.field.cell_changed(self.cell.as_ref());
+        Ok(())
+    }
+
+    fn remove_motion(&mut self) {
+        if self.cell.is_some() {
+            remove_translation(&self.masses, &mut self.velocities);
+        } else {
+            remove_translation_and_rotation(&self.masses, &self.positions, &mut self.velocities);
+        }
+    }
+
+    fn phases(&self) -> Phases {
+        let mut phases = self.field.phases();
+        phases.update += self.phases.update;
+        phases.constraints += self.phases.constraints;
+        phases
+    }
+}
+
+#[inline(always)]
+fn chunk_kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
+    velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
+}
+
+/// One chunk of v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt.
+struct Leap<'a> {
+    positions: &'a mut [Vec3],
+    velocities: &'a mut [Vec3],
+    old: &'a mut [Vec3],
+    forces: &'a [Vec3],
+    masses: &'a [f64],
+    inverse_masses: &'a [f64],
+    timestep: f64,
+}
+
+impl Kernel for Leap<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> f64 {
+        let kinetic = chunk_kinetic(self.velocities, self.masses);
+        self.old.copy_from_slice(self.positions);
+        for (i, (r, v)) in self.positions.iter_mut().zip(self.velocities).enumerate() {
+            *v += self.forces[i] * (self.inverse_masses[i] * self.timestep);
+            *r += *v * self.timestep;
+        }
+        kinetic
+    }
+}
+
+/// Some blocks of constraints, compiled for an instruction set.
+struct Constrain<'a, 'b, const VIRIAL: bool> {
+    plan: &'a ConstraintPlan,
+    blocks: Range<usize>,
+    motion: &'a Motion<'b>,
+}
+
+impl<const VIRIAL: bool> Kernel for Constrain<'_, '_, VIRIAL> {
+    type Output = std::result::Result<Mat3, ConstraintFailure>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        // SAFETY: the ranges of one call to `constrain` do not overlap, and it alone works on these arrays
+        unsafe { self.plan.apply::<VIRIAL>(self.blocks, self.motion) }
+    }
+}

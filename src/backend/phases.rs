@@ -1,0 +1,44 @@
+//! Where the time goes.
+
+/// Wall-clock seconds spent in each phase since the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Phases {
+    /// pair kernel
+    pub pairs: f64,
+    /// sorting, searching and pruning of lists
+    pub search: f64,
+    /// charges to the mesh
+    pub pme_spread: f64,
+    /// Fourier transforms
+    pub pme_fft: f64,
+    /// influence function
+    pub pme_solve: f64,
+    /// forces from the mesh
+    pub pme_gather: f64,
+    /// bonded terms and 1-4 pairs
+    pub bonded: f64,
+    /// packing positions and summing forces
+    pub reduce: f64,
+    /// leapfrog, kinetic energy, coupling
+    pub update: f64,
+    /// constraints
+    pub constraints: f64,
+}
+
+impl Phases {
+    /// Names and seconds in the order of a step.
+    pub fn named(&self) -> [(&'static str, f64); 10] {
+        [
+            ("pairs", self.pairs),
+            ("search", self.search),
+            ("pme_spread", self.pme_spread),
+            ("pme_fft", self.pme_fft),
+            ("pme_solve", self.pme_solve),
+            ("pme_gather", self.pme_gather),
+            ("bonded", self.bonded),
+            ("reduce", self.reduce),
+            ("constraints", self.constraints),
+            ("update", self.update),
+        ]
+    }
+}
