@@ -1,5 +1,7 @@
 //! The `md` program as a user meets it: exit codes, messages, files.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
+
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
@@ -27,26 +29,15 @@ fn success(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The reference systems: `shared/systems` beside this checkout or above it.
-fn shared_system(name: &str) -> Option<PathBuf> {
-    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("shared/systems").join(name))
-        .find(|folder| folder.is_dir());
-    if found.is_none() {
-        println!("skipped: no folder shared/systems/{name} beside the checkout");
-    }
-    found
+/// A folder of `tests/systems`.
+fn system(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name)
 }
 
 /// An input file in `folder` for a reference system, with these lines in `[forces]`.
 fn write_input(folder: &Path, system: &Path, forces: &str) {
-    let file = |ending: &str| {
-        let stem = format!("{}{ending}", system.file_name().unwrap().to_string_lossy());
-        let plain = system.join(&stem);
-        if plain.is_file() { plain } else { system.join(format!("{stem}.xz")) }
-    };
-    let (topology, coordinates) = (file(".prmtop"), file(".rst7"));
+    let file = |ending| system.join(format!("{}{ending}", system.file_name().unwrap().to_string_lossy()));
+    let (topology, coordinates) = (file(".prmtop.xz"), file(".rst7.xz"));
     let text = format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\n{forces}\n");
     std::fs::write(folder.join("input.toml"), text).unwrap();
 }
@@ -113,7 +104,7 @@ fn options_and_environment_are_checked_like_keys() {
 
 #[test]
 fn run_needs_stages() {
-    let Some(system) = shared_system("ala2-vacuum") else { return };
+    let system = system("peptide-vacuum");
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system, "cutoff = \"none\"");
     let (code, message) = failure(folder.path(), &["run", "input.toml"]);
@@ -144,7 +135,7 @@ fn help_explains_keys_and_commands() {
 
 #[test]
 fn a_cell_that_does_not_fit_the_settings_is_refused() {
-    let Some(system) = shared_system("water-3k") else { return };
+    let system = system("water");
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system, "cutoff = \"4 nm\"");
     let (code, message) = failure(folder.path(), &["energy", "input.toml", "--precision", "double"]);
@@ -162,7 +153,7 @@ const FORCE_TOLERANCE: f64 = 1e-7;
 
 /// `md energy` against OpenMM's double-precision Reference platform.
 fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
-    let Some(system) = shared_system(name) else { return };
+    let system = system(name);
     let reference: serde_json::Value =
         serde_json::from_slice(&std::fs::read(system.join("ref.json")).unwrap()).unwrap();
     let case_data = &reference["cases"][case];
@@ -205,18 +196,19 @@ fn vectors(path: &Path) -> Vec<f64> {
 
 #[test]
 fn energy_in_vacuum_agrees_with_openmm() {
-    agrees_with_openmm("ala2-vacuum", "nocutoff", "total");
+    agrees_with_openmm("peptide-vacuum", "nocutoff", "total");
 }
 
 #[test]
 fn energy_with_pme_agrees_with_openmm() {
-    agrees_with_openmm("ala2-explicit", "5e-04", "total_with_dispcorr");
-    agrees_with_openmm("charmm36-ala3", "5e-04", "total_with_dispcorr");
+    for name in ["peptide-ff19sb", "peptide-charmm36", "peptide-charged", "salt-displaced", "argon"] {
+        agrees_with_openmm(name, "5e-04", "total_with_dispcorr");
+    }
 }
 
 #[test]
 fn constraints_leave_out_the_energy_of_fixed_bonds() {
-    let Some(system) = shared_system("water-3k") else { return };
+    let system = system("water");
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system, "constraints = \"h-bonds\"");
     let bond = |options: &[&str]| {
@@ -232,17 +224,32 @@ fn constraints_leave_out_the_energy_of_fixed_bonds() {
 
 #[test]
 fn info_and_check_describe_the_system() {
-    let Some(system) = shared_system("dhfr") else { return };
     let folder = tempfile::tempdir().unwrap();
-    write_input(folder.path(), &system, "");
+    write_input(folder.path(), &system("peptide-charged"), "");
     let text = success(folder.path(), &["check", "input.toml", "--effective"]);
-    // 23558 atoms, 7023 waters, net charge −11: the published benchmark system
-    for part in
-        ["23558 atoms", "7023 waters", "net charge -11 e", "7023 rigid waters", "cutoff = \"0.9 nm\"  # default"]
-    {
+    // 729 atoms and net charge −1 are stated where the system comes from; the peptide has 6 + 12 + 6 atoms: (729 − 24) / 3 = 235 waters
+    for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"0.9 nm\"  # default"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    let topology = system.join("dhfr.prmtop.xz");
+    let topology = system("peptide-charged").join("peptide-charged.prmtop.xz");
     assert!(success(folder.path(), &["info", topology.to_str().unwrap()]).contains("Lorentz-Berthelot"));
+    let coordinates = system("octahedron").join("octahedron.rst7.xz");
+    assert!(success(folder.path(), &["info", coordinates.to_str().unwrap()]).contains("109.47"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "check writes nothing");
+}
+
+#[test]
+fn every_input_file_of_this_project_passes_the_check() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for folder in ["inputs", "validation"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let input = entry.unwrap().path().join("input.toml");
+            if input.is_file() {
+                success(root, &["check", input.to_str().unwrap()]);
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 4, "only {count} input files found");
 }

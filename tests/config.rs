@@ -6,7 +6,7 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::error::Problem;
 use md::run::Plan;
-use md::run::plan::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
+use md::run::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy};
 
 /// Starts the comment with the expected message on the line of the fault.
@@ -207,6 +207,7 @@ fn bad_options_say_how_to_write_them() {
         ("stage=3", "stage: expected sections headed [[stage]]; found a whole number"),
         ("forces=3", "forces: expected keys in braces"),
         ("a..b=3", "unknown key \"a\""),
+        ("a.a.a.a.a.a.a.a.a=3", "there is no key so deep"),
     ];
     for (setting, expected) in table {
         let problems = parse_set(EVERYTHING, &[setting]).map(|_| ()).expect_err(setting);
@@ -217,6 +218,9 @@ fn bad_options_say_how_to_write_them() {
 
 #[test]
 fn any_text_is_answered_without_a_panic() {
+    for nested in ["a = ".to_owned() + &"[".repeat(100_000), vec!["a"; 100_000].join(".") + " = 1"] {
+        assert!(parse(&nested).is_err());
+    }
     // each prefix of a good file, and each with one byte changed
     for end in (0..EVERYTHING.len()).filter(|end| EVERYTHING.is_char_boundary(*end)) {
         let _ = parse(&EVERYTHING[..end]);

@@ -26,7 +26,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Stop with a checkpoint (exit 3) after this many hours of wall-clock time
-    #[arg(long, value_name = "H")]
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
     max_hours: Option<f64>,
     /// Folder for the output, instead of the one in the file
     #[arg(long, value_name = "D")]

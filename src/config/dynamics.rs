@@ -3,7 +3,7 @@
 use super::build::report;
 use super::value::Table;
 use crate::error::Problem;
-use crate::run::plan::{
+use crate::run::{
     Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
 };
 
@@ -106,7 +106,8 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
                 let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
                 let message =
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
-                let (below, above) = (steps.floor() * timestep, steps.ceil() * timestep);
+                // rounded to 1e-9 ps: without the last digits of binary fractions
+                let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
                 report(
                     problems,
                     table,

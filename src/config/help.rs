@@ -65,14 +65,12 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines
 }
 
-/// All keys, one line each: the first clause of what they mean.
+/// All keys, each with the first sentence of what it means.
 pub fn overview() -> String {
     let mut text = String::new();
     for (path, key) in keys::all() {
-        let clause = key.doc.split_inclusive(['.', ';', ':']).next().unwrap_or_default();
         let first = key.doc.split_once(". ").map_or(key.doc, |(first, _)| first);
-        let short = if first.chars().count() > WIDTH - 34 { clause } else { first };
-        let _ = writeln!(text, "{path:<33} {}", short.trim_end_matches(['.', ';', ':']));
+        let _ = writeln!(text, "{path:<33} {}", wrapped(first.trim_end_matches('.'), 34));
     }
     text
 }

@@ -1,7 +1,7 @@
 //! The input file: TOML text in, checked [`Plan`] out, every problem reported at once.
 //!
-//! Text becomes raw values with places ([`raw`]), options of the command line are laid over them, values are checked
-//! against the table of keys ([`keys`], [`resolve`]) and joined to a plan ([`build`]).
+//! Text becomes raw values with places (`raw`), options of the command line are laid over them, values are checked
+//! against the table of keys ([`keys`], `resolve`) and joined to a plan (`build`).
 //! [`load`] reads the files a plan names and makes the system of them. Start reading at [`Config::parse`].
 
 mod build;

@@ -115,6 +115,9 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(std::ops::Range<usize>) 
     Raw { node, place: place(value.span()) }
 }
 
+/// Parts of a dotted key: the deepest, `stage.NAME.thermostat.kind`, has four. Tables are built and dropped recursively.
+const DEEPEST: usize = 8;
+
 /// One setting from the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
@@ -160,6 +163,9 @@ impl Override {
             place.problem(problem.help(help))
         })?;
         value.place = place.clone();
+        if self.key.split('.').count() > DEEPEST {
+            return Err(place.problem(Problem::new("there is no key so deep").help("`md help` lists all keys")));
+        }
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {

@@ -30,7 +30,7 @@ pub struct Plan {
 /// Files of the system, absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemFiles {
-    /// AMBER prmtop/parm7 or GROMACS top
+    /// atoms and force field: AMBER prmtop/parm7
     pub topology: PathBuf,
     /// positions, and where the format has them velocities and cell
     pub coordinates: PathBuf,

@@ -51,7 +51,6 @@ pub(super) static FORCES: &[Key] = &[
         only: Some(("electrostatics", "reaction-field")),
         example: "78.3",
         doc: "Relative permittivity beyond the cutoff of a reaction field; \"infinity\" is a conductor.",
-        ..KEY
     },
     Key {
         name: "pme",

@@ -240,7 +240,6 @@ static TRAJECTORY: &[Key] = &[
         only: Some(("format", "h5md")),
         example: "\"0.001 nm\"",
         doc: "Positions are rounded to this, for smaller files; \"lossless\" keeps 32 bits.",
-        ..KEY
     },
 ];
 

@@ -97,7 +97,6 @@ pub(super) static STAGE: &[Key] = &[
         only: DYNAMICS,
         example: "{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }",
         doc: "Temperature coupling.",
-        ..KEY
     },
     Key {
         name: "barostat",
@@ -107,7 +106,6 @@ pub(super) static STAGE: &[Key] = &[
         only: DYNAMICS,
         example: "{ kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }",
         doc: "Isotropic pressure coupling.",
-        ..KEY
     },
     Key {
         name: "com_removal",
@@ -117,7 +115,6 @@ pub(super) static STAGE: &[Key] = &[
         only: DYNAMICS,
         example: "100",
         doc: "Centre-of-mass motion (without a cell also rotation) is removed every so many steps.",
-        ..KEY
     },
 ];
 
