@@ -129,10 +129,10 @@ impl RunLog {
 /// Large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
 fn number(value: f64) -> String {
     match value.abs() {
-        v if v == 0.0 => "0".to_owned(),
-        v if v < 0.01 || v >= 1e9 => format!("{value:.2e}"),
-        v if v < 100.0 => three_digits(value),
-        _ => format!("{value:.2}"),
+        0.0 => "0".to_owned(),
+        0.01..100.0 => three_digits(value),
+        100.0..1e9 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
     }
 }
 

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::Status;
 
-/// Recent speed: an average that forgets half of the past every [`HALF_LIFE`], so that warm-up does not stay in it.
+/// Recent speed: an average that forgets half of the past every 20 s, so that warm-up does not stay in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,

@@ -1,24 +1,24 @@
 //! Files that appear whole or not at all: written under a temporary name in the same directory, then renamed.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
 
-/// An empty temporary file beside `path`, with the rights of an ordinary new file, removed unless it is renamed.
+/// An empty temporary file beside `path`, removed unless it is renamed. Its name is fixed, so that what a killed run
+/// leaves behind is overwritten by the next; only one process may write to the directory (it is locked).
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // temporary files are private by default, these will be output; the process' umask applies
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory(path)).map_err(|e| Error::io(path, e))
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".tmp");
+    let temporary = directory(path).join(name);
+    let file = File::create(&temporary).map_err(|e| Error::io(path, e))?;
+    let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
+    Ok(NamedTempFile::from_parts(file, temporary))
 }
 
 /// Waits until renames and new names in the directory of `path` are on disk.

@@ -39,10 +39,15 @@ fn child_writes_until_stopped() {
         create(&path, KIND, storage(&name), WATERS).0
     };
     let start = writer.sync().unwrap() as usize;
+    println!("on disk: {start}");
     for frame in start.. {
-        let result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f)).and_then(|()| writer.sync());
+        let mut result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f));
+        // mostly without waiting for the disk: then the kill finds the writer at work
+        if frame % 4 == 3 {
+            result = result.and_then(|()| writer.sync()).map(|frames| println!("on disk: {frames}"));
+        }
         match result {
-            Ok(frames) => println!("on disk: {frames}"),
+            Ok(()) => {}
             Err(error) => {
                 println!("error: {error}");
                 std::process::exit(i32::from(error.exit_code()));
@@ -94,7 +99,7 @@ fn a_killed_writer_leaves_every_flushed_frame() {
             assert!(repaired.closed);
             assert_eq!(repaired.frames, crashed.frames);
             let frames = repaired.frames as usize;
-            assert!(frames >= reported && frames > before, "{name}: {frames} frames, {reported} were on disk");
+            assert!(frames >= reported && frames >= before, "{name}: {frames} frames, {reported} were on disk");
             assert_contents(&path, KIND, storage(name), frames, repaired.atoms);
             before = frames;
         }
@@ -136,6 +141,6 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     let reported = last_reported(lines.iter().cloned());
     assert!(reported > 5);
     let repaired = repair(&path).unwrap();
-    assert_eq!(repaired.frames as usize, reported);
-    assert_contents(&path, KIND, Precision::Raw, reported, repaired.atoms);
+    assert!((reported..reported + 4).contains(&(repaired.frames as usize)), "{reported} {repaired:?}");
+    assert_contents(&path, KIND, Precision::Raw, repaired.frames as usize, repaired.atoms);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use md::observe::lock::OutputLock;
-use md::observe::trajectory::{Precision, TrajectoryWriter, info, repair};
+use md::observe::trajectory::{Contents, Fields, Frame, Precision, Provenance, TrajectoryWriter, info, repair};
 use md::vec3::Vec3;
 use ndarray::Array3;
 
@@ -168,6 +168,47 @@ fn info_tells_what_is_there() {
     assert!(closed.fields.velocities && closed.fields.forces && closed.fields.image);
     assert_eq!(repair(&path).unwrap().frames, 3);
     assert_contents(&path, "orthorhombic", Precision::Decimals4, 3, atoms);
+}
+
+/// Atoms without bonds, nothing but positions, and coordinates no rounding scheme was made for.
+#[test]
+fn bare_atoms_far_apart() {
+    for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3, Precision::Decimals4] {
+        for far in [3.5, 1e5, 1e9, 1e30] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("bare.h5md");
+            let mut topology = sample::topology(0);
+            topology.connectivity.clear();
+            let provenance = Provenance::default();
+            let fields = Fields::default();
+            let contents = Contents {
+                topology: &topology,
+                periodic: false,
+                fields,
+                precision,
+                observables: &[],
+                provenance: &provenance,
+            };
+            let mut writer = TrajectoryWriter::create(&path, &contents).unwrap();
+            let positions: Vec<Vec3> = (0..topology.atoms.len()).map(|i| Vec3::splat(far * (i as f64 - 2.0))).collect();
+            let frame = Frame {
+                step: 0,
+                time: 0.0,
+                cell: None,
+                positions: &positions,
+                velocities: &[],
+                forces: &[],
+                observables: &[],
+            };
+            writer.write(&frame).unwrap();
+            writer.close().unwrap();
+            let stored =
+                hdf5::File::open(&path).unwrap().dataset("coordinates").unwrap().read::<f32, ndarray::Ix3>().unwrap();
+            // f32 keeps a relative 2⁻²⁴; the offset the rounding is counted from adds its own
+            let tolerance = position_tolerance(precision) + 2.0 * far * 5.0 * 6e-8;
+            assert_vectors(&stored, 0, &positions, tolerance, &format!("{precision:?} {far}"));
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,93 @@
+//! What a frame costs: `cargo test --release --test trajectory cost -- --ignored --nocapture`.
+
+use std::time::Instant;
+
+use md::observe::trajectory::{Contents, Fields, Frame, Precision, TrajectoryWriter};
+use md::vec3::{Vec3, vec3};
+
+use crate::sample;
+
+/// Coordinates without structure in their low bits, as in a liquid.
+fn liquid(frame: usize, atoms: usize) -> Vec<Vec3> {
+    let mut bits = 0x9e37_79b9_7f4a_7c15u64 + frame as u64;
+    let mut uniform = || {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut positions: Vec<Vec3> = (0..atoms).map(|_| vec3(uniform(), uniform(), uniform()) * 6.2).collect();
+    // hydrogens at their oxygens
+    for first in (6..atoms - 1).step_by(3) {
+        for member in 1..3 {
+            positions[first + member] = positions[first] + positions[first + member] * 0.02;
+        }
+    }
+    positions
+}
+
+#[test]
+#[ignore = "a measurement, not a test"]
+fn cost_of_a_frame_of_24000_atoms() {
+    let (topology, observables, provenance) = (sample::topology(7998), sample::observables(), sample::provenance());
+    let atoms = topology.atoms.len();
+    let frames: Vec<Vec<Vec3>> = (0..8).map(|frame| liquid(frame, atoms)).collect();
+    for velocities in [false, true] {
+        for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3, Precision::Decimals4] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("a.h5md");
+            let fields = Fields { velocities, ..Fields::default() };
+            let contents = Contents {
+                topology: &topology,
+                periodic: true,
+                fields,
+                precision,
+                observables: &observables,
+                provenance: &provenance,
+            };
+            let mut writer = TrajectoryWriter::create(&path, &contents).unwrap();
+            let (mut caller, count) = (0.0, 200);
+            let start = Instant::now();
+            for step in 0..count {
+                let frame = Frame {
+                    step,
+                    time: step as f64,
+                    cell: Some(md::cell::PeriodicCell::orthorhombic([6.2; 3])),
+                    positions: &frames[step as usize % 8],
+                    velocities: &frames[step as usize % 8],
+                    forces: &[],
+                    observables: &sample::values(step as usize),
+                };
+                // a run computes between frames: the writer is not made to wait for itself
+                let before = Instant::now();
+                writer.write(&frame).unwrap();
+                if step < 2 {
+                    caller += before.elapsed().as_secs_f64();
+                }
+            }
+            let frames = writer.close().unwrap();
+            let total = start.elapsed().as_secs_f64();
+            let size = std::fs::metadata(&path).unwrap().len() as f64 / frames as f64;
+            println!(
+                "{atoms} atoms, velocities {velocities}, {precision:?}: caller {:.3} ms, writer {:.2} ms, {:.3} MB a frame",
+                1e3 * caller / 2.0,
+                1e3 * total / frames as f64,
+                1e-6 * size
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement, not a test"]
+fn cost_of_creating_a_file_of_1_500_000_atoms() {
+    let (topology, observables, provenance) = (sample::topology(500_000), sample::observables(), sample::provenance());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.h5md");
+    let contents = sample::contents(&topology, "orthorhombic", Precision::Decimals3, &observables, &provenance);
+    let start = Instant::now();
+    let writer = TrajectoryWriter::create(&path, &contents).unwrap();
+    println!("created in {:.2} s", start.elapsed().as_secs_f64());
+    writer.close().unwrap();
+    println!("{:.1} MB", 1e-6 * std::fs::metadata(&path).unwrap().len() as f64);
+}
