@@ -5,8 +5,8 @@ mod model;
 
 use md::backend::{Evaluation, Reference, Workload};
 use md::cell::PeriodicCell;
-use md::pme::estimate_error;
 use md::pme::ewald::ewald;
+use md::pme::{ChargeStructure, ErrorModel};
 use md::system::{BondedTerms, DispersionCorrection, Electrostatics, Exclusions, Modifier, PmeParameters, System};
 use md::units::COULOMB;
 use md::vec3::{Vec3, vec3};
@@ -274,9 +274,10 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     let cutoff = 1.1;
     // erfc(αr_c) = 10⁻¹²: only the grid's error is left
     let alpha = 5.0 / cutoff;
+    let model = ErrorModel::new(&gas.0, cutoff, &gas.2, ChargeStructure::uncorrelated());
     let error = |points, order| {
         let parameters = PmeParameters { alpha, grid: [points; 3], order };
-        let estimate = estimate_error(&parameters, &gas.0, cutoff, &gas.2).total();
+        let estimate = model.estimate(&parameters).total();
         let error = pme_error(&gas, &exact, cutoff, parameters);
         // the estimate assumes charges without correlations, as these almost are; an RMS over 400 atoms scatters by some per cent
         assert!((0.85..1.15).contains(&(error / estimate)), "{points} {order}: {error:e}, estimated {estimate:e}");
