@@ -37,7 +37,7 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5, 7] {
-            while n % prime == 0 {
+            while n.is_multiple_of(prime) {
                 n /= prime;
             }
         }

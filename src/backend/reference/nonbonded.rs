@@ -2,10 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::Sums;
 use super::neighbours::Neighbours;
-use crate::backend::Energies;
-use crate::cell::{PeriodicCell, displacement};
+use super::{Geometry, Sums};
 use crate::system::{Electrostatics, ForceSettings, Modifier, System};
 use crate::term::{
     ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, lennard_jones, pair14, reaction_field,
@@ -107,13 +105,11 @@ pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &[f64],
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
+    geometry: Geometry,
     sums: &mut Sums,
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
-    let neighbours = Neighbours::new(cell, positions, cutoff);
+    let neighbours = Neighbours::new(geometry, cutoff);
     let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
     let one_chunk = |(chunk, forces): (usize, &mut [Vec3])| {
         let mut share = Share::default();
@@ -137,8 +133,8 @@ pub(super) fn interacting_pairs(
     };
     let shares: Vec<Share> = sums.forces.par_chunks_mut(CHUNK).enumerate().map(one_chunk).collect();
     for share in shares {
-        energies.coulomb += share.coulomb;
-        energies.lj += share.lj;
+        sums.energies.coulomb += share.coulomb;
+        sums.energies.lj += share.lj;
         sums.virial += share.virial;
     }
 }
@@ -148,38 +144,31 @@ pub(super) fn excluded_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &[f64],
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
+    geometry: Geometry,
     sums: &mut Sums,
 ) {
     let CoulombPotential::Ewald { alpha, .. } = potential.coulomb else { return };
-    for [i, j] in system.topology.exclusions.pairs().map(|pair| pair.map(|i| i as usize)) {
-        let d = displacement(cell, positions[i] - positions[j]);
+    for [i, j] in system.topology.exclusions.pairs() {
+        let d = geometry.between(i, j);
         let r2 = d.norm_squared();
-        let (f, energy) = ewald_excluded(COULOMB * charges[i] * charges[j], r2, inverse_norm(r2), alpha);
-        energies.coulomb += energy;
+        let charge_product = COULOMB * charges[i as usize] * charges[j as usize];
+        let (f, energy) = ewald_excluded(charge_product, r2, inverse_norm(r2), alpha);
+        sums.energies.coulomb += energy;
         sums.pair([i, j], d, d * f);
     }
 }
 
 /// Scaled 1-4 pairs.
-pub(super) fn pairs14(
-    system: &System,
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
-    sums: &mut Sums,
-) {
+pub(super) fn pairs14(system: &System, geometry: Geometry, sums: &mut Sums) {
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
     for pair in &system.topology.bonded.pairs14 {
-        let [i, j] = pair.atoms.map(|i| i as usize);
-        let d = displacement(cell, positions[i] - positions[j]);
+        let [i, j] = pair.atoms;
+        let d = geometry.between(i, j);
         let (force, coulomb, lj) = pair14(d, scale * pair.charge_product, pair.c6, pair.c12);
-        energies.coulomb_14 += coulomb;
-        energies.lj_14 += lj;
-        sums.pair([i, j], d, force);
+        sums.energies.coulomb_14 += coulomb;
+        sums.energies.lj_14 += lj;
+        sums.pair(pair.atoms, d, force);
     }
-    energies.coulomb += energies.coulomb_14;
-    energies.lj += energies.lj_14;
+    sums.energies.coulomb += sums.energies.coulomb_14;
+    sums.energies.lj += sums.energies.lj_14;
 }
