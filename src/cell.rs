@@ -32,9 +32,9 @@ impl PeriodicCell {
         if !lower_triangular || !positive || !(a.is_finite() && b.is_finite() && c.is_finite()) {
             return None;
         }
-        c = c - b * (c.y / b.y).round();
-        c = c - a * (c.x / a.x).round();
-        b = b - a * (b.x / a.x).round();
+        c = c - b * excess(c.y / b.y);
+        c = c - a * excess(c.x / a.x);
+        b = b - a * excess(b.x / a.x);
         Some(Self { rows: [a, b, c] })
     }
 
@@ -42,6 +42,9 @@ impl PeriodicCell {
     /// `None` where they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
         let [a, b, c] = lengths;
+        if lengths.iter().any(|&length| length <= 0.0) || !angles_degrees.iter().all(|&v| 0.0 < v && v < 180.0) {
+            return None;
+        }
         let cosines = angles_degrees.map(|angle| {
             if angle == 90.0 {
                 0.0
@@ -153,6 +156,13 @@ impl PeriodicCell {
     }
 }
 
+/// Whole lattice vectors to take out. Ties stay as they are: a truncated octahedron has c_y = −b_y/2, and rounding
+/// must not turn a reduced cell into another of the same lattice each time it is read.
+fn excess(ratio: f64) -> f64 {
+    const TIE: f64 = 1e-9;
+    if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
+}
+
 /// Minimum-image displacement where there may be no cell.
 #[inline(always)]
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
@@ -181,6 +191,14 @@ mod tests {
     fn octahedron_is_reduced() {
         let [a, b, c] = octahedron().rows();
         assert!(b.x.abs() <= 0.5 * a.x + 1e-12 && c.x.abs() <= 0.5 * a.x + 1e-12 && c.y.abs() <= 0.5 * b.y + 1e-12);
+    }
+
+    #[test]
+    fn a_reduced_cell_keeps_its_angles() {
+        let (lengths, angles) = octahedron().lengths_angles();
+        assert!(angles.iter().all(|angle| (angle - OCTAHEDRON_ANGLE_DEGREES).abs() < 1e-9), "{angles:?}");
+        let again = PeriodicCell::from_lengths_angles(lengths, angles).expect("valid cell");
+        assert!(again.rows().iter().zip(octahedron().rows()).all(|(&a, b)| (a - b).norm() < 1e-12));
     }
 
     #[test]
@@ -214,5 +232,7 @@ mod tests {
         assert!(PeriodicCell::from_lengths_angles([1.0, 1.0, 1.0], [10.0, 170.0, 90.0]).is_none());
         assert!(PeriodicCell::from_lengths_angles([0.0, 1.0, 1.0], [90.0; 3]).is_none());
         assert!(PeriodicCell::from_lengths_angles([f64::NAN, 1.0, 1.0], [90.0; 3]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([1.0, 1.0, -1.0], [90.0; 3]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([1.0; 3], [190.0, 90.0, 90.0]).is_none());
     }
 }

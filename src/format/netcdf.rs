@@ -176,9 +176,9 @@ impl Attribute<'_> {
 
 /// A float of four or eight bytes.
 fn big_endian(bytes: &[u8]) -> f64 {
-    match bytes {
-        &[a, b, c, d] => f64::from(f32::from_be_bytes([a, b, c, d])),
-        &[a, b, c, d, e, f, g, h] => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
+    match *bytes {
+        [a, b, c, d] => f64::from(f32::from_be_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
         _ => f64::NAN,
     }
 }

@@ -18,7 +18,6 @@ fn fortran_real(text: &[u8]) -> Option<f64> {
     let split = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b))? + 1;
     let (mantissa, exponent) = text.split_at(split);
     let exponent = if exponent[0].is_ascii_alphabetic() { &exponent[1..] } else { exponent };
-    let exponent = exponent.strip_prefix(b"+").unwrap_or(exponent);
     let plain = [mantissa, b"e", exponent].concat();
     fast_float2::parse::<f64, _>(&plain).ok()
 }

@@ -153,7 +153,7 @@ impl Numbers<'_> {
     }
 
     /// With one or two atoms a single further line may be velocities or a box. Angles are above 20° and edges
-    /// positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen's thermal velocity is 0.08).
+    /// positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen at 300 K has 0.8).
     fn looks_like_box(&self, line: usize) -> Parsed<bool> {
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         if filled != PER_LINE {

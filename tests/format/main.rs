@@ -1,5 +1,7 @@
 //! Is every file read right, and every broken one refused in words?
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
+
 mod broken;
 mod energy;
 mod fuzz;
@@ -10,7 +12,7 @@ mod systems;
 use std::path::{Path, PathBuf};
 
 /// The reference systems: `shared/systems` beside this checkout or above it.
-pub fn shared_systems() -> Option<PathBuf> {
+pub(crate) fn shared_systems() -> Option<PathBuf> {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .skip(1)
@@ -23,13 +25,13 @@ pub fn shared_systems() -> Option<PathBuf> {
 }
 
 /// A file of a reference system, compressed or not.
-pub fn system_file(folder: &Path, extension: &str) -> PathBuf {
+pub(crate) fn system_file(folder: &Path, extension: &str) -> PathBuf {
     let name = folder.file_name().unwrap().to_str().unwrap();
     let plain = folder.join(format!("{name}.{extension}"));
     if plain.exists() { plain } else { folder.join(format!("{name}.{extension}.xz")) }
 }
 
 /// `ref.json` of a system.
-pub fn reference(folder: &Path) -> serde_json::Value {
+pub(crate) fn reference(folder: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(folder.join("ref.json")).unwrap()).unwrap()
 }

@@ -1,1 +1,264 @@
-//! x
+//! Coordinate files: text in all its shapes, NetCDF written by an independent library, and what is written back.
+
+use std::path::Path;
+
+use md::error::Result;
+use md::format::{Coordinates, read_coordinates, read_prmtop, write_pdb, write_rst7};
+use md::units::AMBER_VELOCITY;
+use md::vec3::{Vec3, vec3};
+
+use crate::literal::{PRMTOP, RST7, file, replaced};
+use crate::{shared_systems, system_file};
+
+/// Text carries 7 decimals in Å: half a unit in the last place is 5e-9 nm, plus rounding.
+const POSITION_TOLERANCE_NM: f64 = 5.1e-9;
+/// 7 decimals in Å per 1/20.455 ps.
+const VELOCITY_TOLERANCE: f64 = 5.1e-8 * AMBER_VELOCITY;
+
+fn read(text: &str, expected: Option<usize>, angle: Option<f64>) -> Result<Coordinates> {
+    let (_folder, path) = file("small.rst7", text.as_bytes());
+    read_coordinates(&path, expected, angle)
+}
+
+fn refused(text: &str, words: &[&str]) {
+    let error = match read(text, Some(7), None) {
+        Ok(_) => panic!("accepted, expected {words:?}"),
+        Err(error) => error,
+    };
+    assert_eq!(error.exit_code(), 2);
+    let message = error.to_string();
+    for word in ["small.rst7"].iter().chain(words) {
+        assert!(message.contains(word), "expected {word:?} in: {message}");
+    }
+}
+
+/// The first `count` lines.
+fn head(count: usize) -> String {
+    RST7.lines().take(count).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn positions_velocities_and_box_are_told_apart_by_lines() {
+    let whole = read(RST7, Some(7), None).unwrap();
+    assert_eq!((whole.title.as_str(), whole.time), ("chain and water", Some(15.0)));
+    assert!((whole.positions[6] - vec3(0.976_001_3, 1.092_662_7, 1.0)).norm() < 1e-14);
+    // 1 Å per 1/20.455 ps is 2.0455 nm/ps
+    let velocities = whole.velocities.as_ref().unwrap();
+    assert!((velocities[0] - vec3(0.020_455, -0.040_91, 0.061_365)).norm() < 1e-14);
+    assert_eq!(whole.cell.unwrap().lengths_angles().1, [90.0; 3]);
+
+    let positions = read(&head(6), None, None).unwrap();
+    assert!(positions.velocities.is_none() && positions.cell.is_none());
+    assert_eq!(positions.positions, whole.positions);
+    assert_eq!(read(&head(10), None, None).unwrap().velocities, whole.velocities);
+    assert!(read(&head(10), None, None).unwrap().cell.is_none());
+    let boxed = head(6) + RST7.lines().last().unwrap();
+    let boxed = read(&boxed, None, None).unwrap();
+    assert_eq!((boxed.velocities, boxed.cell), (None, whole.cell));
+    for text in [RST7.replace('\n', "\r\n"), format!("{RST7}\n\n"), RST7.trim_end().to_owned()] {
+        assert_eq!(read(&text, Some(7), None).unwrap(), whole);
+    }
+    assert_eq!(read(&replaced(RST7, "  1.5000000E+01", ""), None, None).unwrap().time, None);
+    assert_eq!(read(&replaced(RST7, "    7  1.5", "7 1.5"), None, None).unwrap(), whole);
+}
+
+#[test]
+fn a_box_of_three_numbers_takes_the_angle_of_the_topology() {
+    let text = head(10) + "  20.0000000  20.0000000  20.0000000\n";
+    refused(&text, &[":11:", "no angles"]);
+    let cell = read(&text, Some(7), Some(109.471_219)).unwrap().cell.unwrap();
+    let octahedron = 8.0 * 4.0 / 27f64.sqrt() * 1.0; // a³ · 4√3/9 with a = 2 nm
+    assert!((cell.volume() / octahedron - 1.0).abs() < 1e-12);
+    assert!(read(&(head(10) + &"   0.0000000".repeat(6)), Some(7), None).unwrap().cell.is_none());
+}
+
+#[test]
+fn one_or_two_atoms_are_ambiguous_but_never_misread() {
+    let head = "argon\n    2\n   1.0000000   2.0000000   3.0000000   4.0000000   5.0000000   6.0000000\n";
+    let boxed =
+        read(&format!("{head}  30.0000000  30.0000000  30.0000000  90.0000000  90.0000000  90.0000000"), None, None);
+    assert!(boxed.is_ok_and(|c| c.cell.is_some() && c.velocities.is_none()));
+    let moving =
+        read(&format!("{head}   0.1000000   0.2000000   0.3000000   0.1000000   0.2000000   0.3000000"), None, None);
+    assert!(moving.is_ok_and(|c| c.cell.is_none() && c.velocities.is_some()));
+}
+
+#[test]
+fn broken_files_are_refused_at_their_line() {
+    refused("", &["expected a title"]);
+    refused("title\n", &["expected a title"]);
+    refused("title\nATOM      1  N   ALA\n", &[":2:", "number of atoms", "`ATOM"]);
+    refused("title\n0\n", &[":2:", "number of atoms"]);
+    refused("title\n-7\n", &[":2:", "number of atoms"]);
+    refused("title\n 99999999\n", &["expected 50000000 lines"]);
+    refused(&replaced(RST7, "1.5000000E+01", "soon"), &[":2:", "time"]);
+    refused(&replaced(RST7, "    7  1.5", "    5  1.5"), &[":5:", "expected 3 numbers, found more"]);
+    refused(&replaced(RST7, "    7  1.5", "    4  1.5"), &[":5:", "7 lines follow"]);
+    refused(&replaced(RST7, "    7  1.5", "    8  1.5"), &[":6:", "expected 6 numbers, found 3"]);
+    refused(&head(4), &["expected 4 lines for 7 atoms, found 2", "cut off"]);
+    refused(&head(8), &[":7:", "2 lines follow"]);
+    refused(&format!("{RST7}   1.0000000\n"), &["6 lines follow"]);
+    refused(&replaced(RST7, "   4.5000000", "************"), &[":4:", "number 4", "****"]);
+    refused(&replaced(RST7, "   4.5000000", "         NaN"), &[":4:", "`NaN`"]);
+    refused(&replaced(RST7, "   4.5000000", "     abc    "), &[":4:", "`abc`"]);
+    refused(&replaced(RST7, "   4.5000000", "            "), &[":4:", "expected 6 numbers, found 3"]);
+    refused(&replaced(RST7, "  -0.5000000", "        -inf"), &[":9:", "`-inf`"]);
+    refused(&replaced(RST7, "   9.7600130  10.9266270  10.0000000", "   9.7600130  10.9266270"), &[":6:", "found 2"]);
+    refused(&replaced(RST7, "  22.0000000  90.0000000", "  22.0000000 190.0000000"), &[":11:", "make no box"]);
+    refused(&replaced(RST7, "  20.0000000  21.0000000", " -20.0000000  21.0000000"), &[":11:", "make no box"]);
+    let error = read(RST7, Some(8), None).unwrap_err().to_string();
+    assert!(error.contains("holds 7 atoms, but the topology has 8"), "{error}");
+}
+
+fn close(a: &[Vec3], b: &[Vec3], tolerance: f64) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(&a, &b)| (a - b).to_array().iter().all(|difference| difference.abs() <= tolerance))
+}
+
+fn written(coordinates: &Coordinates) -> String {
+    let mut out = Vec::new();
+    write_rst7(coordinates, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let whole = read(RST7, Some(7), None).unwrap();
+    // every digit of the file returns, but for the width of the atom count
+    assert_eq!(written(&whole), replaced(RST7, "    7  1.5", "     7  1.5"));
+    for (velocities, cell) in [(false, false), (false, true), (true, false)] {
+        let mut part = whole.clone();
+        part.velocities = part.velocities.filter(|_| velocities);
+        part.cell = part.cell.filter(|_| cell);
+        assert_eq!(read(&written(&part), Some(7), None).unwrap(), part);
+    }
+    let mut far = whole;
+    far.positions = vec![vec3(-123.456_789_012_3, 999.999_999_99, 12345.6); 7];
+    let back = read(&written(&far), Some(7), None).unwrap();
+    // −1234.56789 Å leaves room for six decimals, 123456 Å for five
+    assert!(close(&far.positions, &back.positions, 5.1e-7), "{:?}", back.positions[0]);
+}
+
+#[test]
+fn reference_systems_survive_the_round_trip() {
+    let Some(root) = shared_systems() else { return };
+    for name in ["ala2-vacuum", "tz2-truncoct", "charmm36-ala3", "dhfr"] {
+        let mut first = read_coordinates(&system_file(&root.join(name), "rst7"), None, None).unwrap();
+        first.velocities = Some(first.positions.iter().map(|&r| r * 0.01).collect());
+        let second = read(&written(&first), None, None).unwrap();
+        assert!(close(&first.positions, &second.positions, POSITION_TOLERANCE_NM), "{name}");
+        let (v, w) = (first.velocities.unwrap(), second.velocities.unwrap());
+        assert!(close(&v, &w, VELOCITY_TOLERANCE), "{name}");
+        match (first.cell, second.cell) {
+            (Some(a), Some(b)) => assert!(close(&a.rows(), &b.rows(), 10.0 * POSITION_TOLERANCE_NM), "{name}"),
+            (a, b) => assert_eq!(a, b),
+        }
+    }
+}
+
+/// A restart as AMBER lays it out, written by the `netcdf3` crate.
+pub(crate) fn write_netcdf(path: &Path, version: netcdf3::Version, velocity_unit: &str, frames: bool) {
+    let mut set = netcdf3::DataSet::new();
+    set.add_global_attr_string("title", "small").unwrap();
+    set.add_global_attr_string("Conventions", "AMBERRESTART").unwrap();
+    for (name, size) in [("atom", 3), ("spatial", 3), ("cell_spatial", 3), ("cell_angular", 3)] {
+        set.add_fixed_dim(name, size).unwrap();
+    }
+    if frames {
+        set.add_fixed_dim("frame", 1).unwrap();
+    }
+    let variables: [(&str, &[&str], &str, Vec<f64>); 5] = [
+        ("time", &[], "picosecond", vec![12.5]),
+        ("coordinates", &["atom", "spatial"], "angstrom", (1..=9).map(f64::from).collect()),
+        ("velocities", &["atom", "spatial"], velocity_unit, (1..=9).map(|v| 0.01 * f64::from(v)).collect()),
+        ("cell_lengths", &["cell_spatial"], "angstrom", vec![20.0, 30.0, 40.0]),
+        ("cell_angles", &["cell_angular"], "degree", vec![90.0; 3]),
+    ];
+    for (name, dimensions, unit, _) in &variables {
+        set.add_var_f64(name, dimensions).unwrap();
+        set.add_var_attr_string(name, "units", *unit).unwrap();
+    }
+    set.add_var_attr_f64("velocities", "scale_factor", vec![20.455]).unwrap();
+    let mut writer = netcdf3::FileWriter::open(path).unwrap();
+    writer.set_def(&set, version, 0).unwrap();
+    for (name, _, _, values) in &variables {
+        writer.write_var_f64(name, values).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn netcdf_restarts_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in [netcdf3::Version::Classic, netcdf3::Version::Offset64Bit] {
+        let path = folder.path().join(format!("{version:?}.ncrst"));
+        write_netcdf(&path, version, "angstrom/picosecond", false);
+        let found = read_coordinates(&path, Some(3), None).unwrap();
+        assert_eq!((found.title.as_str(), found.time), ("small", Some(12.5)));
+        assert!((found.positions[2] - vec3(0.7, 0.8, 0.9)).norm() < 1e-15);
+        // 0.09 · 20.455 Å/ps, the factor applied once
+        assert!((found.velocities.unwrap()[2].z - 0.184_095).abs() < 1e-15);
+        let (lengths, _) = found.cell.unwrap().lengths_angles();
+        assert!(lengths.iter().zip([2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-14));
+        assert!(read_coordinates(&path, Some(4), None).is_err());
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in 3..bytes.len() {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            assert!(read_coordinates(&path, Some(3), None).is_err(), "cut at byte {cut} of {}", bytes.len());
+        }
+    }
+}
+
+#[test]
+fn netcdf_of_another_kind_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ncrst");
+    let message = || read_coordinates(&path, None, None).unwrap_err().to_string();
+    write_netcdf(&path, netcdf3::Version::Classic, "nanometer/picosecond", false);
+    assert!(message().contains("expected the unit angstrom/picosecond"), "{}", message());
+    write_netcdf(&path, netcdf3::Version::Classic, "angstrom/picosecond", true);
+    assert!(message().contains("trajectory"), "{}", message());
+    std::fs::write(&path, b"CDF\x05\0\0\0\0").unwrap();
+    assert!(message().contains("CDF-1 or CDF-2"), "{}", message());
+}
+
+#[test]
+fn pdb_columns_are_where_they_belong() {
+    let (_folder, path) = file("small.prmtop", PRMTOP.as_bytes());
+    let topology = read_prmtop(&path).unwrap().topology;
+    let state = read(RST7, Some(7), None).unwrap();
+    let mut out = Vec::new();
+    write_pdb(&topology, &state.positions, state.cell.as_ref(), "small\nfile", &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    // PDB format 3.3, columns 1-based: name 13-16, residue 18-20, number 23-26, x 31-38, element 77-78
+    assert_eq!(lines[0], "TITLE     smallfile");
+    assert_eq!(lines[1], "CRYST1   20.000   21.000   22.000  90.00  90.00  90.00 P 1           1");
+    assert_eq!(lines[2], "HETATM    1  C1  BUT     1       1.000   2.000   3.000  1.00  0.00           C");
+    assert_eq!(lines[6], "TER");
+    assert_eq!(lines[7], "HETATM    5  O   WAT     2      10.000  10.000  10.000  1.00  0.00           O");
+    assert_eq!(&lines[10..], ["TER", "END"]);
+}
+
+#[test]
+fn pdb_numbers_wrap_without_moving_columns() {
+    let Some(root) = shared_systems() else { return };
+    let folder = root.join("huge156k");
+    let topology = read_prmtop(&system_file(&folder, "prmtop")).unwrap().topology;
+    let state = read_coordinates(&system_file(&folder, "rst7"), None, None).unwrap();
+    let mut out = Vec::new();
+    write_pdb(&topology, &state.positions, state.cell.as_ref(), "", &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let atoms = text.lines().filter(|line| line.starts_with("ATOM") || line.starts_with("HETATM"));
+    let mut count = 0;
+    for (line, position) in atoms.zip(&state.positions) {
+        count += 1;
+        assert_eq!(line.len(), 78, "{line}");
+        let x: f64 = line[30..38].trim().parse().unwrap();
+        // three decimals in Å
+        assert!((0.1 * x - position.x).abs() < 5.1e-5, "{line}");
+        assert_eq!(line[6..11].trim().parse::<usize>().unwrap(), count % 100_000);
+    }
+    assert_eq!(count, 155_008);
+    assert!(text.lines().any(|line| line.starts_with("ATOM  ")));
+}

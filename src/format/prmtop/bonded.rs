@@ -24,7 +24,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     /// Atom index of column `column` from a coordinate pointer 3 (i − 1); its sign is for the caller.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         let value = self.values[row][column].unsigned_abs();
-        if value % 3 != 0 || value as usize / 3 >= atoms {
+        if !value.is_multiple_of(3) || value as usize / 3 >= atoms {
             let message =
                 format!("{} is not the pointer 3(i−1) of an atom i from 1 to {atoms}", self.values[row][column]);
             return Err(self.problem(row, column, message));

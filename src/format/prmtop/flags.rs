@@ -81,7 +81,7 @@ const READ: &[&str] = &[
 /// Refuse sections that are not understood, the first in the file.
 pub(super) fn check(sections: &Sections<'_>) -> Parsed<()> {
     if let Some(section) = sections.get("IPOL")
-        && section.all_integers()?.first().is_some_and(|&model| model != 0)
+        && section.integers(1)? != [0]
     {
         return Err(unsupported(section.problem("polarizable force field"), "use one with fixed charges"));
     }

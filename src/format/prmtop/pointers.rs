@@ -28,11 +28,12 @@ const MIN_VALUES: usize = 30;
 impl Pointers {
     pub(super) fn read(sections: &Sections<'_>) -> Parsed<Self> {
         let section = sections.require("POINTERS")?;
-        let values = section.all_integers()?;
-        if values.len() < MIN_VALUES {
-            let message = format!("expected at least {MIN_VALUES} values, found {}", values.len());
+        let filled = section.filled()?;
+        if filled < MIN_VALUES {
+            let message = format!("expected at least {MIN_VALUES} values, found {filled}");
             return Err(section.problem(message).help("the file seems cut off: copy it again"));
         }
+        let values = section.integers(filled)?;
         let count = |index: usize| {
             let value = values.get(index).copied().unwrap_or(0);
             usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))

@@ -165,11 +165,10 @@ impl<'a> Section<'a> {
         self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
     }
 
-    /// All whole numbers of a section whose length is not known beforehand.
-    pub(super) fn all_integers(&self) -> Parsed<Vec<i32>> {
+    /// How many columns of whole numbers are filled, where nothing else says how many there are.
+    pub(super) fn filled(&self) -> Parsed<usize> {
         let width = self.columns(Kind::Integer)?.width;
-        let count = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum();
-        self.integers(count)
+        Ok(self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum())
     }
 
     fn columns(&self, kind: Kind) -> Parsed<Columns> {
