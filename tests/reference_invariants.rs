@@ -5,8 +5,8 @@ mod model;
 
 use md::backend::{Evaluation, Reference, Workload};
 use md::cell::PeriodicCell;
-use md::pme::estimate_error;
 use md::pme::ewald::ewald;
+use md::pme::{ChargeStructure, ErrorModel};
 use md::system::{BondedTerms, DispersionCorrection, Electrostatics, Exclusions, Modifier, PmeParameters, System};
 use md::units::COULOMB;
 use md::vec3::{Vec3, vec3};
@@ -274,9 +274,10 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     let cutoff = 1.1;
     // erfc(αr_c) = 10⁻¹²: only the grid's error is left
     let alpha = 5.0 / cutoff;
+    let model = ErrorModel::new(&gas.0, cutoff, &gas.2, ChargeStructure::uncorrelated());
     let error = |points, order| {
         let parameters = PmeParameters { alpha, grid: [points; 3], order };
-        let estimate = estimate_error(&parameters, &gas.0, cutoff, &gas.2).total();
+        let estimate = model.estimate(&parameters).total();
         let error = pme_error(&gas, &exact, cutoff, parameters);
         // the estimate assumes charges without correlations, as these almost are; an RMS over 400 atoms scatters by some per cent
         assert!((0.85..1.15).contains(&(error / estimate)), "{points} {order}: {error:e}, estimated {estimate:e}");
@@ -291,5 +292,66 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     for points in [36, 54] {
         let errors = [4, 5, 6, 8].map(|order| error(points, order));
         assert!(errors.windows(2).all(|e| e[1] < 0.8 * e[0]), "{points} points: {errors:?}");
+    }
+}
+
+/// Two atoms at the given distance (nm) in the cell of the chains; charges ±1 e.
+fn pair(distance: f64, electrostatics: Electrostatics) -> Model {
+    let mut model = chains();
+    let (template, topology) = (model.system.topology.atoms[0], &mut model.system.topology);
+    topology.atoms = [1.0, -1.0].map(|charge| md::system::Atom { charge, ..template }).to_vec();
+    topology.bonded = BondedTerms::default();
+    topology.exclusions = Exclusions::from_pairs(2, []);
+    model.system.settings.electrostatics = electrostatics;
+    model.positions = vec![vec3(0.1, 0.2, 0.3), vec3(0.1, 0.2, 0.3) + vec3(0.6, 0.0, 0.8) * distance];
+    model
+}
+
+#[test]
+fn shifted_potentials_end_at_zero() {
+    let field = Electrostatics::ReactionField { permittivity: 78.0 };
+    for electrostatics in [Electrostatics::Plain, field] {
+        // a force of 172 kJ/mol/nm over 10⁻⁹ nm
+        let inside = evaluate(&pair(0.9 - 1e-9, electrostatics)).energies;
+        assert!(inside.coulomb.abs() < 1e-6 && inside.coulomb != 0.0 && inside.lj.abs() < 1e-9 && inside.lj != 0.0);
+        let outside = evaluate(&pair(0.9 + 1e-9, electrostatics)).energies;
+        assert_eq!((outside.coulomb, outside.lj), (0.0, 0.0));
+    }
+}
+
+#[test]
+fn shift_of_the_ewald_pair_is_its_value_at_the_cutoff() {
+    let shifted = pair(0.5, pme(3.0, 24, 4));
+    let mut plain = shifted.clone();
+    plain.system.settings.coulomb_modifier = Modifier::None;
+    let (a, b) = (evaluate(&shifted), evaluate(&plain));
+    // erfc(2.7) as the C library gives it
+    let expected = COULOMB * 1.343_327_399e-4 / 0.9;
+    assert!(
+        (a.energies.coulomb - b.energies.coulomb - expected).abs() < 1e-9,
+        "{}",
+        a.energies.coulomb - b.energies.coulomb
+    );
+    assert!(a.forces == b.forces, "a shift changes no force");
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused() {
+    type Spoil = fn(&mut System);
+    let spoilers: [(&str, Spoil); 5] = [
+        ("virtual sites", |system| system.topology.atoms[3].mass = 0.0),
+        ("periodicity", |system| system.topology.bonded.propers[0].periodicity = 8),
+        ("order 7", |system| system.settings.electrostatics = pme(3.0, 24, 7)),
+        ("grid", |system| system.settings.electrostatics = pme(3.0, 3, 4)),
+        ("cutoff", |system| {
+            system.settings.electrostatics = pme(3.0, 24, 4);
+            system.settings.cutoff = None;
+        }),
+    ];
+    for (word, spoil) in spoilers {
+        let mut system = chains().system;
+        spoil(&mut system);
+        let refusal = Reference::new(&system).err().map(|problem| problem.to_string()).unwrap_or_default();
+        assert!(refusal.contains(word), "{word}: {refusal}");
     }
 }

@@ -127,7 +127,8 @@ fn pme_parameters(
             let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
             let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
             let scale = force.max(SMALLEST_RELATIVE_FORCE * mean_force);
-            pme::parameters_for_error(cell, cutoff, &charges, relative * scale)?
+            let structure = pme::ChargeStructure::sample(cell, positions, &charges);
+            pme::ErrorModel::new(cell, cutoff, &charges, structure).parameters(relative * scale)?
         }
     };
     pme::check(&parameters)?;

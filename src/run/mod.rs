@@ -2,7 +2,7 @@
 
 mod engine;
 pub mod minimize;
-pub mod plan;
+mod plan;
 
 pub use engine::{Engine, schedule};
-pub use plan::Plan;
+pub use plan::*;

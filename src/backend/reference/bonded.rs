@@ -1,25 +1,11 @@
 //! The bonded terms, one plain loop each.
 
-use super::Sums;
-use crate::backend::Energies;
-use crate::cell::{PeriodicCell, displacement};
+use super::{Geometry, Sums};
 use crate::system::{Bond, BondedTerms, Torsion};
 use crate::term::{CmapTable, Dihedral, angle, bond, cmap, harmonic_improper, torsion};
 use crate::vec3::Vec3;
 
-/// Where the atoms are.
-#[derive(Clone, Copy)]
-pub(super) struct Geometry<'a> {
-    pub(super) cell: Option<&'a PeriodicCell>,
-    pub(super) positions: &'a [Vec3],
-}
-
 impl Geometry<'_> {
-    /// r_i − r_j, nearest image.
-    fn between(&self, i: u32, j: u32) -> Vec3 {
-        displacement(self.cell, self.positions[i as usize] - self.positions[j as usize])
-    }
-
     /// The three displacements along a chain of four atoms, as [`Dihedral::new`] takes them.
     fn chain(&self, [i, j, k, l]: [u32; 4]) -> [Vec3; 3] {
         [self.between(i, j), self.between(k, j), self.between(l, k)]
@@ -27,28 +13,22 @@ impl Geometry<'_> {
 }
 
 /// Every bonded term but the 1-4 pairs; `tables` are those of the correction maps' grids.
-pub(super) fn evaluate(
-    terms: &BondedTerms,
-    tables: &[CmapTable],
-    geometry: Geometry,
-    energies: &mut Energies,
-    sums: &mut Sums,
-) {
-    energies.bond = bonds(&terms.bonds, geometry, sums);
-    energies.urey_bradley = bonds(&terms.urey_bradleys, geometry, sums);
+pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geometry, sums: &mut Sums) {
+    sums.energies.bond = bonds(&terms.bonds, geometry, sums);
+    sums.energies.urey_bradley = bonds(&terms.urey_bradleys, geometry, sums);
     for term in &terms.angles {
         let [i, j, k] = term.atoms;
         let (u, v) = (geometry.between(i, j), geometry.between(k, j));
         let (forces, energy) = angle(u, v, term.angle, term.force_constant);
-        energies.angle += energy;
+        sums.energies.angle += energy;
         sums.add(term.atoms, [u, Vec3::ZERO, v], forces);
     }
-    energies.proper = torsions(&terms.propers, geometry, sums);
-    energies.improper = torsions(&terms.impropers, geometry, sums);
+    sums.energies.proper = torsions(&terms.propers, geometry, sums);
+    sums.energies.improper = torsions(&terms.impropers, geometry, sums);
     for term in &terms.harmonic_impropers {
         let chain = geometry.chain(term.atoms);
         let (forces, energy) = harmonic_improper(&dihedral(chain), term.angle, term.force_constant);
-        energies.improper += energy;
+        sums.energies.improper += energy;
         sums.add(term.atoms, along(chain), forces);
     }
     for term in &terms.cmaps {
@@ -57,7 +37,7 @@ pub(super) fn evaluate(
         let (phi, psi) = (geometry.chain(first), geometry.chain(second));
         let table = &tables[term.grid as usize];
         let (on_phi, on_psi, energy) = cmap(&dihedral(phi), &dihedral(psi), |phi, psi| table.patch(phi, psi));
-        energies.cmap += energy;
+        sums.energies.cmap += energy;
         sums.add(first, along(phi), on_phi);
         sums.add(second, along(psi), on_psi);
     }
@@ -70,7 +50,7 @@ fn bonds(terms: &[Bond], geometry: Geometry, sums: &mut Sums) -> f64 {
         let d = geometry.between(i, j);
         let (force, energy) = bond(d, term.length, term.force_constant);
         total += energy;
-        sums.pair([i as usize, j as usize], d, force);
+        sums.pair(term.atoms, d, force);
     }
     total
 }

@@ -8,7 +8,7 @@ mod neighbours;
 mod nonbonded;
 
 use super::{DispersionTail, Energies, Evaluation, Workload};
-use crate::cell::PeriodicCell;
+use crate::cell::{PeriodicCell, displacement};
 use crate::error::Problem;
 use crate::pme::{self, ReferencePme};
 use crate::system::{Electrostatics, System};
@@ -26,17 +26,32 @@ pub struct Reference {
     pme: Option<ReferencePme>,
 }
 
-/// Forces and virial while they are being summed.
+/// Where the atoms are.
+#[derive(Clone, Copy)]
+struct Geometry<'a> {
+    cell: Option<&'a PeriodicCell>,
+    positions: &'a [Vec3],
+}
+
+impl Geometry<'_> {
+    /// r_i − r_j, nearest image.
+    fn between(&self, i: u32, j: u32) -> Vec3 {
+        displacement(self.cell, self.positions[i as usize] - self.positions[j as usize])
+    }
+}
+
+/// The results while they are being summed.
 struct Sums {
     forces: Vec<Vec3>,
+    energies: Energies,
     virial: Mat3,
 }
 
 impl Sums {
     /// A force on atom i and its opposite on j, with d = r_i − r_j.
-    fn pair(&mut self, [i, j]: [usize; 2], d: Vec3, force: Vec3) {
-        self.forces[i] += force;
-        self.forces[j] -= force;
+    fn pair(&mut self, [i, j]: [u32; 2], d: Vec3, force: Vec3) {
+        self.forces[i as usize] += force;
+        self.forces[j as usize] -= force;
         self.virial += Mat3::outer(d, force);
     }
 
@@ -73,19 +88,18 @@ impl Reference {
     /// The caller guarantees that there is a cell where PME or a cutoff needs one, and that no cutoff exceeds its
     /// [`PeriodicCell::max_cutoff`].
     pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
-        let mut energies = Energies::default();
-        let mut sums = Sums { forces: vec![Vec3::ZERO; positions.len()], virial: Mat3::ZERO };
         let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
-
-        let geometry = bonded::Geometry { cell, positions };
-        bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut energies, &mut sums);
-        nonbonded::interacting_pairs(system, potential, charges, cell, positions, &mut energies, &mut sums);
-        nonbonded::excluded_pairs(system, potential, charges, cell, positions, &mut energies, &mut sums);
-        nonbonded::pairs14(system, cell, positions, &mut energies, &mut sums);
+        let geometry = Geometry { cell, positions };
+        let mut sums =
+            Sums { forces: vec![Vec3::ZERO; positions.len()], energies: Energies::default(), virial: Mat3::ZERO };
+        bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
+        nonbonded::interacting_pairs(system, potential, charges, geometry, &mut sums);
+        nonbonded::excluded_pairs(system, potential, charges, geometry, &mut sums);
+        nonbonded::pairs14(system, geometry, &mut sums);
         if let Some(cell) = cell {
             let (energy, virial) = self.tail.at(cell.volume());
-            energies.dispersion_correction = energy;
-            energies.lj += energy;
+            sums.energies.dispersion_correction = energy;
+            sums.energies.lj += energy;
             for (axis, row) in sums.virial.0.iter_mut().enumerate() {
                 row[axis] += virial;
             }
@@ -93,13 +107,13 @@ impl Reference {
         if let Some(pme) = &mut self.pme {
             let cell = cell.expect("the plan gives PME a cell");
             let (energy, virial) = pme.evaluate(cell, positions, charges, &mut sums.forces);
-            energies.coulomb_reciprocal = energy;
-            energies.coulomb += energy;
+            sums.energies.coulomb_reciprocal = energy;
+            sums.energies.coulomb += energy;
             sums.virial += virial;
         }
         Evaluation {
             forces: sums.forces,
-            energies: if workload.energy { energies } else { Energies::default() },
+            energies: if workload.energy { sums.energies } else { Energies::default() },
             virial: if workload.virial { sums.virial } else { Mat3::ZERO },
         }
     }

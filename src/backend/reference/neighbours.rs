@@ -1,12 +1,12 @@
 //! Which atoms are near an atom: linked cells, or everybody where the cell is too small for them.
 
-use crate::cell::{PeriodicCell, displacement};
+use super::Geometry;
+use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
 /// Atoms sorted into boxes at least one cutoff wide, or not sorted at all.
 pub(super) struct Neighbours<'a> {
-    cell: Option<&'a PeriodicCell>,
-    positions: &'a [Vec3],
+    geometry: Geometry<'a>,
     boxes: Option<Boxes>,
     cutoff_squared: f64,
 }
@@ -25,23 +25,23 @@ const MOST_BOXES: f64 = 128.0;
 
 impl<'a> Neighbours<'a> {
     /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff.
-    pub(super) fn new(cell: Option<&'a PeriodicCell>, positions: &'a [Vec3], cutoff: f64) -> Self {
-        let boxes = cell.and_then(|cell| Boxes::new(cell, positions, cutoff));
-        Self { cell, positions, boxes, cutoff_squared: cutoff * cutoff }
+    pub(super) fn new(geometry: Geometry<'a>, cutoff: f64) -> Self {
+        let boxes = geometry.cell.and_then(|cell| Boxes::new(cell, geometry.positions, cutoff));
+        Self { geometry, boxes, cutoff_squared: cutoff * cutoff }
     }
 
     /// Calls `visit(j, r_i − r_j, r²)` for every other atom j within the cutoff, in an order that depends on the positions only.
     #[inline(always)]
     pub(super) fn for_each(&self, i: usize, mut visit: impl FnMut(usize, Vec3, f64)) {
         let mut consider = |j: usize| {
-            let d = displacement(self.cell, self.positions[i] - self.positions[j]);
+            let d = self.geometry.between(i as u32, j as u32);
             let r2 = d.norm_squared();
             if r2 <= self.cutoff_squared && j != i {
                 visit(j, d, r2);
             }
         };
         match &self.boxes {
-            None => (0..self.positions.len()).for_each(consider),
+            None => (0..self.geometry.positions.len()).for_each(consider),
             Some(boxes) => {
                 let centre = boxes.of_atom[i];
                 for neighbour in 0..27 {
@@ -104,7 +104,7 @@ mod tests {
         let octahedron = PeriodicCell::from_lengths_angles([3.5; 3], [109.471_220_6; 3]).unwrap();
         for cell in [octahedron, PeriodicCell::orthorhombic([3.0, 3.7, 2.8])] {
             let positions = scattered(&cell, 400);
-            let neighbours = Neighbours::new(Some(&cell), &positions, 0.9);
+            let neighbours = Neighbours::new(Geometry { cell: Some(&cell), positions: &positions }, 0.9);
             assert!(neighbours.boxes.is_some());
             for i in 0..positions.len() {
                 let mut found = vec![];
@@ -121,7 +121,8 @@ mod tests {
     fn without_a_cell_everybody_is_a_neighbour() {
         let positions = [vec3(0.0, 0.0, 0.0), vec3(50.0, 0.0, 0.0), vec3(0.0, 9e9, 0.0)];
         let mut found = vec![];
-        Neighbours::new(None, &positions, f64::INFINITY).for_each(1, |j, _, _| found.push(j));
+        let geometry = Geometry { cell: None, positions: &positions };
+        Neighbours::new(geometry, f64::INFINITY).for_each(1, |j, _, _| found.push(j));
         assert_eq!(found, [0, 2]);
     }
 }

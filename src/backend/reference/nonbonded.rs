@@ -2,11 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::Sums;
 use super::neighbours::Neighbours;
-use crate::backend::Energies;
+use super::{Geometry, Sums};
 use crate::backend::potential::CoulombPotential;
-use crate::cell::{PeriodicCell, displacement};
 use crate::system::{Electrostatics, ForceSettings, Modifier, System};
 use crate::term::{inverse_norm, lennard_jones, pair14};
 use crate::units::COULOMB;
@@ -68,13 +66,11 @@ pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &[f64],
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
+    geometry: Geometry,
     sums: &mut Sums,
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
-    let neighbours = Neighbours::new(cell, positions, cutoff);
+    let neighbours = Neighbours::new(geometry, cutoff);
     let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
     let one_chunk = |(chunk, forces): (usize, &mut [Vec3])| {
         let mut share = Share::default();
@@ -98,8 +94,8 @@ pub(super) fn interacting_pairs(
     };
     let shares: Vec<Share> = sums.forces.par_chunks_mut(CHUNK).enumerate().map(one_chunk).collect();
     for share in shares {
-        energies.coulomb += share.coulomb;
-        energies.lj += share.lj;
+        sums.energies.coulomb += share.coulomb;
+        sums.energies.lj += share.lj;
         sums.virial += share.virial;
     }
 }
@@ -109,40 +105,32 @@ pub(super) fn excluded_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &[f64],
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
+    geometry: Geometry,
     sums: &mut Sums,
 ) {
     if !potential.coulomb.corrects_excluded() {
         return;
     }
-    for [i, j] in system.topology.exclusions.pairs().map(|pair| pair.map(|i| i as usize)) {
-        let d = displacement(cell, positions[i] - positions[j]);
-        let r2 = d.norm_squared();
-        let (f, energy) = potential.coulomb.excluded(COULOMB * charges[i] * charges[j], r2);
-        energies.coulomb += energy;
+    for [i, j] in system.topology.exclusions.pairs() {
+        let d = geometry.between(i, j);
+        let charge_product = COULOMB * charges[i as usize] * charges[j as usize];
+        let (f, energy) = potential.coulomb.excluded(charge_product, d.norm_squared());
+        sums.energies.coulomb += energy;
         sums.pair([i, j], d, d * f);
     }
 }
 
 /// Scaled 1-4 pairs.
-pub(super) fn pairs14(
-    system: &System,
-    cell: Option<&PeriodicCell>,
-    positions: &[Vec3],
-    energies: &mut Energies,
-    sums: &mut Sums,
-) {
+pub(super) fn pairs14(system: &System, geometry: Geometry, sums: &mut Sums) {
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
     for pair in &system.topology.bonded.pairs14 {
-        let [i, j] = pair.atoms.map(|i| i as usize);
-        let d = displacement(cell, positions[i] - positions[j]);
+        let [i, j] = pair.atoms;
+        let d = geometry.between(i, j);
         let (force, coulomb, lj) = pair14(d, scale * pair.charge_product, pair.c6, pair.c12);
-        energies.coulomb_14 += coulomb;
-        energies.lj_14 += lj;
-        sums.pair([i, j], d, force);
+        sums.energies.coulomb_14 += coulomb;
+        sums.energies.lj_14 += lj;
+        sums.pair(pair.atoms, d, force);
     }
-    energies.coulomb += energies.coulomb_14;
-    energies.lj += energies.lj_14;
+    sums.energies.coulomb += sums.energies.coulomb_14;
+    sums.energies.lj += sums.energies.lj_14;
 }

@@ -1,0 +1,106 @@
+//! How far forces interpolated on a grid are from those of the Ewald sum, on average.
+
+use std::f64::consts::{PI, TAU};
+
+use super::ChargeStructure;
+use crate::units::COULOMB;
+
+/// Mean squared errors of the mesh force, per squared charges.
+///
+/// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ − (m+n′K)·r₁]} with Ĝ
+/// the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the power of the order,
+/// and S = Σ u_n (the interpolation's denominator); only n = n′ = 0 with weight 1 is right. The mean square over both
+/// positions of the force error, with the sources weighted by their structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood
+/// and in Wang, Dohm & Holm; it is taken here over a box of [`BOX`] points, since per volume it only depends on α and the spacings.
+/// The self-force, its n − n′ = ±1 part, is kept apart.
+pub(super) struct MeshError {
+    /// pairs: (kJ/mol/nm)² nm³/e⁴
+    pub(super) pair: f64,
+    /// self-force: (kJ/mol/nm)²/e⁴
+    pub(super) own: f64,
+}
+
+/// Points of the box, odd so that no wave vector lies on the edge of the zone, where odd orders have S = 0. With α·spacing ≥ 0.1
+/// the Gaussian spans at least one wave vector and the sums stand for integrals to a few per cent.
+const BOX: i32 = 25;
+/// Aliases taken into account on each side; the next one is smaller by (3/4)^(2·order).
+const ALIASES: i32 = 3;
+
+/// One-dimensional sums at one wave number.
+#[derive(Clone, Copy)]
+struct Line {
+    /// m, 1/nm
+    wave: f64,
+    /// Σ u_n²/S²
+    square: f64,
+    /// Σ u_n² (m + nK)²/S², 1/nm²
+    slope: f64,
+    /// u_0²/S²
+    own: f64,
+    /// Σ u_n u_{n−1}/S²
+    neighbour: f64,
+}
+
+impl Line {
+    fn new(k: i32, spacing: f64, order: usize) -> Self {
+        let length = f64::from(BOX) * spacing;
+        let transform = |n: i32| {
+            let x = PI * (f64::from(k) / f64::from(BOX) + f64::from(n));
+            if x == 0.0 { 1.0 } else { (x.sin() / x).powi(order as i32) }
+        };
+        let aliases = -ALIASES..=ALIASES;
+        let scale = aliases.clone().map(transform).sum::<f64>().powi(-2);
+        let wave = |n: i32| f64::from(k + n * BOX) / length;
+        Self {
+            wave: wave(0),
+            square: scale * aliases.clone().map(|n| transform(n).powi(2)).sum::<f64>(),
+            slope: scale * aliases.clone().map(|n| (transform(n) * wave(n)).powi(2)).sum::<f64>(),
+            own: scale * transform(0).powi(2),
+            neighbour: scale * aliases.map(|n| transform(n) * transform(n - 1)).sum::<f64>(),
+        }
+    }
+}
+
+impl MeshError {
+    pub(super) fn new(alpha: f64, spacing: [f64; 3], order: usize, structure: &ChargeStructure) -> Self {
+        let lines = spacing.map(|h| (0..=BOX).map(|k| Line::new(k, h, order)).collect::<Vec<_>>());
+        let volume: f64 = spacing.iter().map(|h| f64::from(BOX) * h).product();
+        let (mut pair, mut own) = (0.0, [0.0; 3]);
+        for (i, a) in lines[0].iter().enumerate() {
+            for (j, b) in lines[1].iter().enumerate() {
+                for (k, c) in lines[2].iter().enumerate() {
+                    // ±k of each axis are alike
+                    let copies = [i, j, k].iter().map(|&k| if k == 0 { 1.0 } else { 2.0 }).product::<f64>();
+                    let squared = a.wave * a.wave + b.wave * b.wave + c.wave * c.wave;
+                    if squared == 0.0 {
+                        continue;
+                    }
+                    let green = COULOMB / (PI * volume) * (-PI * PI * squared / (alpha * alpha)).exp() / squared;
+                    let inside = [i, j, k].iter().all(|&k| 2 * k < BOX as usize);
+                    let charge = structure.at(squared.sqrt());
+                    let error = if inside { Self::inside(a, b, c, squared, charge) } else { squared * charge };
+                    pair += copies * green * green * TAU * TAU * error;
+                    if inside {
+                        own[0] += copies * green * a.neighbour * b.square * c.square;
+                        own[1] += copies * green * a.square * b.neighbour * c.square;
+                        own[2] += copies * green * a.square * b.square * c.neighbour;
+                    }
+                }
+            }
+        }
+        // the self-force along an axis is amplitude · sin(2π place/spacing): half the square of the amplitude
+        let own = own.iter().zip(spacing).map(|(sum, h)| 0.5 * (TAU / h * sum).powi(2)).sum();
+        Self { pair: pair * volume, own }
+    }
+
+    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources seen at their own wave vector weigh
+    /// as the structure factor `charge`, sources at an alias, which is shorter than any molecule, as if uncorrelated.
+    fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
+        let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
+        let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;
+        // differences of nearly equal numbers when the grid is fine
+        let right_source = (slopes * own - 2.0 * own * squared + squared).max(0.0);
+        let aliased_source = slopes * (product - own).max(0.0);
+        charge * right_source + aliased_source
+    }
+}
