@@ -83,15 +83,6 @@ impl<F: ForceField> Host<F> {
         self.kinetic_parts.iter().sum()
     }
 
-    /// K in kJ/mol.
-    fn kinetic_energy(&mut self) -> f64 {
-        self.kinetic_parts
-            .par_iter_mut()
-            .zip(self.velocities.par_chunks(ATOMS).zip(self.masses.par_chunks(ATOMS)))
-            .for_each(|(kinetic, (velocities, masses))| *kinetic = chunk_kinetic(velocities, masses));
-        self.kinetic_parts.iter().sum()
-    }
-
     /// Restore the fixed distances after a move from `old`; with `rate` = 1/timestep velocities follow. Returns
     /// Σ r⊗(m Δx).
     fn constrain(&mut self, rate: Option<f64>, virial: bool) -> Result<Mat3> {
@@ -151,6 +142,10 @@ impl<F: ForceField> Backend for Host<F> {
         state.velocities.clone_from(&self.velocities);
     }
 
+    fn cell(&self) -> Option<PeriodicCell> {
+        self.cell
+    }
+
     fn rebuild_pairs(&mut self) {
         self.field.rebuild(self.cell.as_ref(), &self.positions);
     }
@@ -178,6 +173,14 @@ impl<F: ForceField> Backend for Host<F> {
         self.phases.constraints += (constrained - leapt).as_secs_f64();
         self.phases.update += (leapt - start).as_secs_f64() + constrained.elapsed().as_secs_f64();
         Ok(Kinetic { before, after, constraint_virial: moved.scaled(1.0 / (timestep * timestep)) })
+    }
+
+    fn kinetic_energy(&mut self) -> f64 {
+        self.kinetic_parts
+            .par_iter_mut()
+            .zip(self.velocities.par_chunks(ATOMS).zip(self.masses.par_chunks(ATOMS)))
+            .for_each(|(kinetic, (velocities, masses))| *kinetic = chunk_kinetic(velocities, masses));
+        self.kinetic_parts.iter().sum()
     }
 
     fn scale_velocities(&mut self, factor: f64) {

@@ -72,6 +72,8 @@ pub trait Backend {
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copy positions, velocities and cell into `state`.
     fn download(&self, state: &mut State);
+    /// The lattice now.
+    fn cell(&self) -> Option<PeriodicCell>;
     /// Sort the atoms and search the outer pair list; a prune must follow.
     fn rebuild_pairs(&mut self);
     /// Reduce the outer list to the inner one.
@@ -82,6 +84,8 @@ pub trait Backend {
     fn evaluation(&self) -> &Evaluation;
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
+    /// Kinetic energy of the present velocities, kJ/mol.
+    fn kinetic_energy(&mut self) -> f64;
     /// Multiply all velocities.
     fn scale_velocities(&mut self, factor: f64);
     /// Multiply the cell and all positions, then restore the fixed distances.

@@ -3,6 +3,8 @@
 mod engine;
 pub mod minimize;
 mod plan;
+mod simulation;
 
 pub use engine::{Engine, schedule};
 pub use plan::*;
+pub use simulation::{ListOrigins, Observed, Simulation, Wanted};
