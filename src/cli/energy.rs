@@ -11,7 +11,7 @@ use crate::backend::{Energies, Evaluation, Reference, Workload};
 use crate::config::{Override, drop_constrained_terms, load};
 use crate::error::{Error, Problem, Result};
 use crate::format::npy;
-use crate::run::Precision;
+use crate::run::plan::Precision;
 use crate::system::{Electrostatics, State, System};
 
 /// Compute energy and forces of the coordinates, term by term
