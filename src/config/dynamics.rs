@@ -3,7 +3,7 @@
 use super::build::report;
 use super::value::Table;
 use crate::error::Problem;
-use crate::run::{
+use crate::run::plan::{
     Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
 };
 
