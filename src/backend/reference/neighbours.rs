@@ -18,6 +18,9 @@ struct Boxes {
     starts: Vec<usize>,
     members: Vec<u32>,
     of_atom: Vec<[usize; 3]>,
+    /// positions within the cell, nm
+    wrapped: Vec<Vec3>,
+    cell: PeriodicCell,
 }
 
 /// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
@@ -33,23 +36,17 @@ impl<'a> Neighbours<'a> {
     /// Calls `visit(j, r_i − r_j, r²)` for every other atom j within the cutoff, in an order that depends on the positions only.
     #[inline(always)]
     pub(super) fn for_each(&self, i: usize, mut visit: impl FnMut(usize, Vec3, f64)) {
-        let mut consider = |j: usize| {
-            let d = self.geometry.between(i as u32, j as u32);
+        let mut consider = |j: usize, d: Vec3| {
             let r2 = d.norm_squared();
             if r2 <= self.cutoff_squared && j != i {
                 visit(j, d, r2);
             }
         };
         match &self.boxes {
-            None => (0..self.geometry.positions.len()).for_each(consider),
-            Some(boxes) => {
-                let centre = boxes.of_atom[i];
-                for neighbour in 0..27 {
-                    let offset = [neighbour / 9, neighbour / 3 % 3, neighbour % 3];
-                    let at = |d: usize| (centre[d] + boxes.size[d] + offset[d] - 1) % boxes.size[d];
-                    boxes.members([at(0), at(1), at(2)]).iter().for_each(|&j| consider(j as usize));
-                }
+            None => {
+                (0..self.geometry.positions.len()).for_each(|j| consider(j, self.geometry.between(i as u32, j as u32)))
             }
+            Some(boxes) => boxes.around(i, consider),
         }
     }
 }
@@ -60,11 +57,12 @@ impl Boxes {
         if size.iter().any(|&n| n < 3) {
             return None;
         }
+        let wrapped: Vec<Vec3> = positions.iter().map(|&r| cell.wrap(r).0).collect();
         let place = |r: &Vec3| {
             let s = cell.to_fractional(*r).to_array();
-            [0, 1, 2].map(|d| (((s[d] - s[d].floor()) * size[d] as f64) as usize).min(size[d] - 1))
+            [0, 1, 2].map(|d| ((s[d] * size[d] as f64) as usize).min(size[d] - 1))
         };
-        let of_atom: Vec<[usize; 3]> = positions.iter().map(place).collect();
+        let of_atom: Vec<[usize; 3]> = wrapped.iter().map(place).collect();
         let number = |[x, y, z]: [usize; 3]| (x * size[1] + y) * size[2] + z;
         let mut starts = vec![0; size.iter().product::<usize>() + 1];
         for &place in &of_atom {
@@ -79,12 +77,26 @@ impl Boxes {
             members[next[number(place)]] = i as u32;
             next[number(place)] += 1;
         }
-        Some(Self { size, starts, members, of_atom })
+        Some(Self { size, starts, members, of_atom, wrapped, cell: *cell })
     }
 
-    fn members(&self, [x, y, z]: [usize; 3]) -> &[u32] {
-        let number = (x * self.size[1] + y) * self.size[2] + z;
-        &self.members[self.starts[number]..self.starts[number + 1]]
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around that of atom i, in their image next to it.
+    #[inline(always)]
+    fn around(&self, i: usize, mut consider: impl FnMut(usize, Vec3)) {
+        for neighbour in 0..27 {
+            let (mut place, mut image) = ([0; 3], [0; 3]);
+            for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
+                // one cell further than wanted, so that the lowest is not negative
+                let shifted = self.of_atom[i][d] + self.size[d] + offset - 1;
+                place[d] = shifted % self.size[d];
+                image[d] = (shifted / self.size[d]) as i32 - 1;
+            }
+            let from = self.wrapped[i] - self.cell.shift(image);
+            let number = (place[0] * self.size[1] + place[1]) * self.size[2] + place[2];
+            for &j in &self.members[self.starts[number]..self.starts[number + 1]] {
+                consider(j as usize, from - self.wrapped[j as usize]);
+            }
+        }
     }
 }
 
