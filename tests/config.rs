@@ -6,7 +6,7 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::error::Problem;
 use md::run::Plan;
-use md::run::plan::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
+use md::run::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy};
 
 /// Starts the comment with the expected message on the line of the fault.

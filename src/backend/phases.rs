@@ -41,4 +41,18 @@ impl Phases {
             ("update", self.update),
         ]
     }
+
+    /// Add what passed between two readings.
+    pub fn add_difference(&mut self, after: &Phases, before: &Phases) {
+        self.pairs += after.pairs - before.pairs;
+        self.search += after.search - before.search;
+        self.pme_spread += after.pme_spread - before.pme_spread;
+        self.pme_fft += after.pme_fft - before.pme_fft;
+        self.pme_solve += after.pme_solve - before.pme_solve;
+        self.pme_gather += after.pme_gather - before.pme_gather;
+        self.bonded += after.bonded - before.bonded;
+        self.reduce += after.reduce - before.reduce;
+        self.update += after.update - before.update;
+        self.constraints += after.constraints - before.constraints;
+    }
 }

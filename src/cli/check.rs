@@ -10,7 +10,7 @@ use crate::config::load;
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
 use crate::run::Plan;
-use crate::run::plan::{Dynamics, StageKind};
+use crate::run::{Dynamics, StageKind};
 use crate::system::{Electrostatics, State, System};
 
 /// Check an input file and the files it names, and say what a run would do; starts nothing

@@ -19,6 +19,11 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// The input file.
+    pub(super) fn path(&self) -> &std::path::Path {
+        &self.input
+    }
+
     /// Reads and checks the file. Precedence: `options`, then `--set`, then the environment, then the file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
         let (settings, problems): (Vec<_>, Vec<_>) =

@@ -11,10 +11,15 @@ mod run;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result};
+use crate::run::Outcome;
+
+/// Exit code of a run that stopped on request.
+const STOPPED: u8 = 3;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -46,8 +51,12 @@ enum Command {
 
 /// Parses the command line, does what it says and reports errors on standard error.
 pub fn main() -> ExitCode {
+    let started = Instant::now();
     let outcome = match Arguments::parse().command {
-        Command::Run(command) => command.execute(),
+        Command::Run(command) => match command.execute(started) {
+            Ok(Outcome::Stopped) => return ExitCode::from(STOPPED),
+            ended => ended.map(|_| ()),
+        },
         Command::Check(command) => command.execute(),
         Command::Energy(command) => command.execute(),
         Command::Info(command) => command.execute(),
@@ -61,6 +70,11 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// A line on standard error; nobody may be listening.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Writes to standard output. A reader that has seen enough (`md help | head`) is no error.

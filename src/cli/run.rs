@@ -1,12 +1,20 @@
 //! `md run`: all stages of an input file.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::input::Input;
-use crate::config::{Override, load};
+use crate::config::{Override, drop_constrained_terms, load, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
+use crate::observe::log::{Echo, Level, RunLog};
+use crate::observe::progress::Progress;
+use crate::run::{Job, Outcome, Requests, run};
+
+/// Where no terminal shows a bar, a line this often.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Run all stages of an input file; the same command continues an interrupted run
 #[derive(Debug, Args)]
@@ -40,15 +48,38 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn execute(&self) -> Result<()> {
+    pub(super) fn execute(&self, started: Instant) -> Result<Outcome> {
         let config = self.input.read(self.overrides()?)?;
         if config.plan.stages.is_empty() {
             return Err(Problem::new("there is nothing to run: the input file has no [[stage]]")
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
-        let (_system, _state) = load(&config.plan)?;
-        Err(Problem::new("runs are not available in this build").help("`md energy` and `md check` are").into())
+        let (mut system, start) = load(&config.plan)?;
+        drop_constrained_terms(&mut system.topology, &system.constraints);
+        let input = read_text(self.input.path())?;
+        let requests =
+            Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
+        let job = Job {
+            plan: &config.plan,
+            system: &system,
+            start,
+            input: &input,
+            effective: &config.effective,
+            compare: &|old| physics_diff(old, &config.plan),
+            force: self.force,
+            requests,
+            started,
+        };
+        let quiet = self.quiet;
+        let terminal = !quiet && std::io::stderr().is_terminal();
+        let echo: Echo = Box::new(move |level, text| {
+            let shown = if quiet { Level::Warning } else { Level::Note };
+            if level >= shown {
+                super::say(text);
+            }
+        });
+        run(job, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))
     }
 
     /// Each option stands for a key, so that the effective configuration shows it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::dynamics;
 use super::value::Table;
 use crate::error::Problem;
-use crate::run::plan::{
+use crate::run::{
     CheckpointOptions, ConstraintKind, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan,
     PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryFormat, TrajectoryOptions, Tuning,
 };

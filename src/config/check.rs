@@ -7,7 +7,7 @@ use super::value::{Table, Value};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::run::Plan;
-use crate::run::plan::{ElectrostaticsSpec, StageKind, Velocities};
+use crate::run::{ElectrostaticsSpec, StageKind, Velocities};
 use crate::system::{DispersionCorrection, ListPolicy, State, Topology};
 use crate::vec3::Vec3;
 

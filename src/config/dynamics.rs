@@ -3,7 +3,7 @@
 use super::build::report;
 use super::value::Table;
 use crate::error::Problem;
-use crate::run::plan::{
+use crate::run::{
     Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
 };
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::{BoxKind, read_coordinates, read_prmtop};
 use crate::pme;
 use crate::run::Plan;
-use crate::run::plan::{ElectrostaticsSpec, PmeSpec};
+use crate::run::{ElectrostaticsSpec, PmeSpec};
 use crate::system::{
     Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
 };

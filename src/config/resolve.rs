@@ -7,7 +7,7 @@ use super::keys;
 use super::raw::{self, Member, Node, Raw};
 use super::value::{Entry, Place, Table, Value};
 use crate::error::Problem;
-use crate::run::plan::Interval;
+use crate::run::Interval;
 use crate::units::Dimension;
 
 /// What resolving needs to know and where it reports.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::key::Key;
 use crate::error::Problem;
-use crate::run::plan::Interval;
+use crate::run::Interval;
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq)]

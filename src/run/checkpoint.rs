@@ -62,7 +62,7 @@ impl Checkpoint {
 }
 
 /// CRC-32 of charges, masses, types and Lennard-Jones parameters: equal systems have equal ones.
-pub fn fingerprint(system: &System) -> u32 {
+pub(super) fn fingerprint(system: &System) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     for atom in &system.topology.atoms {
         hasher.update(&atom.mass.to_le_bytes());

@@ -5,6 +5,8 @@ use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workloa
 use crate::error::{Error, Problem, Result};
 use crate::pair::{BufferEstimate, ListSchedule};
 use crate::simd::Level;
+use std::sync::Arc;
+
 use crate::system::{ListPolicy, State, System};
 
 /// Temperature (K) and time step (ps) of list estimates where no stage names them.
@@ -18,7 +20,7 @@ const UNLIMITED_REBUILD: u32 = 100;
 /// Threads and instruction set of a run.
 pub struct Engine {
     /// every parallel part of a run happens in here
-    pub pool: rayon::ThreadPool,
+    pub pool: Arc<rayon::ThreadPool>,
     /// number of threads
     pub threads: usize,
     /// instruction set
@@ -46,12 +48,11 @@ impl Engine {
                 .help("remove run.simd to take the best available")
                 .into());
         }
-        Ok(Engine { pool, threads, level })
+        Ok(Engine { pool: Arc::new(pool), threads, level })
     }
 
-    /// The fast force field for a state of the system.
-    pub fn cpu(&self, plan: &Plan, system: &System, state: &State) -> Result<Cpu> {
-        let schedule = schedule(plan, system, state);
+    /// The fast force field with the given lists.
+    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Cpu> {
         Ok(Cpu::new(system, CpuOptions { threads: self.threads, level: self.level, schedule })?)
     }
 
@@ -62,7 +63,7 @@ impl Engine {
         self.pool.install(|| match plan.run.precision {
             Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
             Precision::Mixed => {
-                let mut field = self.cpu(plan, system, state)?;
+                let mut field = self.cpu(system, schedule(plan, system, state))?;
                 let mut evaluation = Evaluation::default();
                 field.rebuild(cell, positions);
                 field.prune(cell, positions);

@@ -1,10 +1,23 @@
 //! Running a plan: what is asked for, the order of a step, stages, minimisation, checkpoints.
+//!
+//! [`run`] takes a [`Job`] through its stages; [`Simulation::step`] is the only place where the order of a step is
+//! written. Start reading there.
 
+mod account;
+mod checkpoint;
 mod engine;
 pub mod minimize;
+mod outputs;
 mod plan;
+mod runner;
+mod signals;
 mod simulation;
+mod surface;
+mod timing;
 
+pub use checkpoint::{Checkpoint, state_hash};
 pub use engine::{Engine, schedule};
 pub use plan::*;
+pub use runner::{Job, Outcome, run};
+pub use signals::Requests;
 pub use simulation::{ListOrigins, Observed, Simulation, Wanted};

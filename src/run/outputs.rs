@@ -26,30 +26,30 @@ const OBSERVABLES: [(&str, &str); 6] = [
 
 /// Paths of the output directory.
 #[derive(Clone, Debug)]
-pub struct Directory {
+pub(super) struct Directory {
     root: PathBuf,
 }
 
 impl Directory {
     /// The directory of a plan.
-    pub fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         Directory { root: plan.output.directory.clone() }
     }
 
     /// Path of a file in it.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
     /// True when a run has written here.
-    pub fn is_used(&self) -> bool {
+    pub(super) fn is_used(&self) -> bool {
         ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"]
             .iter()
             .any(|name| self.file(name).exists())
     }
 
     /// Create and lock it; with `force` what is there is moved aside first.
-    pub fn open(&self, force: bool) -> Result<OutputLock> {
+    pub(super) fn open(&self, force: bool) -> Result<OutputLock> {
         if force && self.is_used() {
             // nobody else may be at work in there
             drop(OutputLock::acquire(&self.root)?);
@@ -63,7 +63,7 @@ impl Directory {
     }
 
     /// Refuse to mix with output that no checkpoint explains.
-    pub fn check_unused(&self) -> Result<()> {
+    pub(super) fn check_unused(&self) -> Result<()> {
         if !self.is_used() {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl Directory {
 }
 
 /// Trajectory and energies.
-pub struct Outputs {
+pub(super) struct Outputs {
     trajectory: Option<TrajectoryWriter>,
     energies: Option<EnergyTable>,
     mass: f64,
@@ -85,7 +85,7 @@ pub struct Outputs {
 
 impl Outputs {
     /// Create the files, or go on after `frames` frames and the row of `step`.
-    pub fn open(
+    pub(super) fn open(
         directory: &Directory,
         (plan, system, input): (&Plan, &System, &str),
         periodic: bool,
@@ -108,7 +108,7 @@ impl Outputs {
     }
 
     /// Keep the state at the start of a step for the frame whose numbers follow.
-    pub fn hold_frame(&mut self, fill: impl FnOnce(&mut State), forces: &[Vec3]) {
+    pub(super) fn hold_frame(&mut self, fill: impl FnOnce(&mut State), forces: &[Vec3]) {
         fill(&mut self.frame);
         self.forces.clear();
         if self.trajectory.as_ref().is_some_and(|t| t.fields().forces) {
@@ -117,7 +117,7 @@ impl Outputs {
     }
 
     /// Write the held frame with its numbers.
-    pub fn write_frame(&mut self, observed: &Observed) -> Result<()> {
+    pub(super) fn write_frame(&mut self, observed: &Observed) -> Result<()> {
         let Some(trajectory) = &mut self.trajectory else { return Ok(()) };
         let State { step, time, cell, positions, velocities, .. } = &self.frame;
         let volume = cell.map_or(0.0, |cell| cell.volume());
@@ -141,7 +141,7 @@ impl Outputs {
     }
 
     /// One row of the energy table; returns its values for the averages.
-    pub fn write_row(
+    pub(super) fn write_row(
         &mut self,
         (step, time, stage): (u64, f64, u32),
         cell: Option<PeriodicCell>,
@@ -166,7 +166,7 @@ impl Outputs {
     }
 
     /// Everything on disk; returns the number of frames.
-    pub fn sync(&mut self) -> Result<u64> {
+    pub(super) fn sync(&mut self) -> Result<u64> {
         if let Some(energies) = &mut self.energies {
             energies.sync()?;
         }
@@ -174,7 +174,7 @@ impl Outputs {
     }
 
     /// Close the files.
-    pub fn close(mut self) -> Result<()> {
+    pub(super) fn close(mut self) -> Result<()> {
         self.sync()?;
         self.trajectory.map_or(Ok(0), TrajectoryWriter::close).map(|_| ())
     }
@@ -215,7 +215,7 @@ fn create_trajectory(
 }
 
 /// `final.rst7` and `final.pdb`.
-pub fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
+pub(super) fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let coordinates = Coordinates {
         title: title.clone(),
@@ -231,7 +231,7 @@ pub fn write_final(directory: &Directory, system: &System, state: &State) -> Res
 }
 
 /// Write a file under a temporary name and rename it.
-pub fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>) -> Result<()> {
+pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let io = |e| Error::io(path, e);
     let mut out = BufWriter::new(fs::File::create(&temporary).map_err(io)?);

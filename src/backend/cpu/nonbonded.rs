@@ -33,7 +33,6 @@ struct Share {
     touched: Vec<bool>,
     chunks: Range<usize>,
     output: PairOutput,
-    seconds: f64,
 }
 
 /// Pair interactions of one system.
@@ -224,20 +223,13 @@ impl Nonbonded {
         };
         let (inner, level, rule, split) = (&self.inner, self.level, self.rule, self.split);
         self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
-            let start = std::time::Instant::now();
             for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
             }
             share.output = PairOutput::default();
             run_kernel(level, (rule, split, energy), input, inner, share);
-            share.seconds = start.elapsed().as_secs_f64();
             beside(index);
         });
-    }
-
-    /// Seconds the kernel took in the last call, mean over threads.
-    pub(super) fn seconds(&self) -> f64 {
-        self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.shares.len() as f64
     }
 
     /// Sum the forces of all parts into `total`, in order of the parts.

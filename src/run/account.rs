@@ -1,0 +1,129 @@
+//! What a run says of itself: the head and the end of the log, and the summary.
+
+use super::engine::Engine;
+use super::plan::{Plan, Precision};
+use super::runner::Outcome;
+use super::timing::Timing;
+use crate::constraint::degrees_of_freedom;
+use crate::error::Result;
+use crate::observe::lock::host_name;
+use crate::observe::log::RunLog;
+use crate::observe::progress::three_digits;
+use crate::observe::summary::{ListSummary, Phase, Summary};
+use crate::pair::ListSchedule;
+use crate::system::{Electrostatics, State, System};
+
+/// ns/day of `picoseconds` in `seconds`.
+fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
+}
+
+fn device(plan: &Plan, engine: &Engine) -> String {
+    let arithmetic = match plan.run.precision {
+        Precision::Double => "double precision reference",
+        Precision::Mixed => engine.level.name(),
+    };
+    format!("CPU, {} threads, {arithmetic}", engine.threads)
+}
+
+/// System, settings and machine.
+pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
+    let topology = &system.topology;
+    let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
+    let settings = &system.settings;
+    let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
+    log.section(&format!("md {} on {}", env!("CARGO_PKG_VERSION"), host_name()))?;
+    let cell = state.cell.map_or("none".to_owned(), |cell| {
+        let (edges, angles) = cell.lengths_angles();
+        format!(
+            "{:.4} {:.4} {:.4} nm, {:.3} {:.3} {:.3} degrees",
+            edges[0], edges[1], edges[2], angles[0], angles[1], angles[2]
+        )
+    });
+    let electrostatics = match settings.electrostatics {
+        Electrostatics::Pme(p) => {
+            format!(
+                "PME, alpha {:.4} 1/nm, grid {} x {} x {}, order {}",
+                p.alpha, p.grid[0], p.grid[1], p.grid[2], p.order
+            )
+        }
+        other => format!("{other:?}"),
+    };
+    log.pairs(&[
+        ("topology", plan.system.topology.display().to_string()),
+        ("coordinates", plan.system.coordinates.display().to_string()),
+        ("atoms", format!("{} in {} residues, charge {charge:.4} e", topology.atoms.len(), topology.residues.len())),
+        ("cell", cell),
+        ("cutoff", format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj))),
+        ("electrostatics", electrostatics),
+        (
+            "constraints",
+            format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
+        ),
+        ("degrees of freedom", degrees_of_freedom(topology, &system.constraints, state.cell.is_some()).to_string()),
+        ("device", device(plan, engine)),
+        ("seed", plan.run.seed.to_string()),
+    ])
+}
+
+/// The pair lists of a stage.
+pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
+    let ListSchedule { rebuild, prune, outer, inner } = schedule;
+    log.pairs(&[(
+        "pair lists",
+        format!("searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm"),
+    )])
+}
+
+/// Machine, speed, phases; state and stages are the caller's.
+pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
+    let schedule = super::schedule(plan, system, state);
+    let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
+    let half = timing.second_half();
+    let phases = timing.phases.named().into_iter().chain([("output", timing.output)]);
+    Summary {
+        version: env!("CARGO_PKG_VERSION").into(),
+        host: host_name(),
+        device: device(plan, engine),
+        threads: engine.threads,
+        simd: engine.level.name().into(),
+        atoms: system.topology.atoms.len(),
+        simulated_ps: timing.picoseconds,
+        ns_per_day: ns_per_day(timing.picoseconds, timing.seconds),
+        ns_per_day_steady: half.and_then(|(_, picoseconds, seconds)| ns_per_day(picoseconds, seconds)),
+        us_per_step: half.map(|(steps, _, seconds)| 1e6 * seconds / steps as f64),
+        pme: match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        },
+        list: schedule.outer.is_finite().then(|| ListSummary {
+            cutoff,
+            buffer: schedule.outer - cutoff,
+            interval: f64::from(schedule.rebuild),
+            prune_interval: Some(f64::from(schedule.prune)),
+        }),
+        phases: phases.map(|(name, seconds)| Phase { name: name.into(), calls: timing.steps, seconds }).collect(),
+        ..Summary::default()
+    }
+}
+
+/// Speed and where the time went.
+pub(super) fn close(log: &mut RunLog, summary: &Summary, outcome: Outcome) -> Result<()> {
+    log.section("Time")?;
+    let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
+    let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);
+    log.phases(&summary.phases, dynamics.max(total))?;
+    if let (Some(speed), Some(steady), Some(step)) =
+        (summary.ns_per_day, summary.ns_per_day_steady, summary.us_per_step)
+    {
+        log.note(&format!(
+            "{} ns/day ({} ns/day over the second half, {step:.0} us per step)",
+            three_digits(speed),
+            three_digits(steady)
+        ))?;
+    }
+    log.note(match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Stopped => "stopped on request; the same command continues",
+    })
+}

@@ -1,0 +1,518 @@
+//! A whole run: stages in order, outputs, checkpoints, and the way back from one.
+
+use super::checkpoint::{Checkpoint, fingerprint, state_hash};
+use super::engine::{Engine, schedule};
+use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
+use super::outputs::{Directory, Outputs, write_file, write_final};
+use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
+use super::signals::Requests;
+use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
+use super::surface::ForceSurface;
+use super::timing::Timing;
+use crate::backend::{Backend, ForceField, Host, Reference};
+use crate::constraint::{ConstraintPlan, degrees_of_freedom};
+use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
+use crate::error::{Error, Problem, Result};
+use crate::observe::energies::EnergyRow;
+use crate::observe::lock::OutputLock;
+use crate::observe::log::RunLog;
+use crate::observe::progress::{Progress, SpeedMeter};
+use crate::observe::statistics::Statistics;
+use crate::observe::status::{RunState, Status};
+use crate::observe::summary::{StageSummary, Summary};
+use crate::pair::ListSchedule;
+use crate::system::{State, System};
+use crate::units::BOLTZMANN;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How far (nm) beyond the cutoff the lists of a minimisation reach: atoms move little, lists last long.
+const MINIMIZE_BUFFER: f64 = 0.1;
+/// Relative rounding of an energy summed from f32 terms, and from f64 terms.
+const MIXED_ENERGY_PRECISION: f64 = 1e-7;
+const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
+/// Wall time between looks at the clock's consumers: status file, progress, deadlines.
+const STATUS_INTERVAL: Duration = Duration::from_millis(500);
+/// Part of the allowed wall time that is kept for the last checkpoint.
+const DEADLINE_SHARE: f64 = 0.99;
+
+/// Everything a run is given.
+pub struct Job<'a> {
+    /// what to do
+    pub plan: &'a Plan,
+    /// the system, without the terms that constraints hold fixed
+    pub system: &'a System,
+    /// where it starts
+    pub start: State,
+    /// the input file, for the trajectory's record
+    pub input: &'a str,
+    /// the configuration with all defaults, for `effective.toml`
+    pub effective: &'a str,
+    /// differences in physics between an old plan and this one
+    pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
+    /// move old output aside
+    pub force: bool,
+    /// stop and checkpoint requests
+    pub requests: Requests,
+    /// when the program started
+    pub started: Instant,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// every stage is done
+    Finished,
+    /// stopped on request, with a checkpoint
+    Stopped,
+}
+
+/// What accompanies a run from stage to stage.
+struct Session<'a> {
+    job: Job<'a>,
+    engine: Engine,
+    directory: Directory,
+    _lock: OutputLock,
+    outputs: Outputs,
+    log: RunLog,
+    progress: Progress,
+    speed: SpeedMeter,
+    status: Status,
+    last_status: Instant,
+    last_checkpoint: Instant,
+    timing: Timing,
+    system_fingerprint: u32,
+    statistics: Statistics,
+    stages: Vec<StageSummary>,
+    steps: u64,
+}
+
+/// Run all stages, from the checkpoint in the output directory if there is one.
+pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, progress: Progress) -> Result<Outcome> {
+    let engine = Engine::new(job.plan)?;
+    let directory = Directory::new(job.plan);
+    let found = if job.force { None } else { Checkpoint::read(&directory.file("checkpoint.md"))? };
+    match &found {
+        None if !job.force => directory.check_unused()?,
+        None => {}
+        Some(found) => refuse_changes(&job, &found.body)?,
+    }
+    let lock = directory.open(job.force)?;
+    let mut log = log(&directory.file("run.log"))?;
+    let warning = found.as_ref().and_then(|found| found.warning.clone());
+    let checkpoint = found.map(|found| found.body);
+    let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
+    let periodic = job.start.cell.is_some();
+    let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
+    write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    super::account::open(&mut log, job.plan, job.system, &job.start, &engine)?;
+    if let Some(warning) = warning {
+        log.warning(&warning)?;
+    }
+    let now = Instant::now();
+    let mut session = Session {
+        system_fingerprint: fingerprint(job.system),
+        status: Status { stages: job.plan.stages.len(), process: std::process::id(), ..Status::default() },
+        engine,
+        directory,
+        _lock: lock,
+        outputs,
+        log,
+        progress,
+        speed: SpeedMeter::default(),
+        last_status: now,
+        last_checkpoint: now,
+        timing: Timing::default(),
+        statistics: Statistics::default(),
+        stages: vec![],
+        steps: 0,
+        job,
+    };
+    // everything happens inside the pool: entering it costs more than many a phase of a step
+    let pool = Arc::clone(&session.engine.pool);
+    let outcome = pool.install(|| session.all_stages(checkpoint));
+    session.progress.finish();
+    match outcome {
+        Ok(outcome) => {
+            session.finish(outcome)?;
+            Ok(outcome)
+        }
+        Err(error) => {
+            session.status.state = RunState::Failed;
+            session.status.message = Some(error.to_string());
+            // the error itself matters more than a failure to record it
+            let _ = session.log.note(&format!("failed: {error}"));
+            let _ = session.status.write(&session.directory.file("status.json"));
+            let _ = session.outputs.close();
+            Err(error)
+        }
+    }
+}
+
+/// A run goes on only as what it was.
+fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
+    checkpoint.check_system(job.system)?;
+    let changes = (job.compare)(&checkpoint.plan);
+    if changes.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::new(format!("the run in this directory was begun with other settings:\n  {}", changes.join("\n  ")))
+        .in_file(&job.plan.output.directory)
+        .help("restore them, choose another output.directory, or use --force to move the old output aside")
+        .into())
+}
+
+/// A stage from the start or from a checkpoint.
+struct Place {
+    done: u64,
+    lists: Option<ListOrigins>,
+    schedule: Option<ListSchedule>,
+    minimizer: Option<(Minimizer, Vec<crate::vec3::Vec3>)>,
+}
+
+impl<'a> Session<'a> {
+    fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<Outcome> {
+        let plan = self.job.plan;
+        let fresh = Place { done: 0, lists: None, schedule: None, minimizer: None };
+        let (first, mut place, mut state) = match checkpoint {
+            None => (0, fresh, self.job.start.clone()),
+            Some(c) => {
+                self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.done))?;
+                self.statistics = c.statistics;
+                let place = Place { done: c.done, lists: c.lists, schedule: c.schedule, minimizer: c.minimizer };
+                (c.stage, place, c.state)
+            }
+        };
+        for (index, stage) in plan.stages.iter().enumerate().skip(first) {
+            self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
+            self.speed.reset();
+            self.status.stage.clone_from(&stage.name);
+            self.status.stage_number = index + 1;
+            let outcome = match &stage.kind {
+                StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
+                StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
+            };
+            if outcome == Outcome::Stopped {
+                return Ok(outcome);
+            }
+            self.close_stage(stage)?;
+            place = Place { done: 0, lists: None, schedule: None, minimizer: None };
+        }
+        Ok(Outcome::Finished)
+    }
+
+    fn close_stage(&mut self, stage: &Stage) -> Result<()> {
+        let averages = self.statistics.averages();
+        let kind = match stage.kind {
+            StageKind::Minimize(_) => "minimize",
+            StageKind::Dynamics(_) => {
+                self.log.averages(&averages)?;
+                "dynamics"
+            }
+        };
+        let steps = self.status.step;
+        self.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
+        self.statistics = Statistics::default();
+        Ok(())
+    }
+
+    /// Steps a stage is allowed in all.
+    fn target(&self, steps: u64) -> u64 {
+        self.job.plan.run.max_steps.map_or(steps, |most| steps.min(most))
+    }
+
+    fn minimize(&mut self, index: usize, options: &Minimize, state: &mut State, place: Place) -> Result<Outcome> {
+        let (plan, system) = (self.job.plan, self.job.system);
+        match plan.run.precision {
+            Precision::Double => {
+                let field = Reference::new(system)?;
+                self.descend(index, options, state, place, field, DOUBLE_ENERGY_PRECISION)
+            }
+            Precision::Mixed => {
+                let cutoff = schedule(plan, system, state)
+                    .inner
+                    .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
+                let radius = cutoff + MINIMIZE_BUFFER;
+                let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
+                let field = self.engine.cpu(system, lists)?;
+                self.descend(index, options, state, place, field, MIXED_ENERGY_PRECISION)
+            }
+        }
+    }
+
+    fn descend(
+        &mut self,
+        index: usize,
+        options: &Minimize,
+        state: &mut State,
+        place: Place,
+        field: impl ForceField,
+        energy_precision: f64,
+    ) -> Result<Outcome> {
+        let target = self.target(options.steps);
+        let settings = MinimizeSettings {
+            force_tolerance: options.force_tolerance,
+            max_displacement: options.initial_step,
+            energy_precision,
+        };
+        let (stored, origin) = place.minimizer.unzip();
+        let origin = origin.unwrap_or_default();
+        let mut surface = ForceSurface::new(self.job.system, field, state.cell, MINIMIZE_BUFFER, origin)?;
+        let mut minimizer = match stored {
+            Some(minimizer) => minimizer,
+            None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
+        };
+        self.log.note(&format!("energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
+        while minimizer.steps() < target && minimizer.status() == Descent::Running {
+            if self.poll(minimizer.steps(), target, state.time)? {
+                let stored = Some((minimizer, surface.origin().to_vec()));
+                self.checkpoint(index, stored.as_ref().map_or(0, |(m, _)| m.steps()), state, None, None, stored)?;
+                return Ok(Outcome::Stopped);
+            }
+            minimizer.step(&mut surface)?;
+            self.steps += 1;
+            if self.checkpoint_is_due() {
+                let stored = Some((minimizer.clone(), surface.origin().to_vec()));
+                self.checkpoint(index, minimizer.steps(), state, None, None, stored)?;
+            }
+        }
+        let (force, atom) = minimizer.max_force();
+        let ending = match minimizer.status() {
+            Descent::Running => "stopped at the number of steps",
+            Descent::Converged => "converged",
+            Descent::Stalled => "cannot get lower in this arithmetic",
+        };
+        self.log.note(&format!(
+            "{ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            minimizer.steps(),
+            minimizer.energy(),
+            atom + 1
+        ))?;
+        self.status.step = minimizer.steps();
+        state.positions.copy_from_slice(minimizer.positions());
+        let done = minimizer.steps();
+        let stored = Some((minimizer, surface.origin().to_vec()));
+        self.checkpoint(index, done, state, None, None, stored)?;
+        Ok(Outcome::Finished)
+    }
+
+    fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: Place) -> Result<Outcome> {
+        let (plan, system) = (self.job.plan, self.job.system);
+        if self.statistics == Statistics::default() {
+            self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
+        }
+        let fresh = place.done == 0 && place.lists.is_none();
+        if fresh {
+            self.prepare(options, state)?;
+        }
+        let lists = place.schedule.unwrap_or_else(|| schedule(plan, system, state));
+        super::account::lists(&mut self.log, &lists)?;
+        let level = self.engine.level;
+        match plan.run.precision {
+            Precision::Double => {
+                let backend = Host::new(system, Reference::new(system)?, level)?;
+                self.integrate(index, options, state, (place.done, place.lists), lists, backend)
+            }
+            Precision::Mixed => {
+                let backend = Host::new(system, self.engine.cpu(system, lists)?, level)?;
+                self.integrate(index, options, state, (place.done, place.lists), lists, backend)
+            }
+        }
+    }
+
+    /// Constraints at the first stage, velocities where they are to be drawn.
+    fn prepare(&mut self, options: &Dynamics, state: &mut State) -> Result<()> {
+        let system = self.job.system;
+        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
+        let failed = |failure: crate::constraint::ConstraintFailure| Error::Unstable(failure.to_string());
+        let first = state.step == 0;
+        if first {
+            let reference = state.positions.clone();
+            constraints.satisfy(&reference, &mut state.positions).map_err(failed)?;
+        }
+        if let Velocities::Generate { temperature } = options.velocities {
+            let (seed, step) = (self.job.plan.run.seed, state.step);
+            state.velocities = (masses.iter().enumerate())
+                .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
+                .collect();
+            constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+            if state.cell.is_some() {
+                remove_translation(&masses, &mut state.velocities);
+            } else {
+                remove_translation_and_rotation(&masses, &state.positions, &mut state.velocities);
+            }
+            // exactly the temperature asked for, as far as the degrees of freedom go
+            let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+            let (kinetic, wanted) =
+                (kinetic_energy(&masses, &state.velocities), 0.5 * free as f64 * BOLTZMANN * temperature);
+            if kinetic > 0.0 {
+                let factor = (wanted / kinetic).sqrt();
+                state.velocities.iter_mut().for_each(|v| *v = *v * factor);
+            }
+        } else if first {
+            constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn integrate<B: Backend + Send>(
+        &mut self,
+        index: usize,
+        options: &Dynamics,
+        state: &mut State,
+        (done, origins): (u64, Option<ListOrigins>),
+        lists: ListSchedule,
+        backend: B,
+    ) -> Result<Outcome> {
+        let (plan, system) = (self.job.plan, self.job.system);
+        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let mut simulation =
+            Simulation::new(backend, (system, options), (lists, plan.run.seed, free), state, done, origins)?;
+        self.log.note(&simulation.backend().description())?;
+        let target = self.target(options.steps);
+        let every = |interval: Option<super::plan::Interval>| interval.map(|i| i.steps(options.timestep));
+        let rows = every(plan.output.energies.map(|e| e.every));
+        let frames = every(plan.output.trajectory.map(|t| t.every));
+        let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
+        let before = simulation.backend().phases();
+        self.timing.start_stage();
+        while simulation.local_step < target {
+            let step = simulation.local_step;
+            if self.poll(step, target, simulation.time())? {
+                simulation.download(state);
+                self.checkpoint(index, step, state, simulation.list_origins(), Some(lists), None)?;
+                self.timing.end_stage(&before, &simulation.backend().phases());
+                return Ok(Outcome::Stopped);
+            }
+            if step > done && self.checkpoint_is_due() {
+                simulation.download(state);
+                self.checkpoint(index, step, state, simulation.list_origins(), Some(lists), None)?;
+            }
+            let (row, frame) = (due(rows, step), due(frames, step));
+            self.one_step(&mut simulation, index, row, frame)?;
+            self.steps += 1;
+            self.timing.step(options.timestep);
+        }
+        self.timing.end_stage(&before, &simulation.backend().phases());
+        simulation.download(state);
+        self.status.step = target;
+        self.checkpoint(index, target, state, simulation.list_origins(), Some(lists), None)?;
+        if index + 1 == plan.stages.len() {
+            // the last state has numbers too; they need one more step, which nobody sees
+            let (row, frame) = (due(rows, target), due(frames, target));
+            if row || frame {
+                self.one_step(&mut simulation, index, row, frame)?;
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    fn one_step<B: Backend>(
+        &mut self,
+        simulation: &mut Simulation<'_, B>,
+        index: usize,
+        row: bool,
+        frame: bool,
+    ) -> Result<()> {
+        let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
+        let cell = simulation.backend().cell();
+        let outputs = &mut self.outputs;
+        let observed: Observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
+            if frame {
+                outputs.hold_frame(|state| simulation.download(state), &simulation.backend().evaluation().forces);
+            }
+            Ok(())
+        })?;
+        if row {
+            let values = self.outputs.write_row(at, cell, &observed)?;
+            self.statistics.add(at.1, &values);
+        }
+        if frame {
+            self.outputs.write_frame(&observed)?;
+        }
+        Ok(())
+    }
+
+    /// Look at the clock now and then; true when the run is to stop.
+    fn poll(&mut self, step: u64, target: u64, time: f64) -> Result<bool> {
+        if self.job.requests.stop() {
+            return Ok(true);
+        }
+        if self.last_status.elapsed() < STATUS_INTERVAL {
+            return Ok(false);
+        }
+        self.last_status = Instant::now();
+        let elapsed = self.job.started.elapsed();
+        self.speed.update(elapsed, step, time);
+        let status = &mut self.status;
+        (status.step, status.steps, status.time_ps) = (step, target, time);
+        status.ns_per_day = self.speed.ns_per_day();
+        status.seconds_left = self.speed.seconds_for(target - step);
+        status.wall_seconds = elapsed.as_secs_f64();
+        status.write(&self.directory.file("status.json"))?;
+        if let Some(line) = self.progress.update(elapsed, status) {
+            self.log.note(&line)?;
+        }
+        Ok(self.job.plan.run.max_time.is_some_and(|most| elapsed > most.mul_f64(DEADLINE_SHARE)))
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > self.job.plan.output.checkpoint.every
+    }
+
+    fn checkpoint(
+        &mut self,
+        stage: usize,
+        done: u64,
+        state: &State,
+        lists: Option<ListOrigins>,
+        schedule: Option<ListSchedule>,
+        minimizer: Option<(Minimizer, Vec<crate::vec3::Vec3>)>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let checkpoint = Checkpoint {
+            plan: self.job.plan.clone(),
+            system: self.system_fingerprint,
+            stage,
+            done,
+            state: state.clone(),
+            lists,
+            schedule,
+            minimizer,
+            frames: self.outputs.sync()?,
+            statistics: self.statistics.clone(),
+        };
+        checkpoint.write(&self.directory.file("checkpoint.md"))?;
+        self.last_checkpoint = Instant::now();
+        self.timing.output += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Final structure, summary, closing lines.
+    fn finish(mut self, outcome: Outcome) -> Result<()> {
+        let state = match Checkpoint::read(&self.directory.file("checkpoint.md"))? {
+            Some(found) => found.body.state,
+            None => self.job.start.clone(),
+        };
+        let finished = outcome == Outcome::Finished;
+        if finished {
+            write_final(&self.directory, self.job.system, &state)?;
+        }
+        self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
+        let summary = Summary {
+            state: self.status.state,
+            steps: self.steps,
+            stages: std::mem::take(&mut self.stages),
+            final_state_hash: Some(format!("{:08x}", state_hash(&state))),
+            warnings: self.log.warnings().to_vec(),
+            wall_seconds: self.job.started.elapsed().as_secs_f64(),
+            ..super::account::summary(self.job.plan, self.job.system, &state, &self.engine, &self.timing)
+        };
+        super::account::close(&mut self.log, &summary, outcome)?;
+        summary.write(&self.directory.file("summary.json"))?;
+        self.status.write(&self.directory.file("status.json"))?;
+        self.outputs.close()
+    }
+}

@@ -1,0 +1,71 @@
+//! How long steps and phases took.
+
+use crate::backend::Phases;
+use std::time::Instant;
+
+/// Wall time of dynamics.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timing {
+    /// seconds per phase, all stages
+    pub(super) phases: Phases,
+    /// seconds spent on checkpoints
+    pub(super) output: f64,
+    /// seconds in dynamics stages
+    pub(super) seconds: f64,
+    /// steps and ps done in them
+    pub(super) steps: u64,
+    pub(super) picoseconds: f64,
+    /// (steps, ps, s) since the start, noted at powers of two of the steps: the second half is found among them
+    marks: Vec<(u64, f64, f64)>,
+    stage_start: Option<Instant>,
+}
+
+impl Timing {
+    /// A stage of dynamics begins.
+    pub(super) fn start_stage(&mut self) {
+        self.stage_start = Some(Instant::now());
+    }
+
+    /// One step of `timestep` ps is done.
+    pub(super) fn step(&mut self, timestep: f64) {
+        self.steps += 1;
+        self.picoseconds += timestep;
+        // every power of two, and three marks between, are close enough to any half
+        if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
+            let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+            self.marks.push((self.steps, self.picoseconds, seconds));
+        }
+    }
+
+    /// The stage ends; its backend counted from `before` to `after`.
+    pub(super) fn end_stage(&mut self, before: &Phases, after: &Phases) {
+        self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
+        self.phases.add_difference(after, before);
+        self.marks.push((self.steps, self.picoseconds, self.seconds));
+    }
+
+    /// (steps, ps, s) of about the second half of the steps.
+    pub(super) fn second_half(&self) -> Option<(u64, f64, f64)> {
+        let last = *self.marks.last()?;
+        let middle = *self.marks.iter().min_by_key(|mark| mark.0.abs_diff(last.0 / 2))?;
+        (last.0 > middle.0).then(|| (last.0 - middle.0, last.1 - middle.1, last.2 - middle.2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_half_is_about_half() {
+        for steps in [2u64, 10, 100, 1000, 12_345] {
+            let mut timing = Timing::default();
+            timing.start_stage();
+            (0..steps).for_each(|_| timing.step(0.002));
+            timing.end_stage(&Phases::default(), &Phases::default());
+            let (half, ps, _) = timing.second_half().unwrap();
+            assert!((half as f64 / steps as f64 - 0.5).abs() < 0.1, "{half} of {steps}");
+            assert!((ps - 0.002 * half as f64).abs() < 1e-9 * ps);
+        }
+    }
+}
