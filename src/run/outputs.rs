@@ -231,7 +231,10 @@ pub(super) fn write_final(directory: &Directory, system: &System, state: &State)
 }
 
 /// Write a file under a temporary name and rename it.
-pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>) -> Result<()> {
+pub(super) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>,
+) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let io = |e| Error::io(path, e);
     let mut out = BufWriter::new(fs::File::create(&temporary).map_err(io)?);
