@@ -199,8 +199,10 @@ fn create_trajectory(
     };
     let precision = match options.precision {
         None => Precision::Lossless,
-        Some(step) if step > 5e-4 => Precision::Decimals3,
-        Some(_) => Precision::Decimals4,
+        // never coarser than asked for; 0.1 % covers the rounding of units
+        Some(step) if step > 0.999e-3 => Precision::Decimals3,
+        Some(step) if step > 0.999e-4 => Precision::Decimals4,
+        Some(_) => Precision::Lossless,
     };
     let fields = Fields { velocities: options.velocities, forces: options.forces, image: false };
     let contents = Contents {
@@ -231,7 +233,10 @@ pub(super) fn write_final(directory: &Directory, system: &System, state: &State)
 }
 
 /// Write a file under a temporary name and rename it.
-pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>) -> Result<()> {
+pub(super) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>,
+) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let io = |e| Error::io(path, e);
     let mut out = BufWriter::new(fs::File::create(&temporary).map_err(io)?);
