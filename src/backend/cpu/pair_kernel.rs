@@ -221,6 +221,8 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
 }
 
 /// 4 × 8 pairs: an i-cluster against a block. `ROWS` of the two vectors have Lennard-Jones interactions.
+///
+/// Long because it is one stretch of arithmetic on values that must stay in registers.
 #[inline(always)]
 fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const MASKED: bool, const ROWS: usize>(
     input: &PairInput<'_>,
