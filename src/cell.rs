@@ -29,7 +29,8 @@ impl PeriodicCell {
         let [a, mut b, mut c] = rows;
         let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
         let positive = a.x > 0.0 && b.y > 0.0 && c.z > 0.0;
-        if !lower_triangular || !positive || !(a.is_finite() && b.is_finite() && c.is_finite()) {
+        let finite = rows.iter().all(|row| row.is_finite());
+        if !(lower_triangular && positive && finite) {
             return None;
         }
         c = c - b * excess(c.y / b.y);

@@ -253,3 +253,72 @@ fn every_input_file_of_this_project_passes_the_check() {
     }
     assert!(count >= 4, "only {count} input files found");
 }
+
+/// Two stages of a vacuum peptide, in a moment.
+const SHORT_RUN: &str = r#"
+[output]
+trajectory = { every = "2 steps", velocities = true }
+energies = { every = "2 steps" }
+[[stage]]
+kind = "minimize"
+steps = 3
+[[stage]]
+name = "warm"
+kind = "dynamics"
+steps = 10
+timestep = "1 fs"
+velocities = "generate"
+temperature = "300 K"
+"#;
+
+#[test]
+fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("peptide-vacuum"), &format!("cutoff = \"none\"\n{SHORT_RUN}"));
+    success(folder.path(), &["run", "input.toml", "--quiet", "--threads", "1"]);
+    // frames 0, 2, … 10 of the dynamics stage
+    let cases = [
+        ("trajectory.h5md", &["closed", "frames       6,", "step 10,", "velocities", "temperature"][..]),
+        ("checkpoint.md", &["stage        2 of 2, warm: 10 steps done", "cell         none"]),
+        ("summary.json", &["Finished", "warm (dynamics, 10 steps)", "kJ/mol"]),
+        ("final.rst7", &["AMBER coordinates", "velocities   yes"]),
+    ];
+    for (name, parts) in cases {
+        let text = success(folder.path(), &["info", &format!("out/{name}")]);
+        for part in parts {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+    // as a killed writer leaves it: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0 = open for
+    // writing, bit 2 = for readers beside it
+    let path = folder.path().join("out/trajectory.h5md");
+    let good = std::fs::read(&path).unwrap();
+    let mut killed = good.clone();
+    killed[11] = 0b101;
+    std::fs::write(&path, &killed).unwrap();
+    assert!(success(folder.path(), &["repair", "out/trajectory.h5md"]).contains("frames       6,"));
+    assert_eq!(std::fs::read(&path).unwrap(), good, "the same file as before");
+    let (code, message) = failure(folder.path(), &["repair", "input.toml"]);
+    assert!(code == 2 && message.contains("not an HDF5 file"), "{message}");
+}
+
+#[test]
+fn a_device_that_this_build_lacks_is_a_device_error() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("peptide-vacuum"), &format!("cutoff = \"none\"\n{SHORT_RUN}"));
+    let (code, message) = failure(folder.path(), &["run", "input.toml", "--device", "cuda"]);
+    assert!(code == 6 && message.contains("no CUDA backend"), "{message}");
+    assert!(!folder.path().join("out").exists(), "nothing was begun");
+    success(folder.path(), &["run", "input.toml", "--quiet"]);
+    let log = std::fs::read_to_string(folder.path().join("out/run.log")).unwrap();
+    assert!(log.contains("automatic: this md has no CUDA backend"), "{log}");
+}
+
+#[test]
+fn pinned_threads_need_processors() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("peptide-vacuum"), "cutoff = \"none\"\n[run]\npin = true");
+    success(folder.path(), &["energy", "input.toml", "--set", "run.threads=1"]);
+    let (code, message) = failure(folder.path(), &["energy", "input.toml", "--set", "run.threads=4096"]);
+    assert!(code == 2 && message.contains("4096 threads need as many processors"), "{message}");
+}

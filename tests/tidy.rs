@@ -59,9 +59,10 @@ impl Source {
         name.trim_end_matches(".rs").to_owned()
     }
 
-    /// Numbered lines of code before the unit tests, without comments.
+    /// Numbered lines of code before the unit tests, without comments; none where the file is unit tests only.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate().map(|(i, line)| (i + 1, line));
+        let text = if self.path.ends_with("tests.rs") { "" } else { &self.text };
+        let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line));
         lines
             .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
             .map(|(i, line)| (i, line.split("//").next().unwrap_or("")))
@@ -223,6 +224,7 @@ fn checks_can_fail() {
     assert_eq!(layer_faults(&Source::new("src/cell.rs", "#[cfg(test)]\nmod tests { use crate::cli; }")), [""; 0]);
 
     assert_eq!(denied_faults(&Source::new("src/run/mod.rs", "fn f() { eprintln!(); }")).len(), 1);
+    assert_eq!(denied_faults(&Source::new("src/run/tests.rs", "fn f() { println!(); }")), [""; 0]);
     assert_eq!(denied_faults(&Source::new("src/cli/run.rs", "fn f() { eprintln!(); }")), [""; 0]);
 
     let body = "    x();\n".repeat(FUNCTION_LINES);

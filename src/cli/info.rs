@@ -1,37 +1,57 @@
 //! `md info`: what a file contains.
 
 use std::fmt::Write;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::outputs;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::format::{self, AmberTopology, Coordinates};
 use crate::system::{CombinationRule, Molecules, Topology};
 use crate::units::DENSITY;
 
-/// Say what a topology or coordinate file contains
+/// Say what a file contains: topology, coordinates, or what a run wrote
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not
+    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; trajectory, checkpoint or summary of a run
     file: PathBuf,
 }
 
 impl Info {
     pub(super) fn execute(&self) -> Result<()> {
-        let text = if is_topology(&self.file)? {
-            topology(&format::read_prmtop(&self.file)?)
-        } else {
-            coordinates(&format::read_coordinates(&self.file, None, None)?)
-        };
-        super::print(&text)
+        super::print(&describe(&self.file)?)
     }
 }
 
-/// AMBER topologies begin with `%VERSION` or, without it, with `%FLAG`.
-fn is_topology(path: &Path) -> Result<bool> {
-    Ok(format::read(path)?.trim_ascii_start().starts_with(b"%"))
+/// Files are told apart by how they begin, not by their names.
+fn describe(path: &Path) -> Result<String> {
+    let beginning = beginning(path);
+    if beginning.starts_with(b"\x89HDF") {
+        return outputs::trajectory(path);
+    }
+    if beginning.starts_with(b"MDCHECKP") {
+        return outputs::checkpoint(path);
+    }
+    let bytes = format::read(path)?;
+    match bytes.trim_ascii_start() {
+        // AMBER topologies begin with %VERSION or, without it, with %FLAG
+        [b'%', ..] => Ok(topology(&format::read_prmtop(path)?)),
+        [b'{', ..] => outputs::summary(path),
+        _ => Ok(coordinates(&format::read_coordinates(path, None, None)?)),
+    }
+}
+
+/// The first bytes: a trajectory may be larger than memory. Nothing where the file cannot be read; the reader that is
+/// tried next says why.
+fn beginning(path: &Path) -> Vec<u8> {
+    let mut bytes = vec![];
+    if let Ok(file) = std::fs::File::open(path) {
+        let _ = file.take(8).read_to_end(&mut bytes);
+    }
+    bytes
 }
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.

@@ -7,6 +7,7 @@ mod help;
 mod info;
 mod input;
 mod new;
+mod outputs;
 mod run;
 
 use std::io::Write;
@@ -45,6 +46,7 @@ enum Command {
     Check(check::Check),
     Energy(energy::Energy),
     Info(info::Info),
+    Repair(outputs::Repair),
     New(new::New),
     Help(help::Help),
 }
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.execute(),
         Command::Energy(command) => command.execute(),
         Command::Info(command) => command.execute(),
+        Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),
         Command::Help(command) => command.execute(),
     };

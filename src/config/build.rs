@@ -9,7 +9,7 @@ use super::value::Table;
 use crate::error::Problem;
 use crate::run::{
     CheckpointOptions, ConstraintKind, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan,
-    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryFormat, TrajectoryOptions, Tuning,
+    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryOptions,
 };
 use crate::system::{DispersionCorrection, ListPolicy, Modifier};
 
@@ -176,6 +176,10 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
         report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
     }
+    if table.boolean("reproducible") == Some(true) {
+        let message = "run.reproducible = true is not in this version: the number of threads changes roundings";
+        report(problems, table, "reproducible", message, "set run.threads: the same number gives the same bits");
+    }
     let max_time = match table.number("max_time") {
         Some(seconds) => Some(wall_time(table, "max_time", seconds, problems)?),
         None => None,
@@ -186,12 +190,6 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         threads: table.integer("threads").and_then(|threads| usize::try_from(threads).ok()),
         pin: table.boolean("pin")?,
         precision,
-        tuning: match table.word("tuning")? {
-            "off" => Tuning::Off,
-            "model" => Tuning::Model,
-            _ => Tuning::Measure,
-        },
-        reproducible: table.boolean("reproducible")?,
         simd: match table.word("simd")? {
             "portable" => Some(SimdLevel::Portable),
             "avx2" => Some(SimdLevel::Avx2),
@@ -246,13 +244,8 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
 fn trajectory(table: &Table) -> Option<TrajectoryOptions> {
     Some(TrajectoryOptions {
         every: table.interval("every")?,
-        format: match table.word("format")? {
-            "dcd" => TrajectoryFormat::Dcd,
-            _ => TrajectoryFormat::H5md,
-        },
-        // formats without these fields have no such keys
-        velocities: table.boolean("velocities").unwrap_or(false),
-        forces: table.boolean("forces").unwrap_or(false),
+        velocities: table.boolean("velocities")?,
+        forces: table.boolean("forces")?,
         precision: table.number("precision"),
     })
 }

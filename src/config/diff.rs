@@ -5,17 +5,7 @@ use serde_json::Value;
 use crate::run::Plan;
 
 /// Sections and keys that leave the physics alone.
-const FREE: [&str; 9] = [
-    "output",
-    "run.device",
-    "run.threads",
-    "run.pin",
-    "run.tuning",
-    "run.reproducible",
-    "run.simd",
-    "run.max_time",
-    "run.max_steps",
-];
+const FREE: [&str; 7] = ["output", "run.device", "run.threads", "run.pin", "run.simd", "run.max_time", "run.max_steps"];
 
 /// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
 const SPELLING: f64 = 1e-14;

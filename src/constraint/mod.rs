@@ -1,6 +1,6 @@
 //! Fixed distances: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
 //!
-//! [`derive`](select::derive) says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
+//! [`derive()`] says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
 //! that share no atom; [`ConstraintPlan::apply`] solves a range of blocks after the unconstrained move of a step, and
 //! [`ConstraintPlan::project`] removes forbidden velocities (or, with unit masses, forbidden forces).
 //!

@@ -182,7 +182,10 @@ mod tests {
         (old, new)
     }
 
-    fn blocks(count: u32) -> impl Iterator<Item = ([[Vec3; 3]; 8], [[Vec3; 3]; 8], [Vec3<Lanes>; 3])> {
+    /// Positions of eight waters before and after a step, and the corrections of the latter.
+    type Block = ([[Vec3; 3]; 8], [[Vec3; 3]; 8], [Vec3<Lanes>; 3]);
+
+    fn blocks(count: u32) -> impl Iterator<Item = Block> {
         (0..count).map(|block| {
             let waters: [_; 8] = std::array::from_fn(|i| random_water(block * 8 + i as u32));
             let (old, new) = (waters.map(|w| w.0), waters.map(|w| w.1));
@@ -241,8 +244,8 @@ mod tests {
     fn a_water_turned_over_is_reported_not_settled() {
         let (old, _) = random_water(0);
         let mut new = old;
-        new[1] = new[1] + vec3(5.0, 0.0, 0.0);
-        new[0] = new[0] - vec3(0.0, 5.0, 3.0);
+        new[1] += vec3(5.0, 0.0, 0.0);
+        new[0] -= vec3(0.0, 5.0, 3.0);
         let d = settle(&tip3p(), old.map(|v| gather(|_| v)), new.map(|v| gather(|_| v)));
         assert!(!d.iter().all(|v| v.x.is_finite() && v.y.is_finite() && v.z.is_finite()));
     }

@@ -48,7 +48,7 @@ impl<const N: usize> Factored<N> {
                 let mut sum = bonds[i].dot(bonds[j]) * mass;
                 for k in 0..j {
                     // row j holds L_jk, row i so far L_ik; both times D_k
-                    sum = sum - lower[i][k] * lower[j][k] / inverse_diagonal[k];
+                    sum -= lower[i][k] * lower[j][k] / inverse_diagonal[k];
                 }
                 if i == j {
                     inverse_diagonal[j] = Lanes::splat(1.0) / sum;
@@ -64,13 +64,13 @@ impl<const N: usize> Factored<N> {
     fn solve(&self, mut b: [Lanes; N]) -> [Lanes; N] {
         for i in 0..N {
             for k in 0..i {
-                b[i] = b[i] - self.lower[i][k] * b[k];
+                b[i] -= self.lower[i][k] * b[k];
             }
         }
         for i in (0..N).rev() {
             b[i] = b[i] * self.inverse_diagonal[i];
             for k in i + 1..N {
-                b[i] = b[i] - self.lower[k][i] * b[k];
+                b[i] -= self.lower[k][i] * b[k];
             }
         }
         b

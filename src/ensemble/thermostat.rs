@@ -106,7 +106,7 @@ mod tests {
             let values = chain(f, interval, coupling_time, samples);
             let n = values.len() as f64;
             // K is an AR(1) chain with correlation c per step; squares decay as c²: samples / ((1+c)/(1−c)) count
-            let c = if coupling_time > 0.0 { (-interval / coupling_time as f64).exp() } else { 0.0 };
+            let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
             let independent = n * (1.0 - c) / (1.0 + c);
             let f = f as f64;
             let mean = values.iter().sum::<f64>() / n;

@@ -143,6 +143,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn symbols_stand_at_their_numbers() {
+        for (number, expected) in [(0, ""), (1, "H"), (8, "O"), (17, "Cl"), (26, "Fe"), (53, "I"), (92, "U"), (93, "")]
+        {
+            assert_eq!(symbol(number), expected);
+        }
+    }
+
+    #[test]
     fn name_and_mass_together_decide() {
         for (name, mass, expected) in [
             ("CA", 12.01, "C"),

@@ -1,7 +1,7 @@
 //! What a run says of itself: the head and the end of the log, and the summary.
 
 use super::engine::Engine;
-use super::plan::{Plan, Precision};
+use super::plan::{Device, Plan, Precision};
 use super::runner::Outcome;
 use super::timing::Timing;
 use crate::constraint::degrees_of_freedom;
@@ -24,6 +24,14 @@ fn device(plan: &Plan, engine: &Engine) -> String {
         Precision::Mixed => engine.level.name(),
     };
     format!("CPU, {} threads, {arithmetic}", engine.threads)
+}
+
+/// Why this device.
+fn reason(plan: &Plan) -> &'static str {
+    match plan.run.device {
+        Device::Auto => " (automatic: this md has no CUDA backend)",
+        Device::Cpu | Device::Cuda(_) => " (as asked for)",
+    }
 }
 
 /// System, settings and machine.
@@ -61,7 +69,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
         ("degrees of freedom", degrees_of_freedom(topology, &system.constraints, state.cell.is_some()).to_string()),
-        ("device", device(plan, engine)),
+        ("device", format!("{}{}", device(plan, engine), reason(plan))),
         ("seed", plan.run.seed.to_string()),
     ])
 }

@@ -1,6 +1,6 @@
 //! Choosing how a run computes: threads, instruction set, list schedule, backend.
 
-use super::plan::{Plan, Precision, SimdLevel, StageKind, Velocities};
+use super::plan::{Device, Plan, Precision, SimdLevel, StageKind, Velocities};
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::{BufferEstimate, ListSchedule};
@@ -30,12 +30,15 @@ pub struct Engine {
 impl Engine {
     /// As the plan asks, or what the machine has.
     pub fn new(plan: &Plan) -> Result<Self> {
+        if let Device::Cuda(number) = plan.run.device {
+            let message =
+                format!("device cuda:{number} was asked for, but this md has no CUDA backend; set run.device");
+            return Err(Error::Device(format!("{message} to \"cpu\" or leave it out")));
+        }
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = plan.run.threads.unwrap_or(available);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("md-{index}"))
-            .build()
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
+        let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
         let level = match plan.run.simd {
             None => Level::detect(),
@@ -72,6 +75,19 @@ impl Engine {
             }
         })
     }
+}
+
+/// Thread i runs on the i-th processor that this process may use.
+fn pinned(pool: rayon::ThreadPoolBuilder, threads: usize) -> Result<rayon::ThreadPoolBuilder> {
+    let processors = core_affinity::get_core_ids().unwrap_or_default();
+    if threads > processors.len() {
+        let message = format!("run.pin: {threads} threads need as many processors, and there are {}", processors.len());
+        return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
+    }
+    // a system that refuses leaves the thread free: slower at worst
+    Ok(pool.start_handler(move |index| {
+        let _ = core_affinity::set_for_current(processors[index]);
+    }))
 }
 
 /// Radii and lifetimes of the pair lists: from the tolerance and a cost model, the same on every run.

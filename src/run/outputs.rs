@@ -227,8 +227,10 @@ fn create_trajectory(
     };
     let precision = match options.precision {
         None => Precision::Lossless,
-        Some(step) if step > 5e-4 => Precision::Decimals3,
-        Some(_) => Precision::Decimals4,
+        // never coarser than asked for; 0.1 % covers the rounding of units
+        Some(step) if step > 0.999e-3 => Precision::Decimals3,
+        Some(step) if step > 0.999e-4 => Precision::Decimals4,
+        Some(_) => Precision::Lossless,
     };
     let fields = Fields { velocities: options.velocities, forces: options.forces, image: false };
     let contents = Contents {

@@ -120,14 +120,10 @@ pub struct RunOptions {
     pub device: Device,
     /// worker threads; `None` = all cores this process may use
     pub threads: Option<usize>,
-    /// bind each thread to a core
+    /// bind each thread to a processor of its own
     pub pin: bool,
     /// arithmetic
     pub precision: Precision,
-    /// how cost parameters are chosen
-    pub tuning: Tuning,
-    /// bits independent of thread count and instruction set
-    pub reproducible: bool,
     /// forced instruction set; `None` = best available
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run stops with a checkpoint (exit 3)
@@ -140,7 +136,7 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// a CUDA device if there is one, else the CPU
+    /// the best there is: the CPU, as there is no CUDA backend yet
     Auto,
     /// the CPU
     Cpu,
@@ -156,18 +152,6 @@ pub enum Precision {
     Double,
     /// interactions in f32, sums in f64
     Mixed,
-}
-
-/// How cutoff, grid, order and list intervals are chosen where the accuracy leaves a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tuning {
-    /// no tuning: first admissible choice
-    Off,
-    /// by a cost model: the same on every run
-    Model,
-    /// by timing at the start of the run: recorded, but not the same on every run
-    Measure,
 }
 
 /// Instruction sets of the CPU kernels.
@@ -200,24 +184,12 @@ pub struct OutputOptions {
 pub struct TrajectoryOptions {
     /// distance of frames
     pub every: Interval,
-    /// file format
-    pub format: TrajectoryFormat,
     /// frames carry velocities
     pub velocities: bool,
     /// frames carry forces
     pub forces: bool,
     /// positions are rounded to this many nm; `None` = as f32
     pub precision: Option<f64>,
-}
-
-/// Trajectory file formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrajectoryFormat {
-    /// H5MD 1.1, also readable as MDTraj HDF5
-    H5md,
-    /// CHARMM/NAMD DCD
-    Dcd,
 }
 
 /// Rows of the energy table.

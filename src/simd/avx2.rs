@@ -217,7 +217,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn half_sums(self) -> [f32; 2] {
-        self.0.map(|v| sum8(v))
+        self.0.map(sum8)
     }
     #[inline(always)]
     fn sum(self) -> f32 {

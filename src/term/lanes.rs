@@ -93,7 +93,7 @@ mod tests {
     fn angles_are_those_of_the_library() {
         for level in Level::available() {
             for round in 0..500 {
-                let angle = |lane: usize| (round * 16 + lane) as f32 * 7.85e-4 - 3.14;
+                let angle = |lane: usize| (round * 16 + lane) as f32 * 7.85e-4 - std::f32::consts::PI;
                 let (mut points, mut found) = ([[0.0; 16]; 2], [0.0; 16]);
                 for lane in 0..16 {
                     let size = 10f32.powi(lane as i32 - 8);

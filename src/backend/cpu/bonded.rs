@@ -132,9 +132,8 @@ impl<const SUMS: bool> Kernel for BondedKernel<'_, SUMS> {
     #[inline(always)]
     fn run<S: Simd>(mut self) {
         let bonded = self.bonded;
-        let mut energies = Energies::default();
-        energies.bond = self.bonds(&bonded.bonds);
-        energies.urey_bradley = self.bonds(&bonded.urey_bradleys);
+        let (bond, urey_bradley) = (self.bonds(&bonded.bonds), self.bonds(&bonded.urey_bradleys));
+        let mut energies = Energies { bond, urey_bradley, ..Energies::default() };
         for batch in self.share(&bonded.angles.0) {
             let [i, j, k] = &batch.atoms;
             let (u, v) = (self.between::<S>(i, j), self.between::<S>(k, j));

@@ -91,8 +91,8 @@ static RUN: &[Key] = &[
         name: "device",
         kind: Text,
         default: Is("\"auto\""),
-        example: "\"cuda:0\"",
-        doc: "Where forces are computed: \"auto\" (a GPU if there is one), \"cpu\", \"cuda\" or \"cuda:1\".",
+        example: "\"cpu\"",
+        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". This version has no CUDA backend: \"auto\" takes the CPU, and \"cuda\" ends with exit code 6.",
         ..KEY
     },
     Key {
@@ -109,7 +109,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Bind each thread to a core. Faster on a machine of one's own, slower on a shared one.",
+        doc: "Bind each thread to a processor of its own, in the order of those this process may use. Faster on a machine of one's own, slower on a shared one.",
         ..KEY
     },
     Key {
@@ -122,18 +122,18 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "tuning",
-        words: &["model", "measure", "off"],
+        words: &["model"],
         default: Is("\"model\""),
         example: "\"model\"",
-        doc: "How cutoff, grid and list intervals are chosen at the accuracy asked for: by a cost model (the same on every run), by timing at the start, or not at all.",
+        doc: "How grid and list intervals are chosen at the accuracy asked for: \"model\", the only way so far, is a cost model, the same on every run. Nothing is timed, and the cutoff stays as given.",
         ..KEY
     },
     Key {
         name: "reproducible",
         kind: Boolean,
-        default: Is("true"),
-        example: "true",
-        doc: "Results do not depend on the number of threads or the instruction set.",
+        default: Is("false"),
+        example: "false",
+        doc: "Results that do not depend on the number of threads: not in this version, true is refused. The same number of threads gives the same bits on every run, so set run.threads.",
         ..KEY
     },
     Key {
@@ -208,38 +208,29 @@ static TRAJECTORY: &[Key] = &[
     },
     Key {
         name: "format",
-        words: &["h5md", "dcd"],
+        words: &["h5md"],
         default: Is("\"h5md\""),
         example: "\"h5md\"",
-        doc: "H5MD (also readable as MDTraj HDF5), or DCD (positions and cell only).",
+        doc: "H5MD, which is readable as MDTraj HDF5 too; the only format so far.",
         ..KEY
     },
     Key {
         name: "velocities",
         kind: Boolean,
         default: Is("false"),
-        only: Some(("format", "h5md")),
         example: "true",
         doc: "Frames carry velocities.",
         ..KEY
     },
-    Key {
-        name: "forces",
-        kind: Boolean,
-        default: Is("false"),
-        only: Some(("format", "h5md")),
-        example: "true",
-        doc: "Frames carry forces.",
-        ..KEY
-    },
+    Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Frames carry forces.", ..KEY },
     Key {
         name: "precision",
         kind: Quantity(Length, ROUNDING),
         words: &["lossless"],
         default: Is("\"lossless\""),
-        only: Some(("format", "h5md")),
         example: "\"0.001 nm\"",
-        doc: "Positions are rounded to this, for smaller files; \"lossless\" keeps 32 bits.",
+        doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; below that, and with \"lossless\", 32 bits are kept.",
+        ..KEY
     },
 ];
 

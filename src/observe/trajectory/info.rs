@@ -9,7 +9,7 @@ use super::datasets::{Datasets, list_observables};
 use super::hdf::{options, read_text};
 use super::superblock::Superblock;
 use super::{Fields, Observable, Precision};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
 
 /// What is in a trajectory.
@@ -45,7 +45,12 @@ pub struct TrajectoryInfo {
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     let closed = !Superblock::read(path)?.is_open_for_writing();
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-    read(path, closed, size).map_err(|e| Error::io(path, e))
+    read(path, closed, size).map_err(|e| foreign(path, &e))
+}
+
+/// HDF5 holds many things.
+fn foreign(path: &Path, reason: &hdf5::Error) -> Error {
+    Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
 
 fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
@@ -86,7 +91,7 @@ pub fn repair(path: &Path) -> Result<TrajectoryInfo> {
     Superblock::read(path)?.repair_if_needed(path)?;
     let io = |e| Error::io(path, e);
     let file = options().open_rw(path).map_err(io)?;
-    let datasets = Datasets::open(&file).map_err(io)?;
+    let datasets = Datasets::open(&file).map_err(|e| foreign(path, &e))?;
     datasets.truncate(datasets.frames()).map_err(io)?;
     drop(datasets);
     file.close().map_err(io)?;

@@ -1,0 +1,108 @@
+//! What `md info` says of the files that a run writes, and `md repair`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::info::cell_line;
+use crate::error::{Problem, Result};
+use crate::observe::summary::Summary;
+use crate::observe::trajectory::{Precision, TrajectoryInfo, info, repair};
+use crate::run::Checkpoint;
+
+/// Make a trajectory readable whose run was killed; every flushed frame is kept
+#[derive(Debug, Args)]
+pub(super) struct Repair {
+    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is
+    file: PathBuf,
+}
+
+impl Repair {
+    pub(super) fn execute(&self) -> Result<()> {
+        super::print(&describe_trajectory(&repair(&self.file)?))
+    }
+}
+
+// Writing to a String cannot fail: results of `writeln!` are dropped below.
+
+pub(super) fn trajectory(path: &Path) -> Result<String> {
+    Ok(describe_trajectory(&info(path)?))
+}
+
+fn describe_trajectory(found: &TrajectoryInfo) -> String {
+    let mut text = format!("H5MD trajectory, written by md {}\n", found.version);
+    let state = if found.closed { "closed" } else { "open: a run writes to it, or was killed (then see `md repair`)" };
+    let _ = writeln!(text, "state        {state}");
+    let _ = writeln!(text, "atoms        {}", found.atoms);
+    let _ = writeln!(text, "frames       {}, {:.1} MB", found.frames, found.size as f64 / 1e6);
+    for (name, place) in [("first", found.first), ("last", found.last)] {
+        if let Some((step, time)) = place {
+            let _ = writeln!(text, "{name:<13}step {step}, {time} ps");
+        }
+    }
+    let positions = match found.precision {
+        Precision::Raw => "positions in 32 bits, not compressed",
+        Precision::Lossless => "positions in 32 bits",
+        Precision::Decimals3 => "positions to 0.001 nm",
+        Precision::Decimals4 => "positions to 0.0001 nm",
+    };
+    let fields = &found.fields;
+    let present = [
+        (true, positions),
+        (found.periodic, "cell"),
+        (fields.velocities, "velocities"),
+        (fields.forces, "forces"),
+        (fields.image, "images"),
+    ];
+    let present: Vec<&str> = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
+    let _ = writeln!(text, "fields       {}", present.join(", "));
+    let observables: Vec<&str> = found.observables.iter().map(|observable| observable.name.as_str()).collect();
+    let _ = writeln!(text, "observables  {}", observables.join(", "));
+    text
+}
+
+pub(super) fn checkpoint(path: &Path) -> Result<String> {
+    let Some(found) = Checkpoint::read(path)? else {
+        return Err(Problem::new("there is no such file").in_file(path).into());
+    };
+    let Checkpoint { plan, stage, done, state, frames, .. } = found.body;
+    let mut text = String::from("checkpoint\n");
+    if let Some(warning) = found.warning {
+        let _ = writeln!(text, "warning      {warning}");
+    }
+    let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
+    let _ = writeln!(text, "stage        {} of {}, {name}: {done} steps done", stage + 1, plan.stages.len());
+    let _ = writeln!(text, "step         {}, {} ps", state.step, state.time);
+    let _ = writeln!(text, "atoms        {}", state.positions.len());
+    let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
+    let _ = writeln!(text, "frames       {frames} in the trajectory");
+    let _ = writeln!(text, "topology     {}", plan.system.topology.display());
+    Ok(text)
+}
+
+pub(super) fn summary(path: &Path) -> Result<String> {
+    let found = Summary::read(path)?;
+    let mut text = format!("summary of a run of md {} on {}\n", found.version, found.host);
+    let _ = writeln!(text, "state        {:?}", found.state);
+    let _ = writeln!(text, "atoms        {}", found.atoms);
+    let _ = writeln!(text, "device       {}", found.device);
+    let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, found.simulated_ps);
+    if let Some(speed) = found.ns_per_day {
+        let _ = writeln!(text, "speed        {speed:.3} ns/day");
+    }
+    if let Some(hash) = &found.final_state_hash {
+        let _ = writeln!(text, "final state  {hash}");
+    }
+    for warning in &found.warnings {
+        let _ = writeln!(text, "warning      {warning}");
+    }
+    for stage in &found.stages {
+        let _ = writeln!(text, "\n{} ({}, {} steps)", stage.name, stage.kind, stage.steps);
+        for average in &stage.averages {
+            let error = average.error.map_or("unknown".to_owned(), |error| format!("{error:.2e}"));
+            let _ = writeln!(text, "{:<24}{:>18.6} {}, error {error}", average.name, average.mean, average.unit);
+        }
+    }
+    Ok(text)
+}
