@@ -66,13 +66,13 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
     let Some(found) = Checkpoint::read(path)? else {
         return Err(Problem::new("there is no such file").in_file(path).into());
     };
-    let Checkpoint { plan, stage, done, state, frames, .. } = found.body;
+    let Checkpoint { plan, stage, place, state, frames, .. } = found.body;
     let mut text = String::from("checkpoint\n");
     if let Some(warning) = found.warning {
         let _ = writeln!(text, "warning      {warning}");
     }
     let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
-    let _ = writeln!(text, "stage        {} of {}, {name}: {done} steps done", stage + 1, plan.stages.len());
+    let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), place.done);
     let _ = writeln!(text, "step         {}, {} ps", state.step, state.time);
     let _ = writeln!(text, "atoms        {}", state.positions.len());
     let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
