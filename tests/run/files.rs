@@ -59,7 +59,10 @@ fn longer_stages_and_new_ones_continue() {
     // the last row of stage a was written when it was the last stage
     let rows = |case: &Case| case.record("out").energies.lines().filter(|l| !l.starts_with("250,0.500000,1")).count();
     assert_eq!(rows(&long), rows(&short));
-    assert_eq!((long.record("out").hash, long.record("out").times), (short.record("out").hash, short.record("out").times));
+    assert_eq!(
+        (long.record("out").hash, long.record("out").times),
+        (short.record("out").hash, short.record("out").times)
+    );
     let before = short.contents("out");
     rewrite(&short, &(stage("a", "0.6 ps") + &stage("b", "0.1 ps")));
     let messages = short.ends_with(2, &[]);
@@ -237,6 +240,7 @@ fn mdanalysis_reads_the_final_structure() {
         assert len(t.trajectory) == 6, len(t.trajectory)\n\
         # the last frame is that of step 150, the end; the trajectory has f32\n\
         assert abs(t.atoms.positions - r.atoms.positions).max() < 1e-4\n";
-    let output = Command::new("python3").args(["-W", "ignore", "-c", script]).current_dir(case.path("")).output().unwrap();
+    let output =
+        Command::new("python3").args(["-W", "ignore", "-c", script]).current_dir(case.path("")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
