@@ -423,11 +423,16 @@ impl<'a> Session<'a> {
         if self.job.requests.stop() {
             return Ok(true);
         }
+        let elapsed = self.job.started.elapsed();
+        // one step at least: a command that is repeated until it is done gets there with any limit
+        let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
+        if limit.is_some_and(|most| elapsed > most.mul_f64(DEADLINE_SHARE)) {
+            return Ok(true);
+        }
         if self.last_status.elapsed() < STATUS_INTERVAL {
             return Ok(false);
         }
         self.last_status = Instant::now();
-        let elapsed = self.job.started.elapsed();
         self.speed.update(elapsed, step, time);
         let status = &mut self.status;
         (status.step, status.steps, status.time_ps) = (step, target, time);
@@ -438,7 +443,7 @@ impl<'a> Session<'a> {
         if let Some(line) = self.progress.update(elapsed, status) {
             self.log.note(&line)?;
         }
-        Ok(self.job.plan.run.max_time.is_some_and(|most| elapsed > most.mul_f64(DEADLINE_SHARE)))
+        Ok(false)
     }
 
     fn checkpoint_is_due(&self) -> bool {

@@ -135,11 +135,12 @@ impl<'a, B: Backend> Simulation<'a, B> {
         let step = self.local_step;
         let due = |every: u32| step.is_multiple_of(u64::from(every.max(1)));
         let pressure_due = self.dynamics.barostat.is_some_and(|b| due(b.every) && step > 0);
-        let virial = wanted.energies || pressure_due;
+        let virial = wanted.energies || pressure_due || self.coupling.unsettled != 0.0;
         self.backend.forces(Workload { energy: wanted.energies, virial })?;
         observe(self)?;
         let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial })?;
         let total_virial = self.backend.evaluation().virial + kinetic.constraint_virial;
+        self.settle_pressure_work(total_virial);
         let mean = 0.5 * (kinetic.before + kinetic.after);
         let observed = self.observe(mean, total_virial);
         if let Some(thermostat) = self.dynamics.thermostat.as_ref().filter(|t| due(t.every) && step > 0) {
@@ -214,6 +215,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
         Ok(())
     }
 
+    /// The second half of the work of a scaling, with the forces after it.
+    fn settle_pressure_work(&mut self, virial: Mat3) {
+        let change = std::mem::take(&mut self.coupling.unsettled);
+        if change != 0.0 {
+            self.coupling.barostat_work += Scaling::half_potential_work(change, virial.trace());
+        }
+    }
+
     fn couple_pressure(&mut self, barostat: &Barostat, measured: f64, virial: Mat3) -> Result<()> {
         let Barostat { kind, pressure, coupling_time, compressibility, every } = *barostat;
         let Some(volume) = self.cell_volume() else { return Ok(()) };
@@ -228,8 +237,10 @@ impl<'a, B: Backend> Simulation<'a, B> {
             }
         };
         let kinetic = self.backend.kinetic_energy();
-        self.coupling.barostat_work += scaling.work(kinetic, virial.trace());
         let Scaling { length_factor, velocity_factor } = scaling;
+        self.coupling.barostat_work += scaling.kinetic_work(kinetic);
+        self.coupling.unsettled = length_factor.ln();
+        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, virial.trace());
         self.backend.scale_cell(length_factor)?;
         self.backend.scale_velocities(velocity_factor);
         self.check_cell()

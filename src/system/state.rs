@@ -10,6 +10,8 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
+    /// ln of the length factor of a scaling half of whose work on the forces is still to be booked
+    pub unsettled: f64,
 }
 
 /// Positions, velocities, cell and time, in topology order.

@@ -1,0 +1,246 @@
+//! What is in the output directory is safe, and what it says can be read.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::case::{Case, assert_same};
+
+const VACUUM: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
+    [output]\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"60 fs\", velocities = true }";
+
+fn stage(name: &str, duration: &str) -> String {
+    format!(
+        "\n[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nduration = \"{duration}\"\ntimestep = \"2 fs\"\n\
+         velocities = \"generate\"\nthermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}"
+    )
+}
+
+fn case() -> Case {
+    Case::new("peptide-vacuum", &(VACUUM.to_owned() + &stage("a", "0.3 ps")))
+}
+
+#[test]
+fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
+    let case = case();
+    case.ends_with(0, &[]);
+    let first = case.contents("out");
+    assert!(case.summary("out").ns_per_day.is_some_and(|speed| speed > 0.0));
+    for arguments in [&[][..], &["--steps", "100"], &["--max-hours", "1e-9"]] {
+        let messages = case.ends_with(0, arguments);
+        assert!(messages.contains("finished already"), "{messages}");
+        assert!(case.contents("out") == first, "{arguments:?} touched a finished run");
+    }
+    let record = case.record("out");
+    for aside in ["out.bak1", "out.bak2"] {
+        case.ends_with(0, &["--force"]);
+        assert_same(&record, &case.record("out"));
+        assert_same(&record, &case.record(aside));
+    }
+    assert!(case.contents("out.bak1") == first);
+    // results that are missing are written again
+    std::fs::remove_file(case.path("out/final.pdb")).unwrap();
+    case.ends_with(0, &[]);
+    assert!(case.contents("out")[Path::new("final.pdb")] == first[Path::new("final.pdb")]);
+    assert_same(&record, &case.record("out"));
+}
+
+#[test]
+fn longer_stages_and_new_ones_continue() {
+    let (long, short) = (case(), case());
+    let stages = stage("a", "0.5 ps") + &stage("b", "0.1 ps");
+    let rewrite = |case: &Case, stages: &str| case.rewrite("peptide-vacuum", &(VACUUM.to_owned() + stages));
+    rewrite(&long, &stages);
+    long.ends_with(0, &[]);
+    short.ends_with(0, &[]);
+    rewrite(&short, &stage("a", "0.5 ps"));
+    short.ends_with(0, &[]);
+    rewrite(&short, &stages);
+    short.ends_with(0, &[]);
+    // the last row of stage a was written when it was the last stage
+    let rows = |case: &Case| case.record("out").energies.lines().filter(|l| !l.starts_with("250,0.500000,1")).count();
+    assert_eq!(rows(&long), rows(&short));
+    assert_eq!(
+        (long.record("out").hash, long.record("out").times),
+        (short.record("out").hash, short.record("out").times)
+    );
+    let before = short.contents("out");
+    rewrite(&short, &(stage("a", "0.6 ps") + &stage("b", "0.1 ps")));
+    let messages = short.ends_with(2, &[]);
+    assert!(messages.contains("stage.a.steps: 250 -> 300, but this stage is over"), "{messages}");
+    assert!(short.contents("out") == before);
+}
+
+#[test]
+fn other_physics_is_refused_and_other_output_is_not() {
+    let case = case();
+    case.ends_with(0, &["--steps", "70"]);
+    let before = case.contents("out");
+    let input = std::fs::read_to_string(case.path("input.toml")).unwrap();
+    let write = |from: &str, to: &str| {
+        assert!(input.contains(from), "{from}");
+        std::fs::write(case.path("input.toml"), input.replace(from, to)).unwrap();
+    };
+    for (from, to, part) in [
+        ("\"300 K\"", "\"310 K\"", "stage.a.thermostat.temperature: 300.0 -> 310.0"),
+        ("\"2 fs\"", "\"1 fs\"", "stage.a.timestep: 0.002 -> 0.001"),
+        ("threads = 1", "threads = 1\nseed = 9", "run.seed: "),
+    ] {
+        write(from, to);
+        let messages = case.ends_with(2, &[]);
+        assert!(messages.contains(part) && messages.contains("--force"), "{messages}");
+        assert!(case.contents("out") == before);
+    }
+    write("\"60 fs\"", "\"30 fs\"");
+    case.ends_with(0, &[]);
+    let other = case.summary("out").final_state_hash;
+    write("\"2 fs\"", "\"2 fs\"");
+    case.ends_with(0, &["--output-dir", "whole"]);
+    assert_eq!(other, case.summary("whole").final_state_hash);
+}
+
+#[test]
+fn output_without_a_checkpoint_is_not_touched() {
+    let case = case();
+    case.ends_with(0, &[]);
+    for name in ["checkpoint.md", "checkpoint.prev.md"] {
+        std::fs::remove_file(case.path("out").join(name)).unwrap();
+    }
+    let before = case.contents("out");
+    let messages = case.ends_with(2, &[]);
+    assert!(messages.contains("no checkpoint to continue from"), "{messages}");
+    assert!(case.contents("out") == before);
+    case.ends_with(0, &["--force"]);
+    assert!(case.contents("out.bak1") == before);
+}
+
+#[test]
+fn a_damaged_checkpoint_leads_back_to_the_one_before_or_stops() {
+    let (case, whole) = (case(), case());
+    whole.ends_with(0, &[]);
+    for steps in ["40", "80"] {
+        case.ends_with(0, &["--steps", steps]);
+    }
+    std::fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
+    let messages = case.ends_with(0, &[]);
+    assert!(messages.contains("went back to"), "{messages}");
+    assert_same(&whole.record("out"), &case.record("out"));
+    // only that of the start is left: the output is worth more than it
+    case.ends_with(0, &["--steps", "40", "--output-dir", "early"]);
+    std::fs::write(case.path("early/checkpoint.md"), b"MDCHECKP?").unwrap();
+    let before = case.contents("early");
+    case.ends_with(2, &["--output-dir", "early"]);
+    assert!(case.contents("early") == before);
+}
+
+#[test]
+fn one_process_per_directory() {
+    let case = case();
+    case.ends_with(0, &["--steps", "20"]);
+    let lock = md::observe::lock::OutputLock::acquire(&case.path("out")).unwrap();
+    let before = case.contents("out");
+    for arguments in [&[][..], &["--force"]] {
+        let messages = case.ends_with(2, arguments);
+        assert!(messages.contains(&format!("in use by process {}", std::process::id())), "{messages}");
+    }
+    assert!(case.contents("out") == before && !case.path("out.bak1").exists());
+    drop(lock);
+    case.ends_with(0, &[]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_or_filled_ends_with_5() {
+    let case = case();
+    case.ends_with(5, &["--output-dir", "/proc/md"]);
+    std::fs::write(case.path("file"), "").unwrap();
+    case.ends_with(5, &["--output-dir", "file/out"]);
+    let whole = {
+        case.ends_with(0, &["--output-dir", "whole"]);
+        case.record("whole")
+    };
+    // no file may grow beyond this many blocks of 512 or 1024 bytes: as good as a full disk
+    for blocks in ["0", "8", "40"] {
+        let program = assert_cmd::cargo::cargo_bin("md");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program:?} run input.toml --output-dir full");
+        let output = Command::new("sh").args(["-c", &script]).current_dir(case.path("")).output().unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{blocks}: {messages}");
+        assert!(!messages.contains("panicked"), "{messages}");
+    }
+    // with room again nothing is lost
+    case.ends_with(0, &["--output-dir", "full"]);
+    assert_same(&whole, &case.record("full"));
+}
+
+#[test]
+fn bad_input_leaves_no_folder() {
+    let case = case();
+    case.rewrite("tip4pew", &format!("[forces]\ncutoff = \"0.8 nm\"{}", stage("a", "1 ps")));
+    let messages = case.ends_with(2, &[]);
+    assert!(messages.contains("virtual sites"), "{messages}");
+    assert!(!case.path("out").exists());
+}
+
+/// Positions move by up to 1e-8 nm when they are rounded by rst7 and satisfy constraints again; with forces of 1000
+/// kJ/mol/nm on 774 atoms, adding up like a random walk, energies move by 3e-4 kJ/mol, and rounding of f32 terms adds
+/// 1e-7 of 1e4 kJ/mol.
+const POTENTIAL: f64 = 3e-3;
+/// Velocities of the half step lose their part along bonds that turn by ω dt/2 until the step: waters rotate by
+/// about 0.04 rad in 2 fs, which is (0.02)² of the rotational half of 1400 kJ/mol.
+const KINETIC: f64 = 0.5;
+/// nm³ of 8, printed with six decimals.
+const VOLUME: f64 = 2e-6;
+
+#[test]
+fn a_checkpoint_serves_as_coordinates() {
+    let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n\
+        [output]\nenergies = { every = \"2 fs\" }";
+    let minimize = "\n[[stage]]\nname = \"m\"\nkind = \"minimize\"\nsteps = 5";
+    let case = Case::new("water", &format!("{forces}{minimize}{}", stage("a", "40 fs")));
+    case.ends_with(0, &[]);
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
+    let continued = stage("b", "4 fs").replace("velocities = \"generate\"", "velocities = \"file\"");
+    for file in ["checkpoint.md", "final.rst7"] {
+        case.write_input(&system, &case.path("out").join(file), &format!("{forces}{continued}"));
+        case.ends_with(0, &["--output-dir", &format!("from-{file}")]);
+        for (name, tolerance) in
+            [("potential (kJ/mol)", POTENTIAL), ("kinetic (kJ/mol)", KINETIC), ("volume (nm^3)", VOLUME)]
+        {
+            let (before, after) = (case.column("out", name), case.column(&format!("from-{file}"), name));
+            let (last, first) = (before[before.len() - 1], after[0]);
+            assert!((last - first).abs() < tolerance, "{file} {name}: {last} {first}");
+        }
+    }
+    // that of the start holds nothing
+    std::fs::copy(case.path("out/checkpoint.md"), case.path("other.md")).unwrap();
+    let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz");
+    case.write_input(&peptide, &case.path("other.md"), &format!("{forces}{continued}"));
+    let messages = case.ends_with(2, &["--output-dir", "other"]);
+    assert!(messages.contains("774 atoms, where the topology has 74"), "{messages}");
+}
+
+/// Skipped where Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.
+#[test]
+fn mdanalysis_reads_the_final_structure() {
+    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|value| value == "1");
+    let probe = Command::new("python3").args(["-c", "import MDAnalysis"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        assert!(!required, "MD_REQUIRE_PYTHON=1, but python3 with MDAnalysis was not found");
+        eprintln!("skipped: python3 with MDAnalysis was not found");
+        return;
+    }
+    let case = case();
+    case.ends_with(0, &[]);
+    let script = "import MDAnalysis as m\n\
+        p, r = m.Universe('out/final.pdb'), m.Universe('out/final.pdb', 'out/final.rst7', format='RESTRT')\n\
+        t = m.Universe('out/final.pdb', 'out/trajectory.h5md', convert_units=True)\n\
+        t.trajectory[-1]\n\
+        d = abs(p.atoms.positions - r.atoms.positions).max()\n\
+        # PDB has three decimals\n\
+        assert p.atoms.n_atoms == 74 and d < 6e-4, d\n\
+        assert len(t.trajectory) == 6, len(t.trajectory)\n\
+        # the last frame is that of step 150, the end; the trajectory has f32\n\
+        assert abs(t.atoms.positions - r.atoms.positions).max() < 1e-4\n";
+    let output =
+        Command::new("python3").args(["-W", "ignore", "-c", script]).current_dir(case.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,154 @@
+//! Conservation laws and temperatures, in short runs.
+
+use md::observe::statistics::Average;
+use md::vec3::Vec3;
+
+use crate::case::Case;
+
+const PERIODIC: &str = "cutoff = \"0.8 nm\"\npme = { spacing = \"0.12 nm\", order = 5 }";
+const VACUUM: &str = "cutoff = \"none\"\nelectrostatics = \"plain\"";
+const QUIET: &str = "\n[output]\ntrajectory = \"none\"";
+
+fn input(run: &str, forces: &str, stage: &str) -> String {
+    format!(
+        "[run]\nthreads = 1\n{run}\n[forces]\n{forces}\n[[stage]]\nname = \"a\"\nkind = \"dynamics\"\n\
+         velocities = \"generate\"\n{stage}"
+    )
+}
+
+/// RMS distance of a column from its line of least squares.
+fn fluctuation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let (mean, middle) = (values.iter().sum::<f64>() / n, 0.5 * (n - 1.0));
+    let products: f64 = values.iter().enumerate().map(|(i, v)| (i as f64 - middle) * (v - mean)).sum();
+    let slope = products / (n * (n * n - 1.0) / 12.0);
+    let squares: f64 = values.iter().enumerate().map(|(i, v)| (v - mean - slope * (i as f64 - middle)).powi(2)).sum();
+    (squares / n).sqrt()
+}
+
+/// Fluctuation of the conserved energy, sampled every 0.5 fs.
+fn fluctuation_at(timestep: &str, system: &str, run: &str, forces: &str, duration: &str) -> f64 {
+    let stage = format!(
+        "temperature = \"300 K\"\ntimestep = \"{timestep}\"\nduration = \"{duration}\"\ncom_removal = \"none\"{QUIET}\n\
+         energies = {{ every = \"0.5 fs\" }}"
+    );
+    let case = Case::new(system, &input(run, &format!("{forces}\nconstraints = \"none\""), &stage));
+    case.ends_with(0, &[]);
+    let found = fluctuation(&case.column("out", "conserved (kJ/mol)"));
+    println!("{system} {run} {timestep}: fluctuation {found:.5} kJ/mol");
+    found
+}
+
+/// Leapfrog's energy error is dt² times a function of the trajectory. With the fastest vibration (O–H, N–H: period
+/// 9 fs, ω dt = 0.35 at 0.5 fs) the next order, (ω dt)²/12, is 1 %; the rest is left to two trajectories drifting
+/// apart, which is why the runs are short.
+const RATIO: (f64, f64) = (4.0, 0.2);
+
+#[test]
+fn fluctuation_grows_with_the_square_of_the_time_step() {
+    for (system, run, forces, duration) in [
+        ("peptide-vacuum", "precision = \"double\"", VACUUM, "0.4 ps"),
+        ("peptide-vacuum", "", VACUUM, "0.4 ps"),
+        ("water", "", PERIODIC, "0.5 ps"),
+    ] {
+        let [long, short] = ["0.5 fs", "0.25 fs"].map(|dt| fluctuation_at(dt, system, run, forces, duration));
+        let ratio = long / short;
+        println!("{system} {run}: ratio {ratio:.3}");
+        assert!((ratio - RATIO.0).abs() < RATIO.1, "{system} {run}: {ratio}");
+    }
+}
+
+/// Σ m v; the masses (amu) are those of water, or those of the peptide's file.
+fn momentum(case: &Case, system: &str) -> Vec3 {
+    let file = format!("{}/tests/systems/{system}/{system}.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
+    let topology = md::format::read_prmtop(file.as_ref()).unwrap().topology;
+    topology.atoms.iter().zip(case.state("out").velocities).map(|(atom, v)| v * atom.mass).sum()
+}
+
+#[test]
+fn momentum_is_conserved() {
+    // double: 1000 steps × 74 forces of 1000 kJ/mol/nm × 0.002 ps × 2⁻⁵³, as if all roundings added up: 2e-11.
+    // mixed: reaction field has no mesh; pairs act and react with one f32 number, whose sums over some ten blocks
+    // round by 2⁻²⁴ of 1000: random walk over 774 atoms and 500 steps, √(774·500·10)·1000·2⁻²⁴·0.002 = 2e-4
+    let field = "cutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"";
+    for (system, run, forces, steps, tolerance) in
+        [("peptide-vacuum", "precision = \"double\"", VACUUM, 1000, 2e-11), ("water", "", field, 500, 1e-3)]
+    {
+        let stage =
+            format!("temperature = \"300 K\"\ntimestep = \"2 fs\"\nsteps = {steps}\ncom_removal = \"none\"{QUIET}");
+        let case = Case::new(system, &input(run, forces, &stage));
+        case.ends_with(0, &[]);
+        let found = momentum(&case, system).norm();
+        println!("{system} {run}: momentum {found:.2e} amu nm/ps");
+        assert!(found < tolerance, "{system}: {found}");
+    }
+}
+
+/// constraint_tolerance, its default.
+const TOLERANCE: f64 = 1e-6;
+
+#[test]
+fn constraints_hold() {
+    let barostat = "barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
+    for (precision, steps) in [("mixed", 151), ("double", 11)] {
+        let stage = format!(
+            "timestep = \"2 fs\"\nsteps = {steps}\nthermostat = {{ temperature = \"300 K\" }}\n{barostat}{QUIET}"
+        );
+        let case = Case::new("water", &input(&format!("precision = \"{precision}\""), PERIODIC, &stage));
+        case.ends_with(0, &[]);
+        let positions = case.state("out").positions;
+        // TIP3P: 0.09572 nm, 104.52°
+        let lengths = [0.09572, 0.09572, 2.0 * 0.09572 * (0.5 * 104.52f64.to_radians()).sin()];
+        for water in positions.chunks(3) {
+            let found = [(0, 1), (0, 2), (1, 2)].map(|(i, j)| (water[i] - water[j]).norm());
+            // 104.52° stands in the file as a H–H length of four decimals of an Ångström
+            let allowed = [TOLERANCE, TOLERANCE, 4e-5];
+            for k in 0..3 {
+                assert!((found[k] / lengths[k] - 1.0).abs() < allowed[k], "{precision}: {found:?}");
+            }
+        }
+    }
+}
+
+fn average(case: &Case, name: &str) -> Average {
+    let stage = case.summary("out").stages.pop().unwrap();
+    let found = stage.averages.into_iter().find(|average| average.name == name).unwrap();
+    let (mean, error, drift) = (found.mean, found.error, found.drift);
+    println!("{name}: {mean:.3} +- {error:?}, fluctuation {:.3}, drift {drift:.4} /ps", found.fluctuation);
+    found
+}
+
+#[test]
+fn mean_temperature_is_that_of_the_thermostat() {
+    let stage = format!(
+        "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\
+         {QUIET}\nenergies = {{ every = \"20 fs\" }}"
+    );
+    let case = Case::new("peptide-vacuum", &input("", VACUUM, &stage));
+    case.ends_with(0, &[]);
+    let temperature = average(&case, "temperature");
+    let error = temperature.error.unwrap();
+    // an error that says something: below 1 %
+    assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{temperature:?}");
+}
+
+/// The drift that lists are allowed (list.tolerance, kJ/mol/ps per atom) for the atoms of the box, and as much again
+/// for what the fluctuation of the conserved energy (2 kJ/mol) makes of a slope over 6 ps: √12·2/6 if it were
+/// correlated all along.
+const DRIFT: f64 = 774.0 * 0.005 + 1.2;
+
+#[test]
+fn conserved_quantities_drift_little() {
+    for barostat in ["", "barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }"] {
+        let stage = format!(
+            "duration = \"6 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
+             {barostat}{QUIET}\nenergies = {{ every = \"20 fs\" }}"
+        );
+        let case = Case::new("water", &input("", PERIODIC, &stage));
+        case.ends_with(0, &[]);
+        let (conserved, total) = (average(&case, "conserved"), average(&case, "total"));
+        assert!(conserved.drift.abs() < DRIFT, "{barostat}: {conserved:?}");
+        // the couplings do exchange much more
+        assert!(total.fluctuation > 5.0 * DRIFT);
+    }
+}

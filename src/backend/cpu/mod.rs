@@ -21,6 +21,7 @@ use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::{Mesh, MeshInput};
 use nonbonded::Nonbonded;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 use threads::{Parts, part};
@@ -111,17 +112,8 @@ impl Cpu {
         let input = MeshInput { grid, cell, positions, charges: slot_charges };
         let result = mesh.solve(input, sums);
         let start = Instant::now();
-        let (blocks, count) = (grid.blocks(), self.options.threads);
-        self.mesh_forces.resize(blocks, [0.0; 24]);
-        let mesh = &*mesh;
-        let mut rest = &mut self.mesh_forces[..];
-        let mut portions = Vec::with_capacity(count);
-        for index in 0..count {
-            let (portion, others) = rest.split_at_mut(part(blocks, index, count).len());
-            portions.push((Parts { index, count }, portion));
-            rest = others;
-        }
-        portions.into_par_iter().for_each(|(parts, portion)| mesh.gather(input, parts, portion));
+        self.mesh_forces.resize(grid.blocks(), [0.0; 24]);
+        gather_parts(mesh, input, 0..self.options.threads, self.options.threads, &mut self.mesh_forces);
         self.phases.pme_gather += start.elapsed().as_secs_f64();
         result
     }
@@ -178,6 +170,22 @@ impl Cpu {
         }
         virial
     }
+}
+
+/// Mesh forces of the blocks of the parts in `range`, each part by one thread; `forces` are those blocks. Halves the
+/// range down to single parts, because parts differ in length and a list of them would have to be allocated.
+fn gather_parts(mesh: &Mesh, input: MeshInput<'_>, range: Range<usize>, count: usize, forces: &mut [[f32; 24]]) {
+    if range.len() == 1 {
+        mesh.gather(input, Parts { index: range.start, count }, forces);
+        return;
+    }
+    let middle = range.start + range.len() / 2;
+    let first = |index| part(input.grid.blocks(), index, count).start;
+    let (left, right) = forces.split_at_mut(first(middle) - first(range.start));
+    rayon::join(
+        || gather_parts(mesh, input, range.start..middle, count, left),
+        || gather_parts(mesh, input, middle..range.end, count, right),
+    );
 }
 
 impl ForceField for Cpu {

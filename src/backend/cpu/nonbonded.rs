@@ -67,6 +67,7 @@ pub(super) struct Nonbonded {
     shares: Vec<Share>,
     /// summed forces of each block
     pub total: Vec<[f32; 24]>,
+    virial_parts: Vec<Mat3>,
 }
 
 impl Nonbonded {
@@ -115,6 +116,7 @@ impl Nonbonded {
             ranges: vec![],
             shares: (0..threads).map(|_| Share::default()).collect(),
             total: vec![],
+            virial_parts: vec![],
         }
     }
 
@@ -255,8 +257,9 @@ impl Nonbonded {
     }
 
     /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
-    pub(super) fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
+    pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
         const BLOCKS: usize = 64;
+        let mut parts = std::mem::take(&mut self.virial_parts);
         let partial = |(chunk, total): (usize, &[[f32; 24]])| {
             let mut sum = Mat3::ZERO;
             for (index, forces) in total.iter().enumerate() {
@@ -273,8 +276,9 @@ impl Nonbonded {
             }
             sum
         };
-        let parts: Vec<Mat3> = self.total.par_chunks(BLOCKS).enumerate().map(partial).collect();
-        let inside = parts.into_iter().fold(Mat3::ZERO, |a, b| a + b);
+        self.total.par_chunks(BLOCKS).enumerate().map(partial).collect_into_vec(&mut parts);
+        let inside = parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
+        self.virial_parts = parts;
         self.shares.iter().fold(inside, |sum, share| sum + shift_virial(cell, &share.output.shift_forces))
     }
 

@@ -1,0 +1,96 @@
+//! A quiet step allocates nothing, on any thread.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::alloc::{GlobalAlloc, Layout, System as Heap};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use md::backend::Host;
+use md::config::{Config, drop_constrained_terms, load};
+use md::constraint::degrees_of_freedom;
+use md::run::{Engine, Simulation, StageKind, Wanted, schedule};
+
+struct Counting;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on to the system's allocator; the counter needs no allocation itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { Heap.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Every part of a step: PME, bonded terms, rigid waters, constrained bonds, both couplings, removal of motion.
+const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
+    [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
+    thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\
+    barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\", every = 5 }";
+/// Buffers reach their sizes, threads their parking places.
+const WARM_UP: u64 = 200;
+const STEPS: u64 = 200;
+
+fn allocations(lists: &str) -> Vec<(u64, u64, bool)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
+    let files = "topology = \"peptide-charged.prmtop.xz\"\ncoordinates = \"peptide-charged.rst7.xz\"";
+    let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]"));
+    let plan = Config::parse(&format!("[system]\n{files}\n{input}"), &folder.join("input.toml"), &[]).unwrap().plan;
+    let (mut system, state) = load(&plan).unwrap();
+    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let engine = Engine::new(&plan).unwrap();
+    let lists = schedule(&plan, &system, &state);
+    let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
+    let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
+    Arc::clone(&engine.pool).install(|| {
+        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level).unwrap();
+        let rules = (lists, 1, freedom);
+        let mut simulation = Simulation::new(backend, (&system, dynamics), rules, &state, (0, 0.0), None).unwrap();
+        let mut found = Vec::with_capacity(STEPS as usize);
+        for step in 0..WARM_UP + STEPS {
+            let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());
+            // energies now and then
+            simulation.step(Wanted { energies: step % 7 == 0 }, |_| Ok(())).unwrap();
+            let count = COUNT.load(Ordering::Relaxed) - before;
+            let pruned = !lists.is_exact() && step.is_multiple_of(u64::from(lists.prune));
+            if step >= WARM_UP {
+                found.push((step, count, pruned || simulation.searches() > searches));
+            }
+        }
+        found
+    })
+}
+
+#[test]
+fn quiet_steps_allocate_nothing() {
+    for lists in ["", "list = { buffer = \"0.1 nm\" }"] {
+        let found = allocations(lists);
+        let quiet: Vec<_> = found.iter().filter(|(_, _, lists)| !lists).collect();
+        let busy: u64 = found.iter().filter(|(_, _, lists)| *lists).map(|(_, count, _)| count).sum();
+        println!("{} quiet steps; {busy} allocations in the other {}", quiet.len(), found.len() - quiet.len());
+        assert!(quiet.len() as u64 > STEPS / 2);
+        let allocating: Vec<_> = quiet.iter().filter(|(_, count, _)| *count > 0).collect();
+        assert!(allocating.is_empty(), "step, allocations: {allocating:?}");
+    }
+    // the counter does count
+    let before = COUNT.load(Ordering::Relaxed);
+    drop(std::hint::black_box(vec![1u8]));
+    assert!(COUNT.load(Ordering::Relaxed) > before);
+}
