@@ -11,7 +11,7 @@ pub const CLUSTER: usize = 4;
 pub const NO_ATOM: u32 = u32::MAX;
 
 /// Block centres are multiples of this (nm), so that differences of centres are exact in `f32` up to 16 µm.
-const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
+pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 /// Where empty slots are put, as an offset from the block's centre (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 

@@ -1,13 +1,15 @@
-//! Cluster-pair lists: the search, the exclusion masks, and pruning.
+//! Cluster-pair lists: the search and the exclusion masks.
 //!
 //! Every unordered pair of atoms within the list radius stands in exactly one entry: the i-cluster's block comes first
 //! in the order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that what a chunk
 //! contains never depends on the number of threads.
 
+use super::exclusion::BothWays;
 use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
+use super::prune::Probe;
 use crate::cell::PeriodicCell;
-use crate::simd::{Float, Kernel, Level, Simd, dispatch};
-use crate::system::Exclusions;
+use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::vec3::Vec3;
 
 /// Images per direction that a search may reach: −2 … 2.
 const REACH: i32 = 2;
@@ -79,7 +81,7 @@ pub struct ListChunk {
 }
 
 impl ListChunk {
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.masked.clear();
         self.plain.clear();
@@ -110,41 +112,6 @@ pub struct SearchInput<'a> {
     pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
-}
-
-/// Excluded partners of every atom, in both directions.
-#[derive(Clone, Debug, Default)]
-pub struct BothWays {
-    starts: Vec<u32>,
-    partners: Vec<u32>,
-}
-
-impl BothWays {
-    /// From the one-way list.
-    pub fn new(atoms: usize, exclusions: &Exclusions) -> Self {
-        let mut starts = vec![0u32; atoms + 1];
-        for [i, j] in exclusions.pairs() {
-            starts[i as usize + 1] += 1;
-            starts[j as usize + 1] += 1;
-        }
-        for i in 0..atoms {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut partners = vec![0; exclusions.len() * 2];
-        for [i, j] in exclusions.pairs() {
-            for (a, b) in [(i, j), (j, i)] {
-                partners[next[a as usize] as usize] = b;
-                next[a as usize] += 1;
-            }
-        }
-        Self { starts, partners }
-    }
-
-    #[inline(always)]
-    fn of(&self, atom: u32) -> &[u32] {
-        &self.partners[self.starts[atom as usize] as usize..self.starts[atom as usize + 1] as usize]
-    }
 }
 
 /// Scratch of one searching thread.
@@ -275,7 +242,7 @@ impl Search<'_, '_> {
     fn search_image<S: Simd>(&mut self, cluster: usize, image: [i32; 3], columns: [Span; 2], depth: [f32; 2]) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
         let home = image == [0; 3];
-        let shift = cell.map_or(crate::vec3::Vec3::ZERO, |cell| cell.shift(image));
+        let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
         let shift32 = shift.map(|v| v as f32).to_array();
         let block_i = cluster / 2;
         let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
@@ -393,98 +360,6 @@ fn upper_triangle(cluster: usize, block: usize) -> u32 {
     }
     let first = cluster % 2 * CLUSTER;
     (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
-}
-
-/// An i-cluster in registers, for distance tests against blocks.
-struct Probe<S: Simd> {
-    x: [[S::F; 2]; 3],
-    centre: [f32; 3],
-    radius_squared: f32,
-}
-
-impl<S: Simd> Probe<S> {
-    #[inline(always)]
-    fn new(grid: &Grid, packed: &[[f32; 24]], cluster: usize, shift: crate::vec3::Vec3, radius: f64) -> Self {
-        let block = &packed[cluster / 2];
-        let base = cluster % 2 * CLUSTER;
-        let shift = shift.map(|v| v as f32).to_array();
-        let centre = std::array::from_fn(|k| grid.centres[cluster / 2][k] + shift[k]);
-        let mut x = [[S::F::splat(0.0); 2]; 3];
-        for (k, halves) in x.iter_mut().enumerate() {
-            let rows = &block[k * BLOCK + base..][..CLUSTER];
-            *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
-        }
-        Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
-    }
-
-    /// True when any pair is inside the radius.
-    #[inline(always)]
-    fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
-        let there = &packed[block];
-        let mut j = [S::F::splat(0.0); 3];
-        for k in 0..3 {
-            let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
-            j[k] = S::F::load_twice(lanes) - S::F::splat(self.centre[k] - grid.centres[block][k]);
-        }
-        let limit = S::F::splat(self.radius_squared);
-        let mut bits = 0;
-        for half in 0..2 {
-            let mut d = j;
-            for k in 0..3 {
-                d[k] = self.x[k][half] - j[k];
-            }
-            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
-            bits |= S::F::bits(r2.lt(limit));
-        }
-        bits != 0
-    }
-}
-
-/// Keep of `outer` what is within `radius` nm now. Masked blocks stay: they are few, and exclusions must be met.
-pub fn prune_chunk(
-    level: Level,
-    grid: &Grid,
-    packed: &[[f32; 24]],
-    cell: Option<&PeriodicCell>,
-    radius: f64,
-    outer: &ListChunk,
-    inner: &mut ListChunk,
-) {
-    inner.clear();
-    dispatch(level, Prune { grid, packed, cell, radius, outer, inner });
-}
-
-struct Prune<'a> {
-    grid: &'a Grid,
-    packed: &'a [[f32; 24]],
-    cell: Option<&'a PeriodicCell>,
-    radius: f64,
-    outer: &'a ListChunk,
-    inner: &'a mut ListChunk,
-}
-
-impl Kernel for Prune<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Prune { grid, packed, cell, radius, outer, inner } = self;
-        inner.masked.extend_from_slice(&outer.masked);
-        for entry in &outer.entries {
-            let shift = cell.map_or(crate::vec3::Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
-            let probe = Probe::<S>::new(grid, packed, entry.cluster as usize, shift, radius);
-            let start = inner.plain.len() as u32;
-            for &block in &outer.plain[entry.plain[0] as usize..entry.plain[1] as usize] {
-                if probe.hits(grid, packed, block as usize) {
-                    inner.plain.push(block);
-                }
-            }
-            let plain = [start, inner.plain.len() as u32];
-            if plain[1] > plain[0] || entry.masked[1] > entry.masked[0] {
-                inner.entries.push(Entry { plain, ..*entry });
-            }
-        }
-    }
 }
 
 /// All chunks of a list.

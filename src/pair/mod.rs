@@ -7,14 +7,18 @@
 //! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
 
 mod buffer;
+mod exclusion;
 mod grid;
 mod list;
+mod prune;
 mod table;
 
 pub use buffer::{BufferEstimate, ListSchedule};
-pub use grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
+pub use exclusion::BothWays;
+pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM};
 pub use list::{
-    BothWays, Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, prune_chunk,
-    search_chunk, shift_image, shift_index,
+    Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
+    shift_index,
 };
+pub use prune::prune_chunk;
 pub use table::{RadialFunction, RadialTable};

@@ -9,7 +9,9 @@
 //! arithmetic with additional tables, so that asking for them does not change the forces.
 
 use crate::cell::PeriodicCell;
-use crate::pair::{BLOCK, CLUSTER, Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
+use crate::pair::{
+    BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image,
+};
 use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -216,13 +218,13 @@ impl<S: Simd> ICluster<S> {
 /// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
-    let coarse = shift.map(|v| (v * 1024.0).round() / 1024.0);
+    let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
     (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
 }
 
 /// 4 × 8 pairs: an i-cluster against a block. `ROWS` of the two vectors have Lennard-Jones interactions.
 ///
-/// Long because it is one stretch of arithmetic on values that must stay in registers.
+/// Long because it is one chain of arithmetic on values that live in registers: every cut would pass a dozen of them.
 #[inline(always)]
 fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const MASKED: bool, const ROWS: usize>(
     input: &PairInput<'_>,

@@ -1,0 +1,38 @@
+//! Excluded partners, looked up from either side.
+
+use crate::system::Exclusions;
+
+/// Excluded partners of every atom, in both directions.
+#[derive(Clone, Debug, Default)]
+pub struct BothWays {
+    starts: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl BothWays {
+    /// From the one-way list.
+    pub fn new(atoms: usize, exclusions: &Exclusions) -> Self {
+        let mut starts = vec![0u32; atoms + 1];
+        for [i, j] in exclusions.pairs() {
+            starts[i as usize + 1] += 1;
+            starts[j as usize + 1] += 1;
+        }
+        for i in 0..atoms {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut partners = vec![0; exclusions.len() * 2];
+        for [i, j] in exclusions.pairs() {
+            for (a, b) in [(i, j), (j, i)] {
+                partners[next[a as usize] as usize] = b;
+                next[a as usize] += 1;
+            }
+        }
+        Self { starts, partners }
+    }
+
+    #[inline(always)]
+    pub(super) fn of(&self, atom: u32) -> &[u32] {
+        &self.partners[self.starts[atom as usize] as usize..self.starts[atom as usize + 1] as usize]
+    }
+}
