@@ -3,7 +3,7 @@
 //! All of it is `f64` in topology order. Sums run over fixed chunks of atoms and of constraint blocks in order, so that
 //! the bits do not depend on the number of threads.
 
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Phases, Workload};
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Phases, Strain, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -33,6 +33,8 @@ pub struct Host<F> {
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
+    /// positions and cell of the last search
+    searched: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     kinetic_parts: Vec<f64>,
     virial_parts: Vec<std::result::Result<Mat3, ConstraintFailure>>,
@@ -55,6 +57,7 @@ impl<F: ForceField> Host<F> {
             positions: vec![],
             velocities: vec![],
             old: vec![],
+            searched: (vec![], None),
             evaluation: Evaluation::default(),
             kinetic_parts: vec![],
             virial_parts: vec![],
@@ -148,6 +151,22 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn rebuild_pairs(&mut self) {
         self.field.rebuild(self.cell.as_ref(), &self.positions);
+        self.searched.0.clone_from(&self.positions);
+        self.searched.1 = self.cell;
+    }
+
+    fn strain(&self) -> Strain {
+        let (searched, cell) = &self.searched;
+        let scale = match (&self.cell, cell) {
+            (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
+            _ => 1.0,
+        };
+        // the largest of several numbers is the same in any order
+        let displacement = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
+            .map(|(now, then)| (*now - *then * scale).norm_squared())
+            .reduce(|| 0.0, f64::max)
+            .sqrt();
+        Strain { scale, displacement }
     }
 
     fn prune_pairs(&mut self) {

@@ -63,6 +63,15 @@ pub struct Kinetic {
     pub constraint_virial: Mat3,
 }
 
+/// How the configuration differs from that of the last search: all of it scaled, then each atom moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strain {
+    /// ratio of the cell's edges
+    pub scale: f64,
+    /// the longest way of an atom, nm
+    pub displacement: f64,
+}
+
 /// The phases of a step on some device. The running state lives here; [`Backend::upload`] and [`Backend::download`]
 /// exchange it in topology order.
 pub trait Backend {
@@ -76,6 +85,8 @@ pub trait Backend {
     fn cell(&self) -> Option<PeriodicCell>;
     /// Sort the atoms and search the outer pair list; a prune must follow.
     fn rebuild_pairs(&mut self);
+    /// How far things have come since the last [`Backend::rebuild_pairs`].
+    fn strain(&self) -> Strain;
     /// Reduce the outer list to the inner one.
     fn prune_pairs(&mut self);
     /// Forces at the current positions.

@@ -49,6 +49,9 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn execute(&self, started: Instant) -> Result<Outcome> {
+        // first of all: a stop asked for while files are read is kept until there is something to stop
+        let requests =
+            Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
         let config = self.input.read(self.overrides()?)?;
         if config.plan.stages.is_empty() {
             return Err(Problem::new("there is nothing to run: the input file has no [[stage]]")
@@ -58,8 +61,6 @@ impl Run {
         let (mut system, start) = load(&config.plan)?;
         drop_constrained_terms(&mut system.topology, &system.constraints);
         let input = read_text(self.input.path())?;
-        let requests =
-            Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
         let job = Job {
             plan: &config.plan,
             system: &system,
@@ -79,7 +80,13 @@ impl Run {
                 super::say(text);
             }
         });
-        run(job, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))
+        let outcome = run(job, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))?;
+        if outcome == Outcome::Unchanged && !quiet {
+            super::say(
+                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
+            );
+        }
+        Ok(outcome)
     }
 
     /// Each option stands for a key, so that the effective configuration shows it.

@@ -1,15 +1,16 @@
 //! From the plan to the system: reads the files it names, derives constraints and PME parameters.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::check::check_system;
 use crate::cell::PeriodicCell;
 use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Problem, Result};
-use crate::format::{BoxKind, read_coordinates, read_prmtop};
+use crate::format::{BoxKind, Coordinates, read_coordinates, read_prmtop};
+use crate::observe::checkpoint::is_checkpoint;
 use crate::pme;
-use crate::run::Plan;
-use crate::run::{ElectrostaticsSpec, PmeSpec};
+use crate::run::{Checkpoint, ElectrostaticsSpec, Plan, PmeSpec};
 use crate::system::{
     Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
 };
@@ -22,7 +23,11 @@ pub fn load(plan: &Plan) -> Result<(System, State)> {
     let amber = read_prmtop(&plan.system.topology)?;
     let mut topology = amber.topology;
     let path = &plan.system.coordinates;
-    let coordinates = read_coordinates(path, Some(topology.atoms.len()), amber.cell_hint.angle_degrees)?;
+    let coordinates = if is_checkpoint(path) {
+        from_checkpoint(path, topology.atoms.len())?
+    } else {
+        read_coordinates(path, Some(topology.atoms.len()), amber.cell_hint.angle_degrees)?
+    };
     if coordinates.cell.is_none() && amber.cell_hint.kind != BoxKind::None && plan.forces.cutoff.is_some() {
         let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
         let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
@@ -59,6 +64,22 @@ pub fn load(plan: &Plan) -> Result<(System, State)> {
         list: forces.list,
     };
     Ok((System { topology, nonbonded: amber.nonbonded, constraints, settings }, state))
+}
+
+/// Positions, velocities and cell of a checkpoint; step and time begin anew.
+fn from_checkpoint(path: &Path, expected_atoms: usize) -> Result<Coordinates> {
+    let state = Checkpoint::read_state(path)?;
+    if state.positions.len() != expected_atoms {
+        let message = format!("{} atoms, where the topology has {expected_atoms}", state.positions.len());
+        return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
+    }
+    Ok(Coordinates {
+        title: String::new(),
+        time: Some(state.time),
+        positions: state.positions,
+        velocities: (!state.velocities.is_empty()).then_some(state.velocities),
+        cell: state.cell,
+    })
 }
 
 /// Moves atoms by lattice vectors so that bonded neighbours are nearest images. Whole molecules keep their bits.

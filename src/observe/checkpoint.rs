@@ -75,6 +75,12 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     }
 }
 
+/// True for a file that begins like a checkpoint.
+pub fn is_checkpoint(path: &Path) -> bool {
+    let mut magic = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
+}
+
 /// Where the checkpoint before `path` is kept: `checkpoint.md` → `checkpoint.prev.md`.
 pub fn previous(path: &Path) -> PathBuf {
     let mut extension = std::ffi::OsString::from("prev");

@@ -28,6 +28,18 @@ pub struct ListSchedule {
     pub inner: f64,
 }
 
+impl ListSchedule {
+    /// Lists of radius `outer` (nm) that live until atoms have moved too far, however long that takes.
+    pub fn exact(outer: f64) -> Self {
+        ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer }
+    }
+
+    /// True when displacements, not steps, end the life of these lists.
+    pub fn is_exact(&self) -> bool {
+        self.rebuild == u32::MAX
+    }
+}
+
 /// Lifetimes that are considered, in steps.
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];

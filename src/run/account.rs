@@ -77,15 +77,16 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
 /// The pair lists of a stage.
 pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
     let ListSchedule { rebuild, prune, outer, inner } = schedule;
-    log.pairs(&[(
-        "pair lists",
-        format!("searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm"),
-    )])
+    let text = if schedule.is_exact() {
+        format!("searched to {outer:.3} nm whenever a pair might be missed")
+    } else {
+        format!("searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm")
+    };
+    log.pairs(&[("pair lists", text)])
 }
 
 /// Machine, speed, phases; state and stages are the caller's.
-pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
-    let schedule = super::schedule(plan, system, state);
+pub(super) fn summary(plan: &Plan, system: &System, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
     let half = timing.second_half();
     let phases = timing.phases.named().into_iter().chain([("output", timing.output)]);
@@ -104,11 +105,11 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
             Electrostatics::Pme(parameters) => Some(parameters),
             _ => None,
         },
-        list: schedule.outer.is_finite().then(|| ListSummary {
+        list: timing.lists.filter(|lists| lists.outer.is_finite()).map(|lists| ListSummary {
             cutoff,
-            buffer: schedule.outer - cutoff,
-            interval: f64::from(schedule.rebuild),
-            prune_interval: Some(f64::from(schedule.prune)),
+            buffer: lists.outer - cutoff,
+            interval: timing.steps as f64 / timing.searches.max(1) as f64,
+            prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
         phases: phases.map(|(name, seconds)| Phase { name: name.into(), calls: timing.steps, seconds }).collect(),
         ..Summary::default()
@@ -131,7 +132,7 @@ pub(super) fn close(log: &mut RunLog, summary: &Summary, outcome: Outcome) -> Re
         ))?;
     }
     log.note(match outcome {
-        Outcome::Finished => "finished",
+        Outcome::Finished | Outcome::Unchanged => "finished",
         Outcome::Stopped => "stopped on request; the same command continues",
     })
 }

@@ -1,18 +1,19 @@
 //! What a checkpoint holds: everything the bits of the rest of the run depend on, and what was written so far.
 
-use super::minimize::Minimizer;
-use super::plan::Plan;
+use super::minimize::{Minimizer, Status};
+use super::plan::{Plan, StageKind};
 use super::simulation::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
 use crate::observe::statistics::Statistics;
+use crate::observe::summary::StageSummary;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -23,23 +24,69 @@ pub struct Checkpoint {
     pub system: u32,
     /// index of the stage
     pub stage: usize,
-    /// steps of this stage done
-    pub done: u64,
-    /// positions, velocities, cell, time, coupling
+    /// how far that stage is
+    pub place: Place,
+    /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
-    /// pair lists in mid-life
-    pub lists: Option<ListOrigins>,
-    /// their radii and lifetimes
-    pub schedule: Option<ListSchedule>,
-    /// a minimisation under way, and where its lists were made
-    pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
     /// frames in the trajectory
     pub frames: u64,
     /// averages of this stage
     pub statistics: Statistics,
+    /// what the summary says of the stages before
+    pub stages: Vec<StageSummary>,
+}
+
+/// A place in a stage.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Place {
+    /// steps done
+    pub done: u64,
+    /// ps at the start of the stage: times follow from it by one rounding, however often a run is interrupted
+    pub first_time: f64,
+    /// pair lists in mid-life
+    pub lists: Option<ListOrigins>,
+    /// their radii and lifetimes; set once a stage of dynamics has prepared its start
+    pub schedule: Option<ListSchedule>,
+    /// a minimisation under way, and where its lists were made
+    pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
 }
 
 impl Checkpoint {
+    /// Of a run that has begun and has nothing to keep yet: it starts anew from its files.
+    pub fn start(plan: &Plan, system: &System) -> Self {
+        Checkpoint {
+            plan: plan.clone(),
+            system: fingerprint(system),
+            stage: 0,
+            place: Place::default(),
+            state: State::default(),
+            frames: 0,
+            statistics: Statistics::default(),
+            stages: vec![],
+        }
+    }
+
+    /// True where there is nothing to keep.
+    pub fn is_start(&self) -> bool {
+        self.state.positions.is_empty()
+    }
+
+    /// True when every step of `plan` is done.
+    pub fn is_complete(&self, plan: &Plan) -> bool {
+        let Some(stage) = plan.stages.get(self.stage).filter(|_| self.stage + 1 == plan.stages.len()) else {
+            return false;
+        };
+        match (&stage.kind, &self.place.minimizer) {
+            (StageKind::Minimize(options), Some((minimizer, _))) => {
+                minimizer.status() != Status::Running || minimizer.steps() >= plan.target(options.steps)
+            }
+            (StageKind::Minimize(_), None) => false,
+            (StageKind::Dynamics(options), _) => {
+                self.place.schedule.is_some() && self.place.done >= plan.target(options.steps)
+            }
+        }
+    }
+
     /// Write, keeping the one before.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
@@ -48,6 +95,23 @@ impl Checkpoint {
     /// Read, falling back to the one before; `None` where there is none.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
         checkpoint::read(path, VERSION)
+    }
+
+    /// The state stored in a file, as the start of another run; only in the file itself, not in the one before.
+    pub fn read_state(path: &Path) -> Result<State> {
+        let damaged = |reason: String| {
+            let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
+            problem.help("take another checkpoint, or the final.rst7 of that run")
+        };
+        let Self { place, mut state, .. } = match Self::read(path)? {
+            Some(Restored { body, warning: None }) if !body.is_start() => body,
+            Some(Restored { warning: Some(reason), .. }) => return Err(damaged(reason).into()),
+            _ => return Err(damaged("it was written before the first step".to_owned()).into()),
+        };
+        if let Some((minimizer, _)) = place.minimizer {
+            state.positions = minimizer.positions().to_vec();
+        }
+        Ok(state)
     }
 
     /// Refuse to continue with other atoms than before.

@@ -106,10 +106,7 @@ pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
         ListPolicy::Drift { tolerance, interval } => {
             BufferEstimate::new(system, volume, temperature, timestep).schedule(tolerance, interval, largest)
         }
-        ListPolicy::Exact { buffer } => {
-            let outer = cutoff.max(cutoff_lj) + buffer;
-            ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer }
-        }
+        ListPolicy::Exact { buffer } => ListSchedule::exact((cutoff.max(cutoff_lj) + buffer).min(largest)),
     }
 }
 

@@ -12,10 +12,11 @@ mod plan;
 mod runner;
 mod signals;
 mod simulation;
+mod start;
 mod surface;
 mod timing;
 
-pub use checkpoint::{Checkpoint, state_hash};
+pub use checkpoint::{Checkpoint, Place, state_hash};
 pub use engine::{Engine, schedule};
 pub use plan::*;
 pub use runner::{Job, Outcome, run};

@@ -1,5 +1,6 @@
 //! The files of a run in its output directory.
 
+use super::checkpoint::state_hash;
 use super::plan::{Plan, TrajectoryOptions};
 use super::simulation::Observed;
 use crate::cell::PeriodicCell;
@@ -7,6 +8,8 @@ use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_pdb, write_rst7};
 use crate::observe::energies::{EnergyRow, EnergyTable};
 use crate::observe::lock::{OutputLock, host_name};
+use crate::observe::status::RunState;
+use crate::observe::summary::Summary;
 use crate::observe::trajectory::{Contents, Fields, Frame, Observable, Precision, Provenance, TrajectoryWriter};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
@@ -53,13 +56,38 @@ impl Directory {
         if force && self.is_used() {
             // nobody else may be at work in there
             drop(OutputLock::acquire(&self.root)?);
-            let aside = (1..).map(|n| self.root.with_extension(format!("bak{n}"))).find(|path| !path.exists());
-            if let Some(aside) = aside {
+            let numbered = |n: u32| {
+                let mut name = self.root.clone().into_os_string();
+                name.push(format!(".bak{n}"));
+                PathBuf::from(name)
+            };
+            if let Some(aside) = (1..).map(numbered).find(|path| !path.exists()) {
                 fs::rename(&self.root, &aside).map_err(|e| Error::io(&self.root, e))?;
             }
         }
         fs::create_dir_all(&self.root).map_err(|e| Error::io(&self.root, e))?;
         OutputLock::acquire(&self.root)
+    }
+
+    /// Remove what a run wrote before it had anything to keep.
+    pub(super) fn clear(&self) -> Result<()> {
+        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md"] {
+            match fs::remove_file(self.file(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&self.file(name), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// True when the files of a run that ended in `state` are all here.
+    pub(super) fn has_results(&self, state: &State) -> bool {
+        let hash = format!("{:08x}", state_hash(state));
+        let summary = Summary::read(&self.file("summary.json")).ok();
+        summary.is_some_and(|s| s.state == RunState::Finished && s.final_state_hash == Some(hash))
+            && ["final.rst7", "final.pdb"].iter().all(|name| self.file(name).exists())
     }
 
     /// Refuse to mix with output that no checkpoint explains.

@@ -27,6 +27,13 @@ pub struct Plan {
     pub stages: Vec<Stage>,
 }
 
+impl Plan {
+    /// Steps that a stage of `steps` steps is allowed in all.
+    pub fn target(&self, steps: u64) -> u64 {
+        self.run.max_steps.map_or(steps, |most| steps.min(most))
+    }
+}
+
 /// Files of the system, absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemFiles {

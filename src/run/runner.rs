@@ -1,19 +1,18 @@
 //! A whole run: stages in order, outputs, checkpoints, and the way back from one.
 
-use super::checkpoint::{Checkpoint, fingerprint, state_hash};
+use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
 use super::engine::{Engine, schedule};
 use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
-use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
+use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind};
 use super::signals::Requests;
-use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
+use super::simulation::{Observed, Simulation, Wanted};
+use super::start::prepare;
 use super::surface::ForceSurface;
 use super::timing::Timing;
-use crate::backend::{Backend, ForceField, Host, Reference};
-use crate::constraint::{ConstraintPlan, degrees_of_freedom};
-use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
-use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
-use crate::error::{Error, Problem, Result};
+use crate::backend::{Backend, ForceField, Host, Reference, check_system};
+use crate::constraint::degrees_of_freedom;
+use crate::error::{Problem, Result};
 use crate::observe::energies::EnergyRow;
 use crate::observe::lock::OutputLock;
 use crate::observe::log::RunLog;
@@ -23,7 +22,7 @@ use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
-use crate::units::BOLTZMANN;
+use crate::vec3::Vec3;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -66,6 +65,8 @@ pub enum Outcome {
     Finished,
     /// stopped on request, with a checkpoint
     Stopped,
+    /// finished before: nothing was left to do, and no file was touched
+    Unchanged,
 }
 
 /// What accompanies a run from stage to stage.
@@ -91,17 +92,25 @@ struct Session<'a> {
 /// Run all stages, from the checkpoint in the output directory if there is one.
 pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, progress: Progress) -> Result<Outcome> {
     let engine = Engine::new(job.plan)?;
+    // before a folder is made for it
+    check_system(job.system)?;
     let directory = Directory::new(job.plan);
-    let found = if job.force { None } else { Checkpoint::read(&directory.file("checkpoint.md"))? };
-    match &found {
-        None if !job.force => directory.check_unused()?,
-        None => {}
-        Some(found) => refuse_changes(&job, &found.body)?,
-    }
     let lock = directory.open(job.force)?;
+    let (checkpoint, warning) = find_checkpoint(&directory)?;
+    if let Some(checkpoint) = &checkpoint {
+        refuse_changes(&job, checkpoint)?;
+        if checkpoint.is_complete(job.plan) && directory.has_results(&checkpoint.state) {
+            return Ok(Outcome::Unchanged);
+        }
+    } else {
+        // from now on the directory explains itself, however early the run is killed
+        Checkpoint::start(job.plan, job.system).write(&directory.file("checkpoint.md"))?;
+    }
+    let checkpoint = checkpoint.filter(|checkpoint| !checkpoint.is_start());
+    if checkpoint.is_none() {
+        directory.clear()?;
+    }
     let mut log = log(&directory.file("run.log"))?;
-    let warning = found.as_ref().and_then(|found| found.warning.clone());
-    let checkpoint = found.map(|found| found.body);
     let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
     let periodic = job.start.cell.is_some();
     let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
@@ -150,10 +159,28 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
     }
 }
 
+/// The checkpoint of the output directory, and why an older one was taken. Output without one is not touched, nor
+/// that whose only intact checkpoint is the one of the start.
+fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<String>)> {
+    match Checkpoint::read(&directory.file("checkpoint.md"))? {
+        Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
+        _ => directory.check_unused().map(|()| (None, None)),
+    }
+}
+
 /// A run goes on only as what it was.
 fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
     checkpoint.check_system(job.system)?;
-    let changes = (job.compare)(&checkpoint.plan);
+    let mut changes = (job.compare)(&checkpoint.plan);
+    let steps = |stage: &Stage| match &stage.kind {
+        StageKind::Minimize(options) => options.steps,
+        StageKind::Dynamics(options) => options.steps,
+    };
+    for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
+        if steps(new) > steps(old) {
+            changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
+        }
+    }
     if changes.is_empty() {
         return Ok(());
     }
@@ -163,25 +190,15 @@ fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
         .into())
 }
 
-/// A stage from the start or from a checkpoint.
-struct Place {
-    done: u64,
-    lists: Option<ListOrigins>,
-    schedule: Option<ListSchedule>,
-    minimizer: Option<(Minimizer, Vec<crate::vec3::Vec3>)>,
-}
-
 impl<'a> Session<'a> {
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<Outcome> {
         let plan = self.job.plan;
-        let fresh = Place { done: 0, lists: None, schedule: None, minimizer: None };
         let (first, mut place, mut state) = match checkpoint {
-            None => (0, fresh, self.job.start.clone()),
+            None => (0, Place::default(), self.job.start.clone()),
             Some(c) => {
-                self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.done))?;
-                self.statistics = c.statistics;
-                let place = Place { done: c.done, lists: c.lists, schedule: c.schedule, minimizer: c.minimizer };
-                (c.stage, place, c.state)
+                self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
+                (self.statistics, self.stages) = (c.statistics, c.stages);
+                (c.stage, c.place, c.state)
             }
         };
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
@@ -197,7 +214,7 @@ impl<'a> Session<'a> {
                 return Ok(outcome);
             }
             self.close_stage(stage)?;
-            place = Place { done: 0, lists: None, schedule: None, minimizer: None };
+            place = Place::default();
         }
         Ok(Outcome::Finished)
     }
@@ -215,11 +232,6 @@ impl<'a> Session<'a> {
         self.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
         self.statistics = Statistics::default();
         Ok(())
-    }
-
-    /// Steps a stage is allowed in all.
-    fn target(&self, steps: u64) -> u64 {
-        self.job.plan.run.max_steps.map_or(steps, |most| steps.min(most))
     }
 
     fn minimize(&mut self, index: usize, options: &Minimize, state: &mut State, place: Place) -> Result<Outcome> {
@@ -250,7 +262,7 @@ impl<'a> Session<'a> {
         field: impl ForceField,
         energy_precision: f64,
     ) -> Result<Outcome> {
-        let target = self.target(options.steps);
+        let target = self.job.plan.target(options.steps);
         let settings = MinimizeSettings {
             force_tolerance: options.force_tolerance,
             max_displacement: options.initial_step,
@@ -266,15 +278,13 @@ impl<'a> Session<'a> {
         self.log.note(&format!("energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
         while minimizer.steps() < target && minimizer.status() == Descent::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                let stored = Some((minimizer, surface.origin().to_vec()));
-                self.checkpoint(index, stored.as_ref().map_or(0, |(m, _)| m.steps()), state, None, None, stored)?;
+                self.checkpoint(index, state, descent(minimizer, surface.origin()))?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due() {
-                let stored = Some((minimizer.clone(), surface.origin().to_vec()));
-                self.checkpoint(index, minimizer.steps(), state, None, None, stored)?;
+                self.checkpoint(index, state, descent(minimizer.clone(), surface.origin()))?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -291,9 +301,7 @@ impl<'a> Session<'a> {
         ))?;
         self.status.step = minimizer.steps();
         state.positions.copy_from_slice(minimizer.positions());
-        let done = minimizer.steps();
-        let stored = Some((minimizer, surface.origin().to_vec()));
-        self.checkpoint(index, done, state, None, None, stored)?;
+        self.checkpoint(index, state, descent(minimizer, surface.origin()))?;
         Ok(Outcome::Finished)
     }
 
@@ -302,59 +310,25 @@ impl<'a> Session<'a> {
         if self.statistics == Statistics::default() {
             self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
         }
-        let fresh = place.done == 0 && place.lists.is_none();
-        if fresh {
-            self.prepare(options, state)?;
+        if place.schedule.is_none() {
+            prepare(system, options, plan.run.seed, state)?;
         }
         let lists = place.schedule.unwrap_or_else(|| schedule(plan, system, state));
+        let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
+        let place = Place { first_time, schedule: Some(lists), ..place };
         super::account::lists(&mut self.log, &lists)?;
+        self.timing.lists = Some(lists);
         let level = self.engine.level;
         match plan.run.precision {
             Precision::Double => {
                 let backend = Host::new(system, Reference::new(system)?, level)?;
-                self.integrate(index, options, state, (place.done, place.lists), lists, backend)
+                self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
                 let backend = Host::new(system, self.engine.cpu(system, lists)?, level)?;
-                self.integrate(index, options, state, (place.done, place.lists), lists, backend)
+                self.integrate(index, options, state, place, backend)
             }
         }
-    }
-
-    /// Constraints at the first stage, velocities where they are to be drawn.
-    fn prepare(&mut self, options: &Dynamics, state: &mut State) -> Result<()> {
-        let system = self.job.system;
-        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
-        let failed = |failure: crate::constraint::ConstraintFailure| Error::Unstable(failure.to_string());
-        let first = state.step == 0;
-        if first {
-            let reference = state.positions.clone();
-            constraints.satisfy(&reference, &mut state.positions).map_err(failed)?;
-        }
-        if let Velocities::Generate { temperature } = options.velocities {
-            let (seed, step) = (self.job.plan.run.seed, state.step);
-            state.velocities = (masses.iter().enumerate())
-                .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
-                .collect();
-            constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
-            if state.cell.is_some() {
-                remove_translation(&masses, &mut state.velocities);
-            } else {
-                remove_translation_and_rotation(&masses, &state.positions, &mut state.velocities);
-            }
-            // exactly the temperature asked for, as far as the degrees of freedom go
-            let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
-            let (kinetic, wanted) =
-                (kinetic_energy(&masses, &state.velocities), 0.5 * free as f64 * BOLTZMANN * temperature);
-            if kinetic > 0.0 {
-                let factor = (wanted / kinetic).sqrt();
-                state.velocities.iter_mut().for_each(|v| *v = *v * factor);
-            }
-        } else if first {
-            constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
-        }
-        Ok(())
     }
 
     fn integrate<B: Backend + Send>(
@@ -362,16 +336,23 @@ impl<'a> Session<'a> {
         index: usize,
         options: &Dynamics,
         state: &mut State,
-        (done, origins): (u64, Option<ListOrigins>),
-        lists: ListSchedule,
+        place: Place,
         backend: B,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, self.job.system);
         let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
-        let mut simulation =
-            Simulation::new(backend, (system, options), (lists, plan.run.seed, free), state, done, origins)?;
+        let Place { done, first_time, lists: origins, schedule, .. } = place;
+        let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
+        let mut simulation = Simulation::new(backend, (system, options), rules, state, (done, first_time), origins)?;
+        let here = |simulation: &Simulation<'_, B>| Place {
+            done: simulation.local_step,
+            first_time,
+            lists: simulation.list_origins(),
+            schedule,
+            minimizer: None,
+        };
         self.log.note(&simulation.backend().description())?;
-        let target = self.target(options.steps);
+        let target = self.job.plan.target(options.steps);
         let every = |interval: Option<super::plan::Interval>| interval.map(|i| i.steps(options.timestep));
         let rows = every(plan.output.energies.map(|e| e.every));
         let frames = every(plan.output.trajectory.map(|t| t.every));
@@ -382,13 +363,14 @@ impl<'a> Session<'a> {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
                 simulation.download(state);
-                self.checkpoint(index, step, state, simulation.list_origins(), Some(lists), None)?;
+                self.checkpoint(index, state, here(&simulation))?;
+                self.timing.searches += simulation.searches();
                 self.timing.end_stage(&before, &simulation.backend().phases());
                 return Ok(Outcome::Stopped);
             }
             if step > done && self.checkpoint_is_due() {
                 simulation.download(state);
-                self.checkpoint(index, step, state, simulation.list_origins(), Some(lists), None)?;
+                self.checkpoint(index, state, here(&simulation))?;
             }
             let (row, frame) = (due(rows, step), due(frames, step));
             self.one_step(&mut simulation, index, row, frame)?;
@@ -397,11 +379,12 @@ impl<'a> Session<'a> {
         }
         self.timing.end_stage(&before, &simulation.backend().phases());
         simulation.download(state);
-        self.status.step = target;
-        self.checkpoint(index, target, state, simulation.list_origins(), Some(lists), None)?;
+        self.status.step = simulation.local_step;
+        self.timing.searches += simulation.searches();
+        self.checkpoint(index, state, here(&simulation))?;
         if index + 1 == plan.stages.len() {
             // the last state has numbers too; they need one more step, which nobody sees
-            let (row, frame) = (due(rows, target), due(frames, target));
+            let (row, frame) = (due(rows, simulation.local_step), due(frames, simulation.local_step));
             if row || frame {
                 self.one_step(&mut simulation, index, row, frame)?;
             }
@@ -449,7 +432,7 @@ impl<'a> Session<'a> {
         let status = &mut self.status;
         (status.step, status.steps, status.time_ps) = (step, target, time);
         status.ns_per_day = self.speed.ns_per_day();
-        status.seconds_left = self.speed.seconds_for(target - step);
+        status.seconds_left = self.speed.seconds_for(target.saturating_sub(step));
         status.wall_seconds = elapsed.as_secs_f64();
         status.write(&self.directory.file("status.json"))?;
         if let Some(line) = self.progress.update(elapsed, status) {
@@ -462,27 +445,17 @@ impl<'a> Session<'a> {
         self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > self.job.plan.output.checkpoint.every
     }
 
-    fn checkpoint(
-        &mut self,
-        stage: usize,
-        done: u64,
-        state: &State,
-        lists: Option<ListOrigins>,
-        schedule: Option<ListSchedule>,
-        minimizer: Option<(Minimizer, Vec<crate::vec3::Vec3>)>,
-    ) -> Result<()> {
+    fn checkpoint(&mut self, stage: usize, state: &State, place: Place) -> Result<()> {
         let start = Instant::now();
         let checkpoint = Checkpoint {
             plan: self.job.plan.clone(),
             system: self.system_fingerprint,
             stage,
-            done,
+            place,
             state: state.clone(),
-            lists,
-            schedule,
-            minimizer,
             frames: self.outputs.sync()?,
             statistics: self.statistics.clone(),
+            stages: self.stages.clone(),
         };
         checkpoint.write(&self.directory.file("checkpoint.md"))?;
         self.last_checkpoint = Instant::now();
@@ -508,11 +481,16 @@ impl<'a> Session<'a> {
             final_state_hash: Some(format!("{:08x}", state_hash(&state))),
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..super::account::summary(self.job.plan, self.job.system, &state, &self.engine, &self.timing)
+            ..super::account::summary(self.job.plan, self.job.system, &self.engine, &self.timing)
         };
         super::account::close(&mut self.log, &summary, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;
         self.status.write(&self.directory.file("status.json"))?;
         self.outputs.close()
     }
+}
+
+/// Where a minimisation stands.
+fn descent(minimizer: Minimizer, origin: &[Vec3]) -> Place {
+    Place { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..Place::default() }
 }

@@ -1,7 +1,7 @@
 //! One simulation: a backend, its pair lists' ages, and the order of a step.
 
 use super::plan::{Barostat, BarostatKind, Dynamics, Thermostat, ThermostatKind};
-use crate::backend::{Advance, Backend, Energies, Workload};
+use crate::backend::{Advance, Backend, Energies, Strain, Workload};
 use crate::ensemble::barostat::{self, Scaling, Target};
 use crate::ensemble::thermostat::{self, scaling_work};
 use crate::error::{Error, Result};
@@ -57,16 +57,18 @@ pub struct Simulation<'a, B> {
     first_time: f64,
     coupling: Coupling,
     origins: ListOrigins,
+    searches: u64,
 }
 
 impl<'a, B: Backend> Simulation<'a, B> {
-    /// Start, or go on, from `state` after `local_step` steps of the stage; `origins` are those of a checkpoint.
+    /// Start, or go on, from `state` after `local_step` steps of the stage, which began at `first_time` (ps); `origins`
+    /// are those of a checkpoint.
     pub fn new(
         mut backend: B,
         (system, dynamics): (&'a System, &'a Dynamics),
         (schedule, seed, degrees_of_freedom): (ListSchedule, u64, usize),
         state: &State,
-        local_step: u64,
+        (local_step, first_time): (u64, f64),
         origins: Option<ListOrigins>,
     ) -> Result<Self> {
         if let Some(origins) = &origins {
@@ -85,9 +87,10 @@ impl<'a, B: Backend> Simulation<'a, B> {
             degrees_of_freedom,
             local_step,
             first_step: state.step - local_step,
-            first_time: state.time - local_step as f64 * dynamics.timestep,
+            first_time,
             coupling: state.coupling,
             origins: origins.unwrap_or_default(),
+            searches: 0,
         })
     }
 
@@ -99,6 +102,11 @@ impl<'a, B: Backend> Simulation<'a, B> {
     /// ps.
     pub fn time(&self) -> f64 {
         self.first_time + self.local_step as f64 * self.dynamics.timestep
+    }
+
+    /// Searches for pairs so far.
+    pub fn searches(&self) -> u64 {
+        self.searches
     }
 
     /// The backend, for its description and timings.
@@ -117,7 +125,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
     /// What a checkpoint must hold beside the state to make the present lists again; nothing where the next step
     /// searches anew.
     pub fn list_origins(&self) -> Option<ListOrigins> {
-        (self.local_step > 0 && !self.rebuild_is_due()).then(|| self.origins.clone())
+        (!self.search_is_scheduled()).then(|| self.origins.clone())
     }
 
     /// One step: lists, forces, a look at the state by `observe` (positions and velocities of the half step before),
@@ -147,17 +155,28 @@ impl<'a, B: Backend> Simulation<'a, B> {
         Ok(observed)
     }
 
-    fn rebuild_is_due(&self) -> bool {
-        self.local_step.is_multiple_of(u64::from(self.schedule.rebuild))
+    fn search_is_scheduled(&self) -> bool {
+        let rebuild = u64::from(self.schedule.rebuild);
+        self.local_step == 0 || (!self.schedule.is_exact() && self.local_step.is_multiple_of(rebuild))
+    }
+
+    /// Pairs further apart than the list's radius R at the search are now, in a configuration scaled by μ, at least
+    /// μR − 2d apart, where d is the longest way of an atom: none is within the cutoff while that exceeds it.
+    fn pair_may_be_missed(&self) -> bool {
+        let Strain { scale, displacement } = self.backend.strain();
+        let settings = &self.system.settings;
+        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY).max(settings.cutoff_lj.unwrap_or(f64::INFINITY));
+        scale * self.schedule.outer - 2.0 * displacement < cutoff
     }
 
     fn update_lists(&mut self) {
-        let rebuild = self.rebuild_is_due();
+        let rebuild = self.search_is_scheduled() || (self.schedule.is_exact() && self.pair_may_be_missed());
         if rebuild {
+            self.searches += 1;
             self.backend.rebuild_pairs();
             self.backend.download(&mut self.origins.rebuilt);
         }
-        if rebuild || self.local_step.is_multiple_of(u64::from(self.schedule.prune)) {
+        if rebuild || (!self.schedule.is_exact() && self.local_step.is_multiple_of(u64::from(self.schedule.prune))) {
             self.backend.prune_pairs();
             self.backend.download(&mut self.origins.pruned);
         }

@@ -1,6 +1,7 @@
 //! How long steps and phases took.
 
 use crate::backend::Phases;
+use crate::pair::ListSchedule;
 use std::time::Instant;
 
 /// Wall time of dynamics.
@@ -15,6 +16,9 @@ pub(super) struct Timing {
     /// steps and ps done in them
     pub(super) steps: u64,
     pub(super) picoseconds: f64,
+    /// pair lists of the last stage, and how often they were searched
+    pub(super) lists: Option<ListSchedule>,
+    pub(super) searches: u64,
     /// (steps, ps, s) since the start, noted at powers of two of the steps: the second half is found among them
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,

@@ -1,0 +1,44 @@
+//! The state at the start of a stage of dynamics.
+
+use super::plan::{Dynamics, Velocities};
+use crate::constraint::{ConstraintPlan, degrees_of_freedom};
+use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
+use crate::error::{Error, Result};
+use crate::system::{State, System};
+use crate::units::BOLTZMANN;
+
+/// Constraints at the first stage, velocities where they are to be drawn.
+pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
+    let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+    let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
+    let failed = |failure: crate::constraint::ConstraintFailure| Error::Unstable(failure.to_string());
+    let first = state.step == 0;
+    if first {
+        let reference = state.positions.clone();
+        constraints.satisfy(&reference, &mut state.positions).map_err(failed)?;
+    }
+    if let Velocities::Generate { temperature } = options.velocities {
+        let step = state.step;
+        state.velocities = (masses.iter().enumerate())
+            .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
+            .collect();
+        constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+        if state.cell.is_some() {
+            remove_translation(&masses, &mut state.velocities);
+        } else {
+            remove_translation_and_rotation(&masses, &state.positions, &mut state.velocities);
+        }
+        // exactly the temperature asked for, as far as the degrees of freedom go
+        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let (kinetic, wanted) =
+            (kinetic_energy(&masses, &state.velocities), 0.5 * free as f64 * BOLTZMANN * temperature);
+        if kinetic > 0.0 {
+            let factor = (wanted / kinetic).sqrt();
+            state.velocities.iter_mut().for_each(|v| *v = *v * factor);
+        }
+    } else if first {
+        constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! A run in pieces is the same run, bit for bit.
+
+use crate::case::{Case, Record, assert_same, signal, wait_for};
+
+/// Forces of a periodic system; the cell is 2 nm wide, a barostat needs room below half of that.
+const PERIODIC: &str = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }";
+const VACUUM: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"";
+const OUTPUT: &str =
+    "[output]\ndirectory = \"whole\"\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"60 fs\", velocities = true }";
+const NVE: &str = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"10 ps\"\ntimestep = \"2 fs\"\n\
+    velocities = \"generate\"\ntemperature = \"300 K\"";
+const THERMOSTAT: &str = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }";
+const BAROSTAT: &str = "barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\" }";
+
+fn stages() -> String {
+    format!(
+        "[[stage]]\nname = \"minimize\"\nkind = \"minimize\"\nsteps = 60\n\
+         [[stage]]\nname = \"nvt\"\nkind = \"dynamics\"\nduration = \"0.3 ps\"\ntimestep = \"2 fs\"\n\
+         velocities = \"generate\"\n{THERMOSTAT}\n\
+         [[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nduration = \"0.4 ps\"\ntimestep = \"2 fs\"\n{THERMOSTAT}\n{BAROSTAT}"
+    )
+}
+
+/// 200 steps at once, and with stops that hit lists, couplings and frames at every age.
+fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
+    let case = Case::new(system, &format!("{rest}\n{OUTPUT}"));
+    case.ends_with(0, &["--steps", steps[3]]);
+    for part in steps {
+        case.ends_with(0, &["--steps", part, "--output-dir", "parts"]);
+    }
+    assert_same(&case.record("whole"), &case.record("parts"));
+}
+
+/// `[run]` before stages: tables of the input file end where the next begins.
+fn input(run: &str, forces: &str, stage: &str) -> String {
+    format!("[run]\n{run}\n{forces}\n{stage}")
+}
+
+#[test]
+fn dynamics_in_vacuum() {
+    in_pieces("peptide-vacuum", &input("threads = 1", VACUUM, NVE), ["1", "100", "163", "200"]);
+}
+
+#[test]
+fn dynamics_in_water_on_two_threads() {
+    in_pieces("water", &input("threads = 2", PERIODIC, NVE), ["37", "100", "101", "200"]);
+}
+
+#[test]
+fn constant_pressure() {
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    in_pieces("peptide-charged", &input("threads = 1", PERIODIC, &stage), ["37", "100", "110", "200"]);
+}
+
+#[test]
+fn double_precision() {
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    in_pieces("water", &input("threads = 1\nprecision = \"double\"", PERIODIC, &stage), ["7", "20", "21", "30"]);
+    in_pieces("peptide-vacuum", &input("precision = \"double\"", VACUUM, NVE), ["37", "100", "101", "200"]);
+}
+
+#[test]
+fn lists_by_displacement() {
+    let forces = format!("{PERIODIC}\nlist = {{ buffer = \"0.08 nm\" }}");
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    in_pieces("water", &input("threads = 1", &forces, &stage), ["37", "100", "101", "200"]);
+}
+
+/// All stages at once, for comparison.
+fn whole() -> (Case, Record) {
+    let case = Case::new("water", &format!("{}\n{OUTPUT}", input("threads = 1", PERIODIC, &stages())));
+    case.ends_with(0, &[]);
+    let record = case.record("whole");
+    (case, record)
+}
+
+/// Runs until done, ended again and again by `end`; returns how often it had to be started.
+fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) -> usize {
+    for (attempt, delay) in [20, 150, 300, 450, 600, 700].into_iter().cycle().enumerate() {
+        let mut child = case.start(&["--output-dir", directory]);
+        if attempt < 12 {
+            std::thread::sleep(std::time::Duration::from_millis(delay));
+            signal(&child, end);
+        }
+        let code = child.wait().unwrap().code();
+        if code == Some(0) {
+            return attempt + 1;
+        }
+        assert_eq!(code, expected, "attempt {attempt}");
+    }
+    unreachable!("the attempts after the twelfth are left alone")
+}
+
+#[test]
+fn stopped_and_killed_at_any_moment_of_any_stage() {
+    let (case, record) = whole();
+    let stops = until_done(&case, "stopped", "TERM", Some(3));
+    assert!(stops > 1, "never stopped");
+    assert_same(&record, &case.record("stopped"));
+    // the checkpoint of a killed run is that of the last stage's end or, in the first stage, of the start
+    let kills = until_done(&case, "killed", "KILL", None);
+    assert!(kills > 1, "never killed");
+    assert_same(&record, &case.record("killed"));
+    let often = OUTPUT.to_owned() + "\ncheckpoint = { every = \"0.001 s\" }";
+    case.rewrite("water", &format!("{}\n{often}", input("threads = 1", PERIODIC, &stages())));
+    until_done(&case, "often", "KILL", None);
+    assert_same(&record, &case.record("often"));
+    // averages of all stages, however the run was cut
+    let averages = |directory: &str| serde_json::to_value(case.summary(directory).stages).unwrap();
+    for directory in ["stopped", "killed", "often"] {
+        assert_eq!(averages("whole"), averages(directory), "{directory}");
+    }
+}
+
+#[test]
+fn out_of_time_and_continued() {
+    let (case, record) = whole();
+    let mut stops = 0;
+    // a limit that has passed before the first look at the clock
+    while case.run(&["--max-hours", "1e-7", "--output-dir", "parts"]).code == Some(3) {
+        stops += 1;
+        assert!(stops < 20, "no progress");
+    }
+    assert!(stops > 0, "never stopped");
+    assert_same(&record, &case.record("parts"));
+}
+
+#[test]
+fn a_checkpoint_on_request_changes_nothing() {
+    let (case, record) = whole();
+    let mut child = case.start(&["--output-dir", "asked"]);
+    wait_for("a few rows", || case.rows("asked") > 3);
+    // that of the end of minimisation has pushed out that of the start
+    let checkpoint = case.path("asked/checkpoint.md");
+    let before = std::fs::metadata(&checkpoint).unwrap().modified().unwrap();
+    signal(&child, "USR1");
+    wait_for("a checkpoint", || std::fs::metadata(&checkpoint).is_ok_and(|m| m.modified().unwrap() > before));
+    assert!(child.try_wait().unwrap().is_none(), "the run ended before the checkpoint was seen");
+    assert!(child.wait().unwrap().success());
+    assert_same(&record, &case.record("asked"));
+}
+
+#[test]
+fn neither_output_nor_repetition_changes_the_final_state() {
+    let (case, record) = whole();
+    case.ends_with(0, &["--output-dir", "again"]);
+    assert_same(&record, &case.record("again"));
+    for output in [
+        "energies = \"none\"\ntrajectory = \"none\"",
+        "energies = { every = \"2 fs\" }\ntrajectory = { every = \"2 fs\", velocities = true, forces = true }\ncheckpoint = { every = \"0.001 s\" }",
+    ] {
+        let rest = input("threads = 1", PERIODIC, &stages());
+        case.rewrite("water", &format!("{rest}\n[output]\ndirectory = \"other\"\n{output}"));
+        case.ends_with(0, &["--force"]);
+        assert_eq!(case.summary("other").final_state_hash.unwrap(), record.hash, "{output}");
+    }
+}
