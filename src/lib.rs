@@ -71,7 +71,8 @@
 //! - **Mesh.** Threads spread charges on padded grids of their own, folded in a fixed order; order, grid and α follow
 //!   from the force error asked for ([`pme::ErrorModel`]), counted against a plain Ewald sum in the tests.
 //! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
-//!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run.
+//!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. With
+//!   `list.buffer` it is searched anew as soon as a pair might be missed instead.
 //!
 //! # Determinism
 //!
