@@ -78,11 +78,6 @@ impl PeriodicCell {
         ([a.norm(), b.norm(), c.norm()], [angle(b, c), angle(a, c), angle(a, b)])
     }
 
-    /// True when all angles are exactly 90°.
-    pub fn is_orthorhombic(&self) -> bool {
-        self.rows[1].x == 0.0 && self.rows[2].x == 0.0 && self.rows[2].y == 0.0
-    }
-
     /// Volume in nm³.
     #[inline(always)]
     pub fn volume(&self) -> f64 {

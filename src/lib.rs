@@ -1,6 +1,114 @@
-//! `md`: molecular dynamics of biomolecular systems.
+//! `md`: molecular dynamics of biomolecular systems. AMBER topology and coordinates in, trajectory out, by one TOML file.
 //!
-//! ARCHITECTURE is written here as the layers land.
+//! This page is the architecture: what the parts are, where to start reading, what always holds, and what is absent on
+//! purpose. The README says how to use the program; `md help` lists the keys of the input file.
+//!
+//! # Layers
+//!
+//! Lower never imports higher; `tests/tidy.rs` reads the `use` lines and fails otherwise. From the bottom up:
+//!
+//! | modules | question they answer |
+//! |---|---|
+//! | [`units`] [`error`] | which numbers, and what can go wrong (the variant of [`error::Error`] is the exit code) |
+//! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
+//! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
+//! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
+//! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`]; computes nothing |
+//! | [`format`](mod@format) | readers and writers, one file per format |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT; Ewald mathematics; fixed distances; couplings |
+//! | [`backend`] | how forces and steps are computed: a reference in `f64`, and the fast CPU path |
+//! | [`observe`] | everything a run writes |
+//! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
+//! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
+//! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
+//!
+//! # Where to start
+//!
+//! [`run::Simulation::step`] is the only place where the order of a step is written: lists if due, forces, a look at
+//! the state for whoever wants it, leapfrog with constraints, thermostat, barostat. [`run::run`] takes a plan through
+//! its stages around it. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
+//! the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one table makes the
+//! parser, the messages, `md help` and the effective configuration.
+//!
+//! # A step
+//!
+//! What a step must produce beside forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
+//! the reporters and the barostat want. [`backend::Backend`] has *phases*, not operations (rebuild, prune, forces,
+//! advance, scale, download), and is a type parameter: nothing is looked up inside the loop. [`backend::Host`] keeps
+//! the state in host memory in topology order and steps any [`backend::ForceField`]; a device that keeps its own state
+//! would implement `Backend` itself.
+//!
+//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the fixed distances. Kinetic energy at t is the
+//! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
+//! state, files and checkpoints belong to the half step before the time that stands beside them. The conserved quantity
+//! is the total energy less the work of thermostat and barostat. Barostats scale cell and positions by one factor and
+//! then restore the fixed distances.
+//!
+//! # Numerics
+//!
+//! The reference ([`backend::Reference`], `precision = "double"`) is `f64` throughout; its forces are the definition
+//! that everything else is tested against, and it is tested against OpenMM's double-precision platform.
+//!
+//! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. What makes that accurate:
+//!
+//! - **Masters are `f64`.** Positions, velocities, constraints and the leapfrog are never rounded. Differences are
+//!   formed before rounding: bonded displacements in `f64`, pair kernels from offsets.
+//! - **Block-relative offsets.** Atoms are sorted into blocks of eight; a kernel sees the `f32` offset from the middle
+//!   of the block, and centres are multiples of a quantum that `f32` holds exactly. So rounding grows with the size of
+//!   a block, not with that of the cell.
+//! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
+//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded. No periodic image
+//!   is taken inside the loop.
+//! - **Tables in registers.** The Coulomb force, erfc(αr) and all, is a piecewise quartic in r² over 32 bins; its
+//!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²
+//!   ([`pair::RadialTable`], which states its error). Lennard-Jones comes from 1/r², by a combination rule where the
+//!   force field has one, from a type table otherwise. Energies use the same arithmetic with further tables, so asking
+//!   for them does not change the forces.
+//! - **Per-thread force blocks.** Each thread adds into blocks of its own and marks those it touched; the blocks are
+//!   then summed in the order of the threads. Energies and the virial are summed in `f64`; the virial follows from the
+//!   summed forces and the forces on lattice shifts, at no cost in the kernel.
+//! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
+//! - **Mesh.** Threads spread charges on padded grids of their own, folded in a fixed order; order, grid and α follow
+//!   from the force error asked for ([`pme::ErrorModel`]), counted against a plain Ewald sum in the tests.
+//! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
+//!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. With
+//!   `list.buffer` it is searched anew as soon as a pair might be missed instead.
+//!
+//! # Determinism
+//!
+//! The same input, number of threads and instruction set give the same bits on the same machine, run after run:
+//!
+//! - work is cut into fixed parts and summed in their order, never in the order in which threads finish;
+//! - nothing that is timed decides anything that is computed;
+//! - output settings, reporters and checkpoints only read. A checkpoint holds what bits depend on, the positions of the
+//!   last list search and pruning among it, so that 10 + 10 steps are 20 steps;
+//! - random numbers are a function of (seed, purpose, step, index): there is no generator to store.
+//!
+//! The fast path cuts its work by the number of threads, so another number rounds differently (the reference and
+//! [`backend::Host`] do not), and a few fast reciprocals differ in the last bits between instruction sets.
+//!
+//! # Invariants
+//!
+//! - Everything that crosses a module above `backend` is in topology order, in internal units: nm, ps, amu, kJ/mol, e,
+//!   K, rad. Spatially sorted copies belong to the backend.
+//! - `System` is frozen and computes nothing; `State` holds nothing derived. The cell lives in `State` alone.
+//! - Input never panics: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`] names file,
+//!   line, what was expected and how to mend it.
+//! - Files that are replaced are replaced at once; files that grow are readable up to the last flush after a kill at any
+//!   moment; a checkpoint is never the only one ([`observe`]).
+//! - Everything in a run happens inside one thread pool, which the run owns.
+//!
+//! # Absent on purpose
+//!
+//! No trait object per pair or bond. No interaction or kernel chosen by a string at run time. No number type as a
+//! parameter of the whole engine: a fast path and a reference instead. No unit types in hot code. No global mutable
+//! state. No printing in the library. No trait of operations ("add", "multiply") over devices: phases are coarse. No
+//! file over 500 lines and no function over 70 without a reason at its head.
+//!
+//! # Not here yet
+//!
+//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; analysis, benchmark
+//! and report commands. The layers above name where they will go; nothing here is a stub for them.
 
 pub mod backend;
 pub mod cell;

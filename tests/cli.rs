@@ -306,8 +306,11 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
 fn a_device_that_this_build_lacks_is_a_device_error() {
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system("peptide-vacuum"), &format!("cutoff = \"none\"\n{SHORT_RUN}"));
-    let (code, message) = failure(folder.path(), &["run", "input.toml", "--device", "cuda"]);
-    assert!(code == 6 && message.contains("no CUDA backend"), "{message}");
+    for arguments in [["run", "input.toml", "--device", "cuda"], ["check", "input.toml", "--set", "run.device='cuda'"]]
+    {
+        let (code, message) = failure(folder.path(), &arguments);
+        assert!(code == 6 && message.contains("no CUDA backend"), "{message}");
+    }
     assert!(!folder.path().join("out").exists(), "nothing was begun");
     success(folder.path(), &["run", "input.toml", "--quiet"]);
     let log = std::fs::read_to_string(folder.path().join("out/run.log")).unwrap();

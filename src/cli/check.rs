@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::info;
 use super::input::Input;
+use crate::backend::check_system;
 use crate::config::load;
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
-use crate::run::Plan;
-use crate::run::{Dynamics, StageKind};
+use crate::run::{Dynamics, Plan, StageKind, check_device};
 use crate::system::{Electrostatics, State, System};
 
 /// Check an input file and the files it names, and say what a run would do; starts nothing
@@ -27,6 +27,8 @@ impl Check {
     pub(super) fn execute(&self) -> Result<()> {
         let config = self.input.read(vec![])?;
         let (system, state) = load(&config.plan)?;
+        check_system(&system)?;
+        check_device(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state);
         if self.effective {
             text.push('\n');
@@ -107,11 +109,13 @@ fn output(plan: &Plan, atoms: usize) -> String {
     format!("{directory}: {frames} frames, at most {:.1} MB", bytes / 1e6)
 }
 
-/// Bytes a run holds at its peak, to a factor of two: atoms, pairs in range and the PME grid.
+/// Bytes a run holds at its peak, to about a quarter on few threads: program, atoms, pairs in range and the PME grid.
+/// The figures were fitted to four runs of 22 to 23,558 atoms (14 to 63 MB resident).
 fn memory(system: &System, state: &State) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
-    // description 100 B; positions, velocities, forces, old positions and the sorted copies in f64 and f32: 300 B
-    let of_atoms = 400.0 * atoms;
+    const PROGRAM: f64 = 14e6;
+    // the text while it is read, description, positions, velocities, forces, sorted copies, a copy for checkpoints
+    let of_atoms = 1500.0 * atoms;
     let (volume, settings) = (state.cell.map(|cell| cell.volume()), &system.settings);
     let reach = settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max);
     let partners = match (volume, reach) {
@@ -119,12 +123,12 @@ fn memory(system: &System, state: &State) -> f64 {
         (Some(volume), Some(reach)) => 0.5 * atoms / volume * 4.0 / 3.0 * std::f64::consts::PI * (1.1 * reach).powi(3),
         _ => 0.0,
     };
-    // lists of 4 x 8 clusters take about a byte per pair
-    let of_pairs = atoms * partners;
+    // outer and inner list take about a byte per pair each
+    let of_pairs = 2.0 * atoms * partners;
     let of_grid = match settings.electrostatics {
-        // charges and transform in f32, and the influence function
-        Electrostatics::Pme(pme) => 12.0 * pme.grid.iter().map(|&n| n as f64).product::<f64>(),
+        // charges, padded charges and transform in f32, and the influence function
+        Electrostatics::Pme(pme) => 16.0 * pme.grid.iter().map(|&n| n as f64).product::<f64>(),
         _ => 0.0,
     };
-    of_atoms + of_pairs + of_grid
+    PROGRAM + of_atoms + of_pairs + of_grid
 }

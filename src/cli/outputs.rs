@@ -66,6 +66,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
     let Some(found) = Checkpoint::read(path)? else {
         return Err(Problem::new("there is no such file").in_file(path).into());
     };
+    let before_first_step = found.body.is_start();
     let Checkpoint { plan, stage, place, state, frames, .. } = found.body;
     let mut text = String::from("checkpoint\n");
     if let Some(warning) = found.warning {
@@ -73,10 +74,12 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
     }
     let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
     let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), place.done);
-    let _ = writeln!(text, "step         {}, {} ps", state.step, state.time);
-    let _ = writeln!(text, "atoms        {}", state.positions.len());
-    let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
-    let _ = writeln!(text, "frames       {frames} in the trajectory");
+    if !before_first_step {
+        let _ = writeln!(text, "step         {}, {} ps", state.step, state.time);
+        let _ = writeln!(text, "atoms        {}", state.positions.len());
+        let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
+        let _ = writeln!(text, "frames       {frames} in the trajectory");
+    }
     let _ = writeln!(text, "topology     {}", plan.system.topology.display());
     Ok(text)
 }

@@ -30,11 +30,7 @@ pub struct Engine {
 impl Engine {
     /// As the plan asks, or what the machine has.
     pub fn new(plan: &Plan) -> Result<Self> {
-        if let Device::Cuda(number) = plan.run.device {
-            let message =
-                format!("device cuda:{number} was asked for, but this md has no CUDA backend; set run.device");
-            return Err(Error::Device(format!("{message} to \"cpu\" or leave it out")));
-        }
+        check_device(plan)?;
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = plan.run.threads.unwrap_or(available);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
@@ -75,6 +71,13 @@ impl Engine {
             }
         })
     }
+}
+
+/// Refuses a device for which there is no backend.
+pub fn check_device(plan: &Plan) -> Result<()> {
+    let Device::Cuda(number) = plan.run.device else { return Ok(()) };
+    let message = format!("device cuda:{number} was asked for, but this md has no CUDA backend");
+    Err(Error::Device(format!("{message}; set run.device to \"cpu\" or leave it out")))
 }
 
 /// Thread i runs on the i-th processor that this process may use.

@@ -17,7 +17,7 @@ mod surface;
 mod timing;
 
 pub use checkpoint::{Checkpoint, Place, state_hash};
-pub use engine::{Engine, schedule};
+pub use engine::{Engine, check_device, schedule};
 pub use plan::*;
 pub use runner::{Job, Outcome, run};
 pub use signals::Requests;

@@ -60,11 +60,6 @@ impl Level {
         }
     }
 
-    /// The level of that name, if there is one.
-    pub fn from_name(name: &str) -> Option<Level> {
-        [Level::Portable, Level::Avx2, Level::Avx512].into_iter().find(|level| level.name() == name)
-    }
-
     /// True when this processor has the instructions.
     pub fn is_available(self) -> bool {
         match self {
