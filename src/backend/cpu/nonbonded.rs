@@ -344,8 +344,11 @@ fn run_kernel(
     match rule {
         GEOMETRIC => each_output!(GEOMETRIC),
         LORENTZ_BERTHELOT => each_output!(LORENTZ_BERTHELOT),
-        TYPE_TABLE => each_output!(TYPE_TABLE),
-        _ => each_output!(UNLIMITED),
+        // rare: one text for equal and for different cutoffs keeps the program small
+        TYPE_TABLE if energy => run!(TYPE_TABLE, true, true),
+        TYPE_TABLE => run!(TYPE_TABLE, true, false),
+        _ if energy => run!(UNLIMITED, true, true),
+        _ => run!(UNLIMITED, true, false),
     }
 }
 
