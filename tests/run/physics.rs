@@ -163,4 +163,8 @@ fn conserved_quantity_at_constant_pressure() {
     let coupling = "thermostat = { temperature = \"120 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }";
     assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", coupling);
+    // rigid waters, whose inner motion is not scaled
+    let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
+        barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
+    assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
 }
