@@ -9,7 +9,7 @@ use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::error::{Error, Result};
 use crate::simd::{Kernel, Level, Simd, dispatch};
-use crate::system::{State, System};
+use crate::system::{Molecules, State, System};
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -37,6 +37,9 @@ pub struct Host<F> {
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     kinetic_parts: Vec<f64>,
+    /// atoms that constraints hold together
+    groups: Molecules,
+    group_parts: Vec<f64>,
     virial_parts: Vec<std::result::Result<Mat3, ConstraintFailure>>,
     phases: Phases,
 }
@@ -46,6 +49,10 @@ impl<F: ForceField> Host<F> {
     pub fn new(system: &System, field: F, level: Level) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
+        let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
+        let fixed = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
+        let fixed: Vec<[u32; 2]> = fixed.chain(system.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
+        let groups = Molecules::from_bonds(masses.len(), &fixed);
         let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
         Ok(Host {
             field,
@@ -60,6 +67,8 @@ impl<F: ForceField> Host<F> {
             searched: (vec![], None),
             evaluation: Evaluation::default(),
             kinetic_parts: vec![],
+            group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
+            groups,
             virial_parts: vec![],
             phases: Phases::default(),
         })
@@ -202,6 +211,15 @@ impl<F: ForceField> Backend for Host<F> {
         self.kinetic_parts.iter().sum()
     }
 
+    fn internal_kinetic_energy(&mut self) -> f64 {
+        let (groups, masses, velocities) = (&self.groups, &self.masses, &self.velocities);
+        self.group_parts.par_iter_mut().enumerate().for_each(|(chunk, part)| {
+            let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
+            *part = range.map(|group| internal_kinetic(groups.atoms(group), masses, velocities)).sum();
+        });
+        self.group_parts.iter().sum()
+    }
+
     fn scale_velocities(&mut self, factor: f64) {
         self.velocities.par_iter_mut().with_min_len(ATOMS).for_each(|v| *v = *v * factor);
     }
@@ -234,6 +252,20 @@ impl<F: ForceField> Backend for Host<F> {
 #[inline(always)]
 fn chunk_kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
+}
+
+/// Σ ½ m v² − ½ (Σ m v)²/Σ m of some atoms.
+fn internal_kinetic(atoms: &[u32], masses: &[f64], velocities: &[Vec3]) -> f64 {
+    if atoms.len() == 1 {
+        return 0.0;
+    }
+    let (mut mass, mut momentum, mut kinetic) = (0.0, Vec3::ZERO, 0.0);
+    for (m, v) in atoms.iter().map(|&atom| (masses[atom as usize], velocities[atom as usize])) {
+        mass += m;
+        momentum += v * m;
+        kinetic += 0.5 * m * v.norm_squared();
+    }
+    kinetic - 0.5 * momentum.norm_squared() / mass
 }
 
 /// One chunk of v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt.

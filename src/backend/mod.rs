@@ -97,6 +97,8 @@ pub trait Backend {
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
     /// Kinetic energy of the present velocities, kJ/mol.
     fn kinetic_energy(&mut self) -> f64;
+    /// That of the motion inside groups of atoms which constraints hold together, about the centre of each, kJ/mol.
+    fn internal_kinetic_energy(&mut self) -> f64;
     /// Multiply all velocities.
     fn scale_velocities(&mut self, factor: f64);
     /// Multiply the cell and all positions, then restore the fixed distances.

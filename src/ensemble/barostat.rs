@@ -7,7 +7,10 @@
 //!
 //! Work: multiplying velocities by 1/μ changes K by exactly (μ⁻² − 1) K, and multiplying positions by μ changes the
 //! potential energy by ΔU = −tr W ln μ + O(ln²μ), because dU/d ln μ = Σ r·dU/dr = −tr W. Where W is known after the
-//! scaling too (the next force evaluation), the mean of both removes the second order. E − Σ(ΔK + ΔU) is conserved;
+//! scaling too (the next force evaluation), the mean of both removes the second order. Where constraints undo the
+//! scaling inside a group of atoms, tr W holds their centripetal part, −2K of the motion inside the group, which does no
+//! work then: tr W + 2K takes the place of tr W. That is exact for rigid groups (waters); in the few that can bend (CH₃)
+//! a part of the bending counts as scaled. E − Σ(ΔK + ΔU) is conserved;
 //! there is no P V term in it, because the energy of the bath's piston is not part of E.
 
 use crate::error::{Error, Result};

@@ -51,6 +51,13 @@ pub struct Place {
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
 }
 
+impl Place {
+    /// In a minimisation whose lists were made at `origin`.
+    pub fn descending(minimizer: Minimizer, origin: &[Vec3]) -> Self {
+        Place { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..Place::default() }
+    }
+}
+
 impl Checkpoint {
     /// Of a run that has begun and has nothing to keep yet: it starts anew from its files.
     pub fn start(plan: &Plan, system: &System) -> Self {

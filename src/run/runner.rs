@@ -22,7 +22,6 @@ use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
-use crate::vec3::Vec3;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -278,13 +277,13 @@ impl<'a> Session<'a> {
         self.log.note(&format!("energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
         while minimizer.steps() < target && minimizer.status() == Descent::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(index, state, descent(minimizer, surface.origin()))?;
+                self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due() {
-                self.checkpoint(index, state, descent(minimizer.clone(), surface.origin()))?;
+                self.checkpoint(index, state, Place::descending(minimizer.clone(), surface.origin()))?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -301,7 +300,7 @@ impl<'a> Session<'a> {
         ))?;
         self.status.step = minimizer.steps();
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, descent(minimizer, surface.origin()))?;
+        self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
         Ok(Outcome::Finished)
     }
 
@@ -493,9 +492,4 @@ impl<'a> Session<'a> {
         self.status.write(&self.directory.file("status.json"))?;
         self.outputs.close()
     }
-}
-
-/// Where a minimisation stands.
-fn descent(minimizer: Minimizer, origin: &[Vec3]) -> Place {
-    Place { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..Place::default() }
 }

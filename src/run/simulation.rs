@@ -219,8 +219,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
     fn settle_pressure_work(&mut self, virial: Mat3) {
         let change = std::mem::take(&mut self.coupling.unsettled);
         if change != 0.0 {
-            self.coupling.barostat_work += Scaling::half_potential_work(change, virial.trace());
+            let scaled = self.scaled_virial(virial);
+            self.coupling.barostat_work += Scaling::half_potential_work(change, scaled);
         }
+    }
+
+    /// Trace of the virial without the centripetal part of constraints, which keep their groups from being scaled.
+    fn scaled_virial(&mut self, virial: Mat3) -> f64 {
+        virial.trace() + 2.0 * self.backend.internal_kinetic_energy()
     }
 
     fn couple_pressure(&mut self, barostat: &Barostat, measured: f64, virial: Mat3) -> Result<()> {
@@ -237,10 +243,11 @@ impl<'a, B: Backend> Simulation<'a, B> {
             }
         };
         let kinetic = self.backend.kinetic_energy();
+        let scaled = self.scaled_virial(virial);
         let Scaling { length_factor, velocity_factor } = scaling;
         self.coupling.barostat_work += scaling.kinetic_work(kinetic);
         self.coupling.unsettled = length_factor.ln();
-        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, virial.trace());
+        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, scaled);
         self.backend.scale_cell(length_factor)?;
         self.backend.scale_velocities(velocity_factor);
         self.check_cell()

@@ -210,7 +210,7 @@ fn a_checkpoint_serves_as_coordinates() {
             assert!((last - first).abs() < tolerance, "{file} {name}: {last} {first}");
         }
     }
-    // that of the start holds nothing
+    // of other atoms
     std::fs::copy(case.path("out/checkpoint.md"), case.path("other.md")).unwrap();
     let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz");
     case.write_input(&peptide, &case.path("other.md"), &format!("{forces}{continued}"));

@@ -7,7 +7,7 @@ use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Worklo
 use md::config::{Config, drop_constrained_terms, load};
 use md::pair::ListSchedule;
 use md::run::{Engine, Simulation, StageKind, Wanted, schedule};
-use md::system::{State, System};
+use md::system::State;
 
 const BUFFER: f64 = 0.06;
 /// Reaction field with a conductor: forces vanish at the cutoff, so that the rounding of a distance there does not
@@ -22,8 +22,7 @@ const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectros
 const ROUNDING: f64 = 0.15;
 const STEPS: usize = 150;
 
-fn largest_difference(system: &System, state: &State, fresh: &mut Cpu, evaluation: &Evaluation) -> f64 {
-    let _ = system;
+fn largest_difference(state: &State, fresh: &mut Cpu, evaluation: &Evaluation) -> f64 {
     let cell = state.cell.as_ref();
     let mut expected = Evaluation::default();
     fresh.cell_changed(cell);
@@ -57,7 +56,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
             let look = |simulation: &Simulation<'_, Host<Cpu>>| {
                 simulation.download(&mut now);
                 let evaluation = simulation.backend().evaluation();
-                worst = worst.max(largest_difference(&system, &now, &mut fresh, evaluation));
+                worst = worst.max(largest_difference(&now, &mut fresh, evaluation));
                 Ok(())
             };
             simulation.step(Wanted::default(), look).unwrap();

@@ -73,7 +73,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology.",
+        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: rst7, NetCDF restart, or the checkpoint.md of another run.",
         ..KEY
     },
 ];
