@@ -1,6 +1,6 @@
 //! Whole runs of the program: interrupted, repeated, refused, and physically right.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise and shows figures")]
 
 mod case;
 mod files;
