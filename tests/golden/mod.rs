@@ -11,10 +11,10 @@ use md::system::{
 use md::vec3::{Vec3, vec3};
 use serde_json::Value;
 
-/// The folder of one system, if this checkout has it beside it.
+/// The folder of one system: the project's own, or one that lies beside this checkout.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    ["../shared/systems", "../../shared/systems"]
+    ["tests/systems", "../shared/systems", "../../shared/systems"]
         .iter()
         .map(|path| root.join(path).join(name))
         .find(|path| path.is_dir())

@@ -1,0 +1,229 @@
+//! The fast CPU path against OpenMM's double-precision forces and, where there are none, against the reference backend:
+//! every instruction set of this machine, several numbers of threads.
+#![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
+
+mod golden;
+
+use golden::Golden;
+use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+use md::cell::PeriodicCell;
+use md::pair::ListSchedule;
+use md::simd::Level;
+use md::system::{Electrostatics, Modifier, PmeParameters, System};
+use md::vec3::Vec3;
+
+/// The project's bar for interactions in f32: RMS force error over RMS force.
+const FORCE: f64 = 2e-5;
+/// On a perfect lattice forces cancel; then the RMS error itself, kJ/mol/nm.
+const LATTICE_FORCE: f64 = 1e-3;
+/// The project's bar for the energy, relative to the sum of the absolute terms.
+const ENERGY: f64 = 1e-6;
+/// Virial: positions of a few nm times forces that are right to [`FORCE`] …
+const VIRIAL: f64 = 2e-5;
+/// … and the Coulomb virial is the Coulomb energy, whose direct and reciprocal parts, each right to [`ENERGY`] in sum and
+/// to a few of it in one direction, cancel.
+const VIRIAL_PARTS: f64 = 4e-6;
+
+const EVERYTHING: Workload = Workload { energy: true, virial: true };
+
+/// One evaluation with fresh lists.
+fn mixed(
+    system: &System,
+    cell: Option<&PeriodicCell>,
+    positions: &[Vec3],
+    (level, threads): (Level, usize),
+    workload: Workload,
+) -> Evaluation {
+    let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+    let radius = cutoff(system.settings.cutoff).max(cutoff(system.settings.cutoff_lj)) + 0.05;
+    let schedule = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| {
+        let mut field = Cpu::new(system, CpuOptions { threads, level, schedule }).expect("a supported system");
+        let mut out = Evaluation::default();
+        field.rebuild(cell, positions);
+        field.prune(cell, positions);
+        field.evaluate(cell, positions, workload, &mut out).expect("an evaluation");
+        out
+    })
+}
+
+fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
+    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
+    f64::sqrt(sum / number)
+}
+
+/// Error of forces against `theirs`, in units of what is allowed.
+fn force_excess(ours: &[Vec3], theirs: &[Vec3]) -> (f64, f64) {
+    let error = rms(ours.iter().zip(theirs).map(|(a, b)| *a - *b));
+    let scale = rms(theirs.iter().copied());
+    (error / scale.max(1e-300), error / (FORCE * scale).max(LATTICE_FORCE))
+}
+
+/// Every way of computing on this machine: all levels on two threads, the best on one and on seven.
+fn ways() -> Vec<(Level, usize)> {
+    let mut ways: Vec<_> = Level::available().into_iter().map(|level| (level, 2)).collect();
+    ways.extend([(Level::detect(), 1), (Level::detect(), 7)]);
+    ways
+}
+
+fn compare(name: &str) {
+    let mut golden = match Golden::load(name) {
+        Ok(golden) => golden,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    for case in golden.cases() {
+        golden.choose(&case);
+        let Some(theirs) = golden.forces(&case) else { continue };
+        let (system, cell, positions) = (&golden.system, golden.cell.as_ref(), &golden.positions);
+        let exact = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
+        for way in ways() {
+            let ours = mixed(system, cell, positions, way, EVERYTHING);
+            let (relative, excess) = force_excess(&ours.forces, &theirs);
+            let e = &exact.energies;
+            let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
+            let scale: f64 = terms.iter().map(|term| term.abs()).sum();
+            let expected = golden.number(&case, "total_with_dispcorr") + golden.number(&case, "total");
+            let energy = (ours.energies.potential() - expected).abs() / scale;
+            eprintln!("{name} {case} {way:?}: forces {relative:.1e}, energy {energy:.1e}");
+            assert!(excess <= 1.0, "{name} {case} {way:?}: forces off by {relative:.1e}");
+            assert!(energy <= ENERGY, "{name} {case} {way:?}: energy off by {energy:.1e}");
+            check_virial(&ours, &exact, positions, name);
+            let quiet = mixed(system, cell, positions, way, Workload::default());
+            assert!(quiet.forces == ours.forces, "{name} {way:?}: asking for energies changes forces");
+        }
+    }
+}
+
+fn check_virial(ours: &Evaluation, exact: &Evaluation, positions: &[Vec3], name: &str) {
+    let scale = rms(exact.forces.iter().copied()) * (positions.len() as f64).sqrt();
+    let e = &exact.energies;
+    let parts = e.coulomb_reciprocal.abs() + (e.coulomb - e.coulomb_reciprocal).abs();
+    for row in 0..3 {
+        for column in 0..3 {
+            let (mine, theirs) = (ours.virial.0[row][column], exact.virial.0[row][column]);
+            let allowed = VIRIAL * (theirs.abs() + 10.0 * scale) + VIRIAL_PARTS * parts;
+            assert!((mine - theirs).abs() <= allowed, "{name}: virial {row}{column} {mine} against {theirs}");
+        }
+    }
+}
+
+/// One test for each system.
+macro_rules! systems {
+    ($($test:ident: $name:literal;)*) => { $(#[test] fn $test() { compare($name); })* };
+}
+
+systems! {
+    own_peptide_in_vacuum: "peptide-vacuum";
+    own_peptide_with_cmap: "peptide-ff19sb";
+    own_chamber: "peptide-charmm36";
+    own_type_table: "peptide-nbfix";
+    own_net_charge: "peptide-charged";
+    own_water: "water";
+    own_salt_crystal: "salt-crystal";
+    own_salt_off_the_lattice: "salt-displaced";
+    own_argon: "argon";
+    alanine_dipeptide_in_vacuum: "ala2-vacuum";
+    alanine_dipeptide_in_water: "ala2-explicit";
+    charmm_with_cmap: "charmm36-ala3";
+    type_table: "ff14ipq";
+    spce_water: "spce-3k";
+    truncated_octahedron: "tz2-truncoct";
+}
+
+/// Settings without golden data: against the reference backend, on the best level.
+fn against_reference(name: &str, change: impl Fn(&mut System)) {
+    let mut golden = Golden::load(name).expect("an own system");
+    let case = golden.cases()[0].clone();
+    golden.choose(&case);
+    change(&mut golden.system);
+    let (system, cell, positions) = (&golden.system, golden.cell.as_ref(), &golden.positions);
+    let exact = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
+    let ours = mixed(system, cell, positions, (Level::detect(), 2), EVERYTHING);
+    let (relative, excess) = force_excess(&ours.forces, &exact.forces);
+    let scale = exact.energies.lj.abs() + exact.energies.coulomb.abs();
+    let energy = (ours.energies.potential() - exact.energies.potential()).abs() / scale;
+    eprintln!("{name}: forces {relative:.1e}, energy {energy:.1e}");
+    assert!(excess <= 1.0, "{name}: forces off by {relative:.1e}");
+    assert!(energy <= 2.0 * ENERGY, "{name}: energy off by {energy:.1e}");
+    check_virial(&ours, &exact, positions, name);
+}
+
+#[test]
+fn other_spline_orders() {
+    for order in [4, 6, 8] {
+        against_reference("water", |system| {
+            system.settings.electrostatics =
+                Electrostatics::Pme(PmeParameters { alpha: 3.3, grid: [24, 25, 28], order });
+        });
+    }
+}
+
+#[test]
+fn shifted_potentials() {
+    for name in ["water", "peptide-nbfix", "octahedron"] {
+        against_reference(name, |system| {
+            system.settings.lj_modifier = Modifier::PotentialShift;
+            system.settings.coulomb_modifier = Modifier::PotentialShift;
+        });
+    }
+}
+
+#[test]
+fn a_lennard_jones_cutoff_of_its_own() {
+    for (cutoff, cutoff_lj) in [(0.9, 0.7), (0.7, 0.9)] {
+        for name in ["water", "peptide-nbfix", "argon"] {
+            against_reference(name, |system| {
+                system.settings.cutoff = Some(cutoff);
+                system.settings.cutoff_lj = Some(cutoff_lj);
+            });
+        }
+    }
+}
+
+#[test]
+fn other_coulomb_methods() {
+    for electrostatics in [
+        Electrostatics::Off,
+        Electrostatics::Plain,
+        Electrostatics::ReactionField { permittivity: f64::INFINITY },
+        Electrostatics::ReactionField { permittivity: 78.0 },
+    ] {
+        against_reference("peptide-charged", |system| system.settings.electrostatics = electrostatics);
+    }
+}
+
+#[test]
+fn excluded_pairs_far_apart_are_corrected() {
+    against_reference("water", |system| {
+        let mut pairs: Vec<[u32; 2]> = system.topology.exclusions.pairs().collect();
+        let atoms = system.topology.atoms.len() as u32;
+        pairs.extend((0..atoms / 2).step_by(5).map(|i| [i, atoms - 1 - i]));
+        system.topology.exclusions = md::system::Exclusions::from_pairs(atoms as usize, pairs);
+    });
+}
+
+#[test]
+fn atoms_many_images_away_and_on_top_of_each_other() {
+    let mut golden = Golden::load("octahedron").expect("an own system");
+    let case = golden.cases()[0].clone();
+    golden.choose(&case);
+    let cell = golden.cell.expect("a cell");
+    let way = (Level::detect(), 2);
+    let at_home = mixed(&golden.system, Some(&cell), &golden.positions, way, EVERYTHING);
+    let mut moved = golden.positions.clone();
+    for (index, r) in moved.iter_mut().enumerate() {
+        // whole residues of water stay together, as in a run
+        let n = (index / 3) as i32 % 7 - 3;
+        *r += cell.shift([n, -2 * n, 3 * n]);
+    }
+    let spread = mixed(&golden.system, Some(&cell), &moved, way, EVERYTHING);
+    let (relative, excess) = force_excess(&spread.forces, &at_home.forces);
+    assert!(excess <= 1.0, "lattice shifts change forces by {relative:.1e}");
+
+    moved[30] = moved[60];
+    moved[33] = moved[61];
+    let clash = mixed(&golden.system, Some(&cell), &moved, way, EVERYTHING);
+    assert!(clash.forces.iter().all(|f| f.is_finite()), "overlapping atoms have finite forces");
+    assert!(clash.energies.potential().is_finite());
+}
