@@ -13,6 +13,11 @@ use md::term::coulomb;
 use md::units::COULOMB;
 use md::vec3::Vec3;
 
+/// The reciprocal part has nearly all of the allowed error, and its estimate is up to three times too large for charges as
+/// correlated as those of water; grids are rounded up besides. A smaller error than this part of the target means a grid that
+/// is finer than even that explains.
+const LEAST_SHARE: f64 = 0.3;
+
 fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     let number = forces.len() as f64;
     (forces.map(|f| f.norm_squared()).sum::<f64>() / number).sqrt()
@@ -66,7 +71,7 @@ fn check(name: &str) {
             estimate.reciprocal / scale
         );
         assert!(error < 1.05 * target, "{name}: wanted {target:e}, got {error:e}");
-        assert!(error > 0.5 * target, "{name}: wanted {target:e}, got {error:e}: wasteful");
+        assert!(error > LEAST_SHARE * target, "{name}: wanted {target:e}, got {error:e}: wasteful");
     }
 }
 
