@@ -6,7 +6,8 @@
 //!
 //! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`, closures included – a call that
 //! is not inlined loses the instruction set. Horizontal sums are trait operations in one fixed tree order.
-//! Levels differ in the last bits only where [`Float::recip_fast`] is used.
+//! Levels differ in the last bits where [`Float::recip_fast`] is used, and the portable one in every multiply-add,
+//! which it rounds twice.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -250,8 +250,7 @@ impl Nonbonded {
         });
     }
 
-    /// Energies (Lennard-Jones, Coulomb) of the last call, with excluded pairs outside the kernel's reach added, whose
-    /// forces go to `forces`.
+    /// Energies (Lennard-Jones, Coulomb) of the last call, without excluded pairs outside the kernel's reach.
     pub(super) fn energies(&self) -> (f64, f64) {
         self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
     }
