@@ -81,6 +81,11 @@ impl Stream {
         ((self.bits() >> 12) as f64 + 0.5) * PART
     }
 
+    /// Uniform between two bounds.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
     /// Normal with mean 0 and variance 1 (Box–Muller; the largest magnitude is √(2·53 ln 2) = 8.6).
     pub fn gaussian(&mut self) -> f64 {
         if let Some(value) = self.spare_gaussian.take() {
@@ -174,6 +179,7 @@ mod tests {
     fn moments_of_uniform_and_normal() {
         let stream = |i| Stream::new(11, Purpose::Test, 5, i);
         check_moments(|i| stream(i).uniform(), 0.5, 1.0 / 12.0, 1.0 / 80.0);
+        check_moments(|i| stream(i).between(-3.0, 9.0), 3.0, 12.0, 12f64.powi(4) / 80.0);
         check_moments(|i| stream(i).gaussian(), 0.0, 1.0, 3.0);
         let mut one = stream(0);
         check_moments(|_| one.gaussian(), 0.0, 1.0, 3.0);

@@ -10,7 +10,7 @@ use md::pme::{ChargeStructure, ErrorModel};
 use md::system::{BondedTerms, DispersionCorrection, Electrostatics, Exclusions, Modifier, PmeParameters, System};
 use md::units::COULOMB;
 use md::vec3::{Vec3, vec3};
-use model::{Model, Random, chains, rock_salt};
+use model::{Model, chains, random, random_vector, rock_salt};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true };
 
@@ -142,11 +142,11 @@ fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
 
 #[test]
 fn any_image_of_any_atom_will_do() {
-    let mut random = Random(7);
+    let mut random = random(7);
     for (name, model) in variants() {
         let mut shifted = model.clone();
         for r in &mut shifted.positions {
-            let image = [(); 3].map(|()| random.uniform(-2.0, 3.0).floor() as i32);
+            let image = [(); 3].map(|()| random.between(-2.0, 3.0).floor() as i32);
             *r += model.cell.shift(image);
         }
         assert_same(name, &evaluate(&model), &evaluate(&shifted));
@@ -234,10 +234,10 @@ fn rock_salt_has_its_madelung_energy() {
 /// Charges of a random ionic gas in the cell of [`chains`], no two closer than 0.15 nm, net charge 2 e.
 fn ionic_gas() -> (PeriodicCell, Vec<Vec3>, Vec<f64>) {
     let cell = chains().cell;
-    let mut random = Random(99);
+    let mut random = random(99);
     let mut positions: Vec<Vec3> = vec![];
     while positions.len() < 400 {
-        let r = cell.to_cartesian(random.vector(0.5));
+        let r = cell.to_cartesian(random_vector(&mut random, 0.5));
         if positions.iter().all(|&other| cell.minimum_image(r - other).norm() > 0.15) {
             positions.push(r);
         }

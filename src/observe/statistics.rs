@@ -152,19 +152,11 @@ impl Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{Purpose, Stream};
 
-    /// Normal deviates by Box and Muller from a 64-bit congruential generator (Knuth's MMIX constants).
-    struct Normal(u64);
-
-    impl Normal {
-        fn uniform(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        }
-
-        fn next(&mut self) -> f64 {
-            (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-        }
+    /// The random numbers of one test.
+    fn random(seed: u64) -> Stream {
+        Stream::new(seed, Purpose::Test, 0, 0)
     }
 
     fn average_of(values: impl Iterator<Item = (f64, f64)>) -> Average {
@@ -186,9 +178,9 @@ mod tests {
 
     #[test]
     fn independent_samples_have_the_textbook_error() {
-        let mut normal = Normal(1);
+        let mut random = random(1);
         let samples = 1 << 16;
-        let average = average_of((0..samples).map(|i| (f64::from(i), 5.0 + 2.0 * normal.next())));
+        let average = average_of((0..samples).map(|i| (f64::from(i), 5.0 + 2.0 * random.gaussian())));
         let exact = 2.0 / f64::from(samples).sqrt();
         // blocks of 64 (64³ > 2n): 1024 of them, the error of the error is 1/√2046 = 2.2 %; five of those
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.11, "{average:?} {exact}");
@@ -200,10 +192,10 @@ mod tests {
     fn correlated_samples_have_a_larger_error() {
         // x' = ρx + √(1 − ρ²)ξ has unit variance and the exact error √((1 + ρ)/(1 − ρ)/n) for long series
         let (rho, samples) = (0.9f64, 1 << 18);
-        let mut normal = Normal(2);
+        let mut random = random(2);
         let mut x = 0.0;
         let average = average_of((0..samples).map(|i| {
-            x = rho * x + (1.0 - rho * rho).sqrt() * normal.next();
+            x = rho * x + (1.0 - rho * rho).sqrt() * random.gaussian();
             (f64::from(i), x)
         }));
         let exact = ((1.0 + rho) / (1.0 - rho) / f64::from(samples)).sqrt();

@@ -118,15 +118,13 @@ fn direction(index: usize) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{Purpose, Stream};
 
     #[test]
     fn a_gas_has_no_structure() {
-        // a multiplicative scramble of the index stands for random places
-        let place = |i: u64, salt: u64| {
-            let z = (i ^ (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) as f64 / u64::MAX as f64 * 3.0
-        };
-        let positions: Vec<Vec3> = (0..2000).map(|i| vec3(place(i, 1), place(i, 2), place(i, 3))).collect();
+        let mut random = Stream::new(1, Purpose::Test, 0, 0);
+        let mut place = || random.between(0.0, 3.0);
+        let positions: Vec<Vec3> = (0..2000).map(|_| vec3(place(), place(), place())).collect();
         let charges: Vec<f64> = (0..2000).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let structure = ChargeStructure::sample(&PeriodicCell::orthorhombic([3.0; 3]), &positions, &charges);
         let mean = structure.shells.iter().sum::<f64>() / SHELLS as f64;

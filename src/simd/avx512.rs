@@ -220,20 +220,21 @@ impl Float for F512 {
     fn sums16(v: &[Self; 16]) -> Self {
         op!({
             let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
-            let mut quads = [self::zero(); 8];
-            for (i, quad) in quads.iter_mut().enumerate() {
-                let (a, b) = (v[2 * i].0, v[2 * i + 1].0);
-                *quad = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            }
-            let mut pairs = [self::zero(); 4];
-            for (i, pair) in pairs.iter_mut().enumerate() {
-                let (a, b) = (_mm512_castps_pd(quads[2 * i]), _mm512_castps_pd(quads[2 * i + 1]));
-                let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
-                *pair = add(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
-            }
-            let fold =
+            // 16 → 8 of two vectors, 8 → 4 of four, so that each quarter of a register belongs to one vector
+            let halves =
+                |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
+            let quarters =
                 |a: __m512, b: __m512| add(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
-            F512(fold(fold(pairs[0], pairs[1]), fold(pairs[2], pairs[3])))
+            // quarter q of fours[k]: what is left of v[4 q + k]
+            let mut fours = [self::zero(); 4];
+            for (k, four) in fours.iter_mut().enumerate() {
+                *four = quarters(halves(v[k], v[k + 4]), halves(v[k + 8], v[k + 12]));
+            }
+            let pairs = |a: __m512, b: __m512| add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let even = _mm512_castps_pd(pairs(fours[0], fours[1]));
+            let odd = _mm512_castps_pd(pairs(fours[2], fours[3]));
+            let (low, high) = (_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd));
+            F512(add(_mm512_castpd_ps(low), _mm512_castpd_ps(high)))
         })
     }
 }

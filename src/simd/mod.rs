@@ -14,6 +14,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+#[cfg(test)]
+mod tests;
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -141,7 +143,7 @@ pub trait Float:
     fn round(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
-    /// 1/self to 1.5·10⁻⁷ relative, for finite normal values; last bits differ between levels.
+    /// 1/self to 2.6·10⁻⁷ relative where self and 1/self are normal; last bits differ between levels.
     fn recip_fast(self) -> Self;
     /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
     /// octave over eight octaves.
@@ -154,7 +156,7 @@ pub trait Float:
     fn half_sums(self) -> [f32; 2];
     /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.
     fn sum(self) -> f32;
-    /// The sixteen sums of sixteen vectors, each over its lanes.
+    /// The sixteen sums of sixteen vectors, each as [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
 }
 

@@ -161,7 +161,9 @@ impl Float for Fx16 {
     }
     #[inline(always)]
     fn round(self) -> Self {
-        Fx16(self.0.round())
+        // `wide` rounds halves away from zero
+        let lanes = self.lanes();
+        Self::each(|k| lanes[k].round_ties_even())
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

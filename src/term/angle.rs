@@ -27,7 +27,7 @@ pub fn angle<T: Real>(u: Vec3<T>, v: Vec3<T>, equilibrium: T, force_constant: T)
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check, check_finite};
+    use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
     fn term([i, j, k]: [Vec3<Dual>; 3]) -> ([Vec3<Dual>; 3], Dual) {
@@ -36,9 +36,9 @@ mod tests {
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(2);
+        let mut random = random(2);
         for _ in 0..100 {
-            check(random.chain(), term);
+            check(chain(&mut random), term);
         }
     }
 

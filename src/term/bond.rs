@@ -19,7 +19,7 @@ pub fn bond<T: Real>(displacement: Vec3<T>, length: T, force_constant: T) -> (Ve
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check, check_finite};
+    use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
     fn term([i, j]: [Vec3<Dual>; 2]) -> ([Vec3<Dual>; 2], Dual) {
@@ -29,9 +29,9 @@ mod tests {
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(1);
+        let mut random = random(1);
         for _ in 0..100 {
-            check(random.chain(), term);
+            check(chain(&mut random), term);
         }
     }
 

@@ -140,7 +140,7 @@ fn bicubic(value: [f64; 4], slope_u: [f64; 4], slope_v: [f64; 4], mixed: [f64; 4
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check};
+    use crate::term::testing::{chain, check, random};
 
     const SIZE: usize = 24;
 
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(9);
-        let table = CmapTable::new(SIZE, &energies(|_, _| random.uniform(-10.0, 10.0)));
+        let mut random = random(9);
+        let table = CmapTable::new(SIZE, &energies(|_, _| random.between(-10.0, 10.0)));
         for _ in 0..100 {
-            check(random.chain::<5>(), |[a, b, c, d, e]| {
+            check(chain::<5>(&mut random), |[a, b, c, d, e]| {
                 let (phi, psi) = (Dihedral::new(a - b, c - b, d - c), Dihedral::new(b - c, d - c, e - d));
                 let (first, second, energy) = cmap(&phi, &psi, |phi, psi| {
                     let found = table.patch(phi.value, psi.value);
@@ -193,9 +193,9 @@ mod tests {
         // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ for each unit of f⁗, twice that here
         let f = |phi: f64, psi: f64| phi.cos() * psi.sin() + psi.cos();
         let table = CmapTable::new(SIZE, &energies(f));
-        let mut random = Random(10);
+        let mut random = random(10);
         for _ in 0..1000 {
-            let (phi, psi) = (random.uniform(-PI, PI), random.uniform(-PI, PI));
+            let (phi, psi) = (random.between(-PI, PI), random.between(-PI, PI));
             assert!((evaluate(&table, phi, psi) - f(phi, psi)).abs() < 5e-5);
         }
     }

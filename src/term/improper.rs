@@ -18,7 +18,7 @@ pub fn harmonic_improper<T: Real>(dihedral: &Dihedral<T>, equilibrium: T, force_
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check, check_finite};
+    use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
     fn term(equilibrium: f64) -> impl Fn([Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {
@@ -30,9 +30,9 @@ mod tests {
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(5);
+        let mut random = random(5);
         for _ in 0..100 {
-            check(random.chain(), term(random.uniform(-3.0, 3.0)));
+            check(chain(&mut random), term(random.between(-3.0, 3.0)));
         }
     }
 

@@ -18,13 +18,13 @@ pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check};
+    use crate::term::testing::{chain, check, random};
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(6);
+        let mut random = random(6);
         for _ in 0..100 {
-            check(random.chain(), |[i, j]| {
+            check(chain(&mut random), |[i, j]| {
                 let d = i - j;
                 let (f, e) = lennard_jones(d.norm_squared().recip(), Dual::constant(2.5e-3), Dual::constant(2.4e-8));
                 ([d * f, d * -f], e)

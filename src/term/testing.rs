@@ -1,45 +1,37 @@
 //! What every term must obey, checked over random geometries: force = −dE/dx, no net force, no net torque.
 
 use super::dual::{Dual, dual};
-use crate::vec3::{Vec3, vec3};
+use crate::rng::{Purpose, Stream};
+use crate::vec3::Vec3;
 
 /// Dual numbers and the written force share only the rounding of a few dozen operations; forces in the tests are up
 /// to 10⁵ kJ/mol/nm and the geometries are kept away from singular ones by a sine of 0.05.
 pub(crate) const TOLERANCE: f64 = 1e-11;
 
-/// A small generator of test geometries (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
+/// The random numbers of one test.
+pub(crate) fn random(seed: u64) -> Stream {
+    Stream::new(seed, Purpose::Test, 0, 0)
+}
 
-impl Random {
-    /// Uniform in [low, high).
-    pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        low + (high - low) * ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// A point in a cube of the given half width (nm).
+fn point(random: &mut Stream, half: f64) -> Vec3 {
+    Vec3::from([(); 3].map(|()| random.between(-half, half)))
+}
 
-    /// A point in a cube of the given half width (nm).
-    pub(crate) fn point(&mut self, half: f64) -> Vec3 {
-        vec3(self.uniform(-half, half), self.uniform(-half, half), self.uniform(-half, half))
-    }
-
-    /// A chain of points 0.1 to 0.16 nm apart without a bend sharper than a sine of 0.05.
-    pub(crate) fn chain<const N: usize>(&mut self) -> [Vec3; N] {
-        loop {
-            let mut points = [self.point(1.0); N];
-            for i in 1..N {
-                let step = self.point(1.0);
-                points[i] = points[i - 1] + step * (self.uniform(0.1, 0.16) / step.norm());
-            }
-            let bent = points.windows(3).all(|p| {
-                let (u, v) = (p[0] - p[1], p[2] - p[1]);
-                u.cross(v).norm() > 0.05 * u.norm() * v.norm()
-            });
-            if bent {
-                return points;
-            }
+/// A chain of points 0.1 to 0.16 nm apart without a bend sharper than a sine of 0.05.
+pub(crate) fn chain<const N: usize>(random: &mut Stream) -> [Vec3; N] {
+    loop {
+        let mut points = [point(random, 1.0); N];
+        for i in 1..N {
+            let step = point(random, 1.0);
+            points[i] = points[i - 1] + step * (random.between(0.1, 0.16) / step.norm());
+        }
+        let bent = points.windows(3).all(|p| {
+            let (u, v) = (p[0] - p[1], p[2] - p[1]);
+            u.cross(v).norm() > 0.05 * u.norm() * v.norm()
+        });
+        if bent {
+            return points;
         }
     }
 }

@@ -42,7 +42,7 @@ fn multiple_angle<T: Real>(dihedral: &Dihedral<T>, periodicity: T) -> (T, T) {
 mod tests {
     use super::*;
     use crate::term::dual::Dual;
-    use crate::term::testing::{Random, check, check_finite};
+    use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
     fn term(periodicity: u8, phase: f64) -> impl Fn([Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {
@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn force_is_the_gradient() {
-        let mut random = Random(3);
+        let mut random = random(3);
         for round in 0..100 {
-            check(random.chain(), term(round % (MAX_PERIODICITY + 1), f64::from(round)));
+            check(chain(&mut random), term(round % (MAX_PERIODICITY + 1), f64::from(round)));
         }
     }
 
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn energy_is_the_textbook_cosine() {
-        let mut random = Random(4);
+        let mut random = random(4);
         for n in 0..=MAX_PERIODICITY {
-            let [i, j, k, l] = random.chain();
+            let [i, j, k, l] = chain(&mut random);
             let dihedral = Dihedral::new(i - j, k - j, l - k);
-            let phase = random.uniform(-3.0, 3.0);
+            let phase = random.between(-3.0, 3.0);
             let (_, energy) = torsion(&dihedral, f64::from(n), phase.cos(), phase.sin(), 2.0);
             let expected = 2.0 * (1.0 + (f64::from(n) * dihedral.angle() - phase).cos());
             assert!((energy - expected).abs() < 1e-14, "n = {n}: {energy} against {expected}");

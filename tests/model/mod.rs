@@ -1,29 +1,21 @@
 //! Systems made by hand: a salt crystal, and a box of five-atom chains that have every kind of term.
 
 use md::cell::PeriodicCell;
+use md::rng::{Purpose, Stream};
 use md::system::{
     Angle, Atom, Bond, Cmap, CmapGrid, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
     HarmonicImproper, ListPolicy, Modifier, Name, Nonbonded, Pair14, Residue, System, Topology, Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
-/// A small generator of numbers (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
+/// The random numbers of one test.
+pub(crate) fn random(seed: u64) -> Stream {
+    Stream::new(seed, Purpose::Test, 0, 0)
+}
 
-impl Random {
-    /// Uniform in [low, high).
-    pub(crate) fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        low + (high - low) * ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// A vector with components in [−half, half).
-    pub(crate) fn vector(&mut self, half: f64) -> Vec3 {
-        vec3(self.uniform(-half, half), self.uniform(-half, half), self.uniform(-half, half))
-    }
+/// A vector with components between −half and half.
+pub(crate) fn random_vector(random: &mut Stream, half: f64) -> Vec3 {
+    Vec3::from([(); 3].map(|()| random.between(-half, half)))
 }
 
 /// System, positions (nm) and cell.
@@ -75,7 +67,7 @@ const CHAIN: u32 = 5;
 
 /// 27 chains in a triclinic cell, net charge 0.27 e, everything but the Coulomb method chosen.
 pub(crate) fn chains() -> Model {
-    let mut random = Random(2024);
+    let mut random = random(2024);
     let cell = PeriodicCell::from_lengths_angles([2.5, 2.6, 2.4], [80.0, 75.0, 95.0]).expect("a cell");
     let mut topology = Topology::default();
     let (mut positions, mut excluded) = (vec![], vec![]);
@@ -89,19 +81,19 @@ pub(crate) fn chains() -> Model {
             positions.push(r);
             // zigzag with some disorder, so that no angle is near straight
             let side = if index % 2 == 0 { 0.07 } else { -0.07 };
-            r += vec3(0.11, side, 0.03 * index as f64 - 0.05) + random.vector(0.02);
+            r += vec3(0.11, side, 0.03 * index as f64 - 0.05) + random_vector(&mut random, 0.02);
         }
         bond_chain(&mut topology, first, &mut random);
         excluded.extend((0..CHAIN).flat_map(|i| (i + 1..(i + 4).min(CHAIN)).map(move |j| [first + i, first + j])));
     }
     topology.bonded.cmap_grids =
-        vec![CmapGrid { size: 24, energies: (0..24 * 24).map(|_| random.uniform(-4.0, 4.0)).collect() }];
+        vec![CmapGrid { size: 24, energies: (0..24 * 24).map(|_| random.between(-4.0, 4.0)).collect() }];
     topology.exclusions = Exclusions::from_pairs(topology.atoms.len(), excluded);
     let nonbonded = Nonbonded { types: 2, c6: vec![2e-3, 1e-3, 1e-3, 5e-4], c12: vec![1e-7, 8e-8, 8e-8, 5e-8] };
     Model { system: system(topology, nonbonded, 0.9), positions, cell }
 }
 
-fn bond_chain(topology: &mut Topology, first: u32, random: &mut Random) {
+fn bond_chain(topology: &mut Topology, first: u32, random: &mut Stream) {
     let at = |i: u32| first + i;
     let bonded = &mut topology.bonded;
     for i in 0..CHAIN - 1 {
@@ -113,7 +105,7 @@ fn bond_chain(topology: &mut Topology, first: u32, random: &mut Random) {
     }
     for i in 0..CHAIN - 3 {
         let atoms = [at(i), at(i + 1), at(i + 2), at(i + 3)];
-        let phase = random.uniform(-3.0, 3.0);
+        let phase = random.between(-3.0, 3.0);
         bonded.propers.push(Torsion { atoms, periodicity: 3, phase, force_constant: 5.0 });
         bonded.impropers.push(Torsion { atoms, periodicity: 2, phase, force_constant: 8.0 });
         bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle: phase, force_constant: 20.0 });

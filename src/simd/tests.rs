@@ -1,0 +1,291 @@
+//! Every operation on every instruction set of this machine against its meaning lane by lane, bit for bit.
+
+use super::{Float, Kernel, LANES, Level, Simd, Tables, dispatch};
+use crate::rng::{Purpose, Stream};
+use std::array::from_fn;
+
+type Lanes = [f32; LANES];
+
+/// Values at which operations could differ: signed zeros, denormals, the ends of the range, no numbers, halves, and
+/// where floats stop having fractions or fitting into integers.
+const EDGES: [f32; 26] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1e-45,
+    -1e-45,
+    1.175_494_2e-38,
+    f32::MIN_POSITIVE,
+    -f32::MIN_POSITIVE,
+    f32::MAX,
+    f32::MIN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    0.5,
+    -0.5,
+    1.5,
+    -2.5,
+    0.499_999_97,
+    -0.3,
+    4_194_304.5,
+    8_388_607.5,
+    -8_388_609.0,
+    2_147_483_648.0,
+    -3e9,
+    std::f32::consts::PI,
+];
+/// Rounds of sixteen lanes: each pair of edge values comes up about ten times.
+const ROUNDS: usize = 4000;
+
+/// The random numbers of one test.
+fn random(seed: u64) -> Stream {
+    Stream::new(seed, Purpose::Test, 0, 0)
+}
+
+/// Edge values, any bits, and numbers of everyday size.
+fn any(random: &mut Stream) -> f32 {
+    match random.bits() % 3 {
+        0 => EDGES[(random.bits() % EDGES.len() as u64) as usize],
+        1 => f32::from_bits(random.bits() as u32),
+        _ => random.between(-10.0, 10.0) as f32,
+    }
+}
+
+/// Numbers of either sign over twenty octaves: their sums are rounded at every step.
+fn ordinary(random: &mut Stream) -> f32 {
+    (random.between(-1.0, 1.0) * random.between(-10.0, 10.0).exp2()) as f32
+}
+
+#[inline(always)]
+fn lanes(v: impl Float) -> Lanes {
+    let mut out = [0.0; LANES];
+    v.store(&mut out);
+    out
+}
+
+/// The same bits, or both not a number (which one is up to the processor).
+fn same(found: f32, expected: f32) -> bool {
+    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
+}
+
+#[inline(always)]
+fn check(name: &str, found: impl Float, expected: impl Fn(usize) -> f32) {
+    for (k, found) in lanes(found).into_iter().enumerate() {
+        assert!(same(found, expected(k)), "{name}, lane {k}: {found:e} instead of {:e}", expected(k));
+    }
+}
+
+/// Operations on three vectors.
+struct Arithmetic {
+    input: [Lanes; 3],
+    /// whether multiply-adds are rounded once
+    fused: bool,
+}
+
+impl Kernel for Arithmetic {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Arithmetic { input: [x, y, z], fused } = self;
+        let (a, b, c) = (S::F::load(&x), S::F::load(&y), S::F::load(&z));
+        check("load and store", a, |k| x[k]);
+        check("a + b", a + b, |k| x[k] + y[k]);
+        check("a − b", a - b, |k| x[k] - y[k]);
+        check("a · b", a * b, |k| x[k] * y[k]);
+        check("a / b", a / b, |k| x[k] / y[k]);
+        check("−a", -a, |k| f32::from_bits(x[k].to_bits() ^ 1 << 31));
+        let (mut sum, mut difference) = (a, a);
+        sum += b;
+        difference -= b;
+        check("a += b", sum, |k| x[k] + y[k]);
+        check("a −= b", difference, |k| x[k] - y[k]);
+        check("√a", a.sqrt(), |k| x[k].sqrt());
+        check("round", a.round(), |k| x[k].round_ties_even());
+        check("bin offset", a.bin_offset(), |k| x[k] - f32::from_bits(x[k].to_bits() & !((1 << 21) - 1)));
+
+        let multiply_add = |a: f32, b: f32, c: f32| if fused { a.mul_add(b, c) } else { a * b + c };
+        check("a · b + c", a.mul_add(b, c), |k| multiply_add(x[k], y[k], z[k]));
+        check("c − a · b", a.neg_mul_add(b, c), |k| multiply_add(-x[k], y[k], z[k]));
+        assert!(same(S::fma(x[0], y[0], z[0]), multiply_add(x[0], y[0], z[0])), "fma");
+
+        let less: u16 = (0..LANES).map(|k| u16::from(x[k] < y[k]) << k).sum();
+        assert_eq!(S::F::bits(a.lt(b)), less, "{x:?} < {y:?}");
+        let larger = lanes(a.max(b));
+        for k in (0..LANES).filter(|&k| !x[k].is_nan() && !y[k].is_nan()) {
+            // which of two zeros is the larger is left open
+            assert!(larger[k] == x[k].max(y[k]), "max of {:e} and {:e}: {:e}", x[k], y[k], larger[k]);
+        }
+    }
+}
+
+#[test]
+fn arithmetic_is_that_of_ieee_754() {
+    let mut random = random(1);
+    for _ in 0..ROUNDS {
+        let input = from_fn(|_| from_fn(|_| any(&mut random)));
+        for level in Level::available() {
+            dispatch(level, Arithmetic { input, fused: level != Level::Portable });
+        }
+    }
+}
+
+/// Ways of filling a vector from fewer numbers.
+struct Loads(Lanes);
+
+impl Kernel for Loads {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let x = self.0;
+        let eight: [f32; 8] = from_fn(|k| x[k]);
+        let four: [[f32; 4]; 4] = from_fn(|row| from_fn(|k| x[4 * row + k]));
+        check("splat", S::F::splat(x[3]), |_| x[3]);
+        check("two", S::F::two(x[0], x[1]), |k| x[k / 8]);
+        check("load twice", S::F::load_twice(&eight), |k| x[k % 8]);
+        check("load four times", S::F::load_four_times(&four[1]), |k| x[4 + k % 4]);
+        check("spread", S::F::spread4(&four[2]), |k| x[8 + k / 4]);
+        let rows = [&four[2], &four[0], &four[3], &four[1]];
+        check("rows", S::F::load_rows4(rows), |k| x[4 * [2, 0, 3, 1][k / 4] + k % 4]);
+    }
+}
+
+#[test]
+fn loads_put_every_number_in_its_lane() {
+    let mut random = random(2);
+    for _ in 0..ROUNDS {
+        let input = from_fn(|_| any(&mut random));
+        Level::available().into_iter().for_each(|level| dispatch(level, Loads(input)));
+    }
+}
+
+/// All masks, each with another one.
+struct Masks([Lanes; 2]);
+
+impl Kernel for Masks {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let [x, y] = self.0;
+        let (a, b) = (S::F::load(&x), S::F::load(&y));
+        for bits in 0..=u16::MAX {
+            let other = bits.wrapping_mul(40_503).rotate_left(7);
+            let mask = S::F::mask(bits);
+            assert_eq!(S::F::bits(mask), bits);
+            assert_eq!(S::F::bits(S::F::and(mask, S::F::mask(other))), bits & other);
+            let set = |k: usize| bits >> k & 1 == 1;
+            check("keep", a.keep(mask), |k| if set(k) { x[k] } else { 0.0 });
+            check("select", a.select(mask, b), |k| if set(k) { x[k] } else { y[k] });
+        }
+    }
+}
+
+#[test]
+fn masks_choose_lanes() {
+    let mut random = random(3);
+    // whatever the lanes hold, numbers or not
+    for edges in [&EDGES[..16], &EDGES[10..]] {
+        let input = [from_fn(|k| edges[k]), from_fn(|_| any(&mut random))];
+        Level::available().into_iter().for_each(|level| dispatch(level, Masks(input)));
+    }
+}
+
+/// Sums over lanes.
+struct Sums(Box<[Lanes; 16]>);
+
+/// Sum by halves: 16 → 8 → 4 → 2 → 1.
+fn tree(values: &[f32]) -> f32 {
+    if values.len() == 1 {
+        return values[0];
+    }
+    let (low, high) = values.split_at(values.len() / 2);
+    tree(&low.iter().zip(high).map(|(a, b)| a + b).collect::<Vec<f32>>())
+}
+
+impl Kernel for Sums {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let rows = *self.0;
+        let vectors: [S::F; 16] = from_fn(|k| S::F::load(&rows[k]));
+        assert!(same(vectors[0].sum(), tree(&rows[0])), "sum of {:?}", rows[0]);
+        let halves = vectors[0].half_sums();
+        assert!(same(halves[0], tree(&rows[0][..8])) && same(halves[1], tree(&rows[0][8..])), "halves: {halves:?}");
+        check("sixteen sums", S::F::sums16(&vectors), |k| tree(&rows[k]));
+        let mut to: [f32; 8] = from_fn(|k| rows[1][k]);
+        vectors[0].subtract_folded(&mut to);
+        for k in 0..8 {
+            assert!(same(to[k], rows[1][k] - (rows[0][k] + rows[0][k + 8])), "folded, lane {k}: {}", to[k]);
+        }
+    }
+}
+
+#[test]
+fn sums_have_one_order_on_every_level() {
+    let mut random = random(4);
+    for _ in 0..ROUNDS {
+        let rows: Box<[Lanes; 16]> = Box::new(from_fn(|_| from_fn(|_| ordinary(&mut random))));
+        Level::available().into_iter().for_each(|level| dispatch(level, Sums(rows.clone())));
+    }
+    let zeros = Box::new([[-0.0; LANES]; 16]);
+    Level::available().into_iter().for_each(|level| dispatch(level, Sums(zeros.clone())));
+}
+
+/// Table values of a vector.
+struct LookUp<'a>(&'a Tables, Lanes);
+
+impl Kernel for LookUp<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let LookUp(tables, x) = self;
+        for (table, found) in S::F::load(&x).look_up(tables).into_iter().enumerate() {
+            check("look up", found, |k| tables.0[table][(x[k].to_bits() >> 21) as usize % 32]);
+        }
+    }
+}
+
+#[test]
+fn tables_are_read_at_exponent_and_mantissa() {
+    let mut random = random(5);
+    let tables = Tables(from_fn(|_| from_fn(|_| any(&mut random))));
+    for _ in 0..ROUNDS {
+        let x = from_fn(|_| any(&mut random));
+        Level::available().into_iter().for_each(|level| dispatch(level, LookUp(&tables, x)));
+    }
+}
+
+/// The largest relative error of the fast reciprocal.
+struct Reciprocal(Lanes);
+
+impl Kernel for Reciprocal {
+    type Output = f64;
+    #[inline(always)]
+    fn run<S: Simd>(self) -> f64 {
+        let found = lanes(S::F::load(&self.0).recip_fast());
+        (0..LANES).map(|k| (f64::from(found[k]) * f64::from(self.0[k]) - 1.0).abs()).fold(0.0, f64::max)
+    }
+}
+
+/// The seed of AVX2 is good to 1.5·2⁻¹² (RCPPS, Intel's Software Developer's Manual), which Newton's step squares; the
+/// step rounds twice, 2⁻²⁴ each. The other levels start better.
+const RECIPROCAL_ERROR: f64 = (1.5 / 4096.0) * (1.5 / 4096.0) + 2.0 / 16_777_216.0;
+
+#[test]
+fn fast_reciprocals_keep_their_error() {
+    for level in Level::available() {
+        // exponents for which both sides are normal, and mantissas 2⁻¹³ apart with changing low bits
+        for exponent in [-125, -60, -1, 0, 1, 60, 124] {
+            for step in 0..512u32 {
+                let x = from_fn(|k| {
+                    let mantissa = ((step * 16 + k as u32) << 10 | step * 37 % 1024) as f64 / 8_388_608.0;
+                    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+                    (sign * (1.0 + mantissa) * f64::from(exponent).exp2()) as f32
+                });
+                let error = dispatch(level, Reciprocal(x));
+                assert!(error < RECIPROCAL_ERROR, "{level:?}: {error:e} for {x:?}");
+            }
+        }
+    }
+}
