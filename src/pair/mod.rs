@@ -12,6 +12,8 @@ mod grid;
 mod list;
 mod prune;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use buffer::{BufferEstimate, ListSchedule};
 pub use exclusion::BothWays;

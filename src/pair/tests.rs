@@ -1,0 +1,270 @@
+//! Lists against brute force: every pair of atoms, image by image, is listed where it must be, once, and nowhere else.
+
+use super::*;
+use crate::cell::PeriodicCell;
+use crate::rng::{Purpose, Stream};
+use crate::simd::Level;
+use crate::system::Exclusions;
+use crate::vec3::{Vec3, vec3};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// Distances from offsets within blocks and from multiples of the quantum carry a few roundings of coordinates up to
+/// 10 nm in `f32`, 5·10⁻⁷ nm each.
+const ROUNDING: f64 = 5e-6;
+/// Atoms per nm³: water, and a gas in which most blocks are nearly empty.
+const DENSITIES: [f64; 2] = [100.0, 4.0];
+
+/// The lattices of the tests.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Cube,
+    Slab,
+    Octahedron,
+    Skewed,
+    Vacuum,
+}
+
+const SHAPES: [Shape; 5] = [Shape::Cube, Shape::Slab, Shape::Octahedron, Shape::Skewed, Shape::Vacuum];
+
+/// A system, and the radii of its lists.
+#[derive(Clone, Debug)]
+struct Case {
+    cell: Option<PeriodicCell>,
+    positions: Vec<Vec3>,
+    exclusions: Exclusions,
+    has_lj: Vec<bool>,
+    cutoff: f64,
+    outer: f64,
+    inner: f64,
+}
+
+impl Case {
+    /// Molecules of up to three atoms at random places, in any image, all pairs inside excluded.
+    fn new(shape: Shape, atoms: usize, density: f64, seed: u64) -> Self {
+        let mut random = Stream::new(seed, Purpose::Test, 0, 0);
+        let mut between = |low, high| random.between(low, high);
+        let edge = (atoms as f64 / density).cbrt();
+        let frame = match shape {
+            Shape::Cube | Shape::Vacuum => PeriodicCell::orthorhombic([edge; 3]),
+            Shape::Slab => PeriodicCell::orthorhombic([1.5 * edge, edge, 0.7 * edge]),
+            Shape::Octahedron => PeriodicCell::from_lengths_angles([1.1 * edge; 3], [109.471_219; 3]).expect("a cell"),
+            Shape::Skewed => {
+                PeriodicCell::from_lengths_angles([edge, 1.3 * edge, 1.1 * edge], [65.0, 70.0, 62.0]).expect("a cell")
+            }
+        };
+        let cell = (!matches!(shape, Shape::Vacuum)).then_some(frame);
+        // as in a run: no atom meets its own image within the cutoff, but lists reach so far that some pairs have two
+        let limit = cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
+        let cutoff = (0.9 * limit).min(0.9);
+        let arm = (0.25 * cutoff).min(0.1);
+        let (mut positions, mut excluded): (Vec<Vec3>, Vec<[u32; 2]>) = (vec![], vec![]);
+        while positions.len() < atoms {
+            let first = positions.len() as u32;
+            let centre = frame.to_cartesian(vec3(between(0.0, 1.0), between(0.0, 1.0), between(0.0, 1.0)));
+            for i in first..(first + 3).min(atoms as u32) {
+                let beside = vec3(between(-1.0, 1.0), between(-1.0, 1.0), between(-1.0, 1.0));
+                let image = [(); 3].map(|()| between(-1.0, 2.0).floor() as i32);
+                let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
+                positions.push(centre + beside * (arm / beside.norm()) + shift);
+                excluded.extend((first..i).map(|other| [other, i]));
+            }
+        }
+        Case {
+            cell,
+            has_lj: (0..atoms).map(|i| i % 3 == 0).collect(),
+            exclusions: Exclusions::from_pairs(atoms, excluded),
+            positions,
+            cutoff,
+            outer: (1.25 * cutoff).min(2.0 * limit - cutoff),
+            inner: 1.05 * cutoff,
+        }
+    }
+
+    fn distance(&self, [i, j]: [u32; 2], image: [i32; 3]) -> f64 {
+        let shift = self.cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
+        (self.positions[i as usize] - self.positions[j as usize] + shift).norm()
+    }
+}
+
+/// Atoms i ≤ j and the lattice shift of i relative to j: r_i + shift − r_j is the distance vector.
+type Key = ([u32; 2], [i32; 3]);
+
+fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
+    let opposite = image.map(|n| -n);
+    if i < j || i == j && image <= opposite { ([i, j], image) } else { ([j, i], opposite) }
+}
+
+/// How often a pair is listed as interacting and as excluded.
+type Listed = HashMap<Key, [u32; 2]>;
+
+/// Everything a list says about pairs of atoms.
+fn listed(grid: &Grid, list: &PairList, has_lj: &[bool]) -> Listed {
+    let mut found = Listed::new();
+    for chunk in &list.chunks {
+        for entry in &chunk.entries {
+            let slots = entry.cluster as usize * CLUSTER..(entry.cluster as usize + 1) * CLUSTER;
+            let rows: Vec<u32> = slots.map(|slot| grid.slot_atom[slot]).collect();
+            let silent = match entry.rows {
+                LjRows::None => &rows[..],
+                LjRows::Half => &rows[2..],
+                LjRows::All => &[],
+            };
+            assert!(silent.iter().all(|&a| a == NO_ATOM || !has_lj[a as usize]), "{entry:?} leaves out an interaction");
+            let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
+            let plain = &chunk.plain[entry.plain[0] as usize..entry.plain[1] as usize];
+            let plain = plain.iter().map(|&block| MaskedPair { block, interacting: u32::MAX, excluded: 0 });
+            for pair in masked.iter().copied().chain(plain) {
+                for bit in 0..(CLUSTER * BLOCK) {
+                    let (i, j) = (rows[bit / BLOCK], grid.slot_atom[pair.block as usize * BLOCK + bit % BLOCK]);
+                    if i == NO_ATOM || j == NO_ATOM {
+                        continue;
+                    }
+                    let (a, b) = (grid.images[i as usize], grid.images[j as usize]);
+                    let moved = shift_image(entry.shift as usize);
+                    let times = found.entry(key(i, j, std::array::from_fn(|k| moved[k] - a[k] + b[k]))).or_default();
+                    times[0] += pair.interacting >> bit & 1;
+                    times[1] += pair.excluded >> bit & 1;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Visits every pair of atoms nearer than `radius` with its distance, in every image. Nearer than the third row of a
+/// reduced cell is long, pairs of wrapped positions meet in the images tried here.
+fn each_near(case: &Case, grid: &Grid, radius: f64, mut visit: impl FnMut(Key, f64)) {
+    let shift = |image| case.cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
+    let reach = if case.cell.is_some() { [2, 1, 1] } else { [0; 3] };
+    let span = |k: usize| -reach[k]..=reach[k];
+    let images = span(0).flat_map(|x| span(1).flat_map(move |y| span(2).map(move |z| [x, y, z])));
+    let images: Vec<([i32; 3], Vec3)> = images.map(|image| (image, shift(image))).collect();
+    let wrapped: Vec<Vec3> = case.positions.iter().zip(&grid.images).map(|(&r, &image)| r - shift(image)).collect();
+    for j in 0..wrapped.len() {
+        for i in 0..j {
+            let d = wrapped[i] - wrapped[j];
+            for &(image, shift) in &images {
+                let distance = (d + shift).norm();
+                if distance < radius {
+                    let (a, b) = (grid.images[i], grid.images[j]);
+                    visit(key(i as u32, j as u32, std::array::from_fn(|k| image[k] - a[k] + b[k])), distance);
+                }
+            }
+        }
+    }
+}
+
+/// The list must hold each pair within `radius` once, and none twice, wherever it is.
+fn check_list(case: &Case, grid: &Grid, list: &PairList, radius: f64) {
+    let found = listed(grid, list, &case.has_lj);
+    for (&([i, j], image), times) in &found {
+        let excluded = case.exclusions.contains(i, j);
+        let what = format!("{i} {j} {image:?}, {} nm apart: {times:?}", case.distance([i, j], image));
+        assert!(times[0] + times[1] <= 1, "listed twice: {what}");
+        assert!(times[usize::from(!excluded)] == 0, "excluded and ordinary pairs are mixed up: {what}");
+        assert!(i != j || times[0] == 0 || image != [0; 3], "an atom interacts with itself: {what}");
+        let far = case.distance([i, j], image) > case.cutoff;
+        assert!(!(excluded && far) || times[1] == 0, "the correction is meant for another image: {what}");
+    }
+    each_near(case, grid, radius - ROUNDING, |(pair, image), distance| {
+        let excluded = case.exclusions.contains(pair[0], pair[1]);
+        if !excluded || distance < case.cutoff {
+            let times = found.get(&(pair, image)).copied().unwrap_or_default();
+            assert_eq!(
+                times[usize::from(excluded)],
+                1,
+                "{pair:?} {image:?}, {distance} nm apart, excluded: {excluded}"
+            );
+        }
+    });
+}
+
+/// Search the outer list, move the atoms as far as the lists allow, and prune; both lists are checked.
+fn check_case(case: &Case, level: Level, seed: u64) {
+    let (cell, mut grid) = (case.cell.as_ref(), Grid::default());
+    grid.build(cell, &case.positions, &case.has_lj);
+    let pack = |grid: &Grid, positions: &[Vec3]| {
+        let mut packed = vec![[0.0; 24]; grid.blocks()];
+        packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
+        packed
+    };
+    let packed = pack(&grid, &case.positions);
+    let (mut outer, mut inner) = (PairList::default(), PairList::default());
+    outer.resize(&grid);
+    inner.resize(&grid);
+    let mut scratch = SearchScratch::default();
+    let input = SearchInput {
+        grid: &grid,
+        packed: &packed,
+        cell,
+        exclusions: &BothWays::new(case.positions.len(), &case.exclusions),
+        has_lj: &case.has_lj,
+        far_exclusions: &[],
+        exclusion_reach: case.cutoff,
+        radius: case.outer,
+    };
+    for (chunk, to) in outer.chunks.iter_mut().enumerate() {
+        search_chunk(level, input, chunk, &mut scratch, to);
+    }
+    check_list(case, &grid, &outer, case.outer);
+
+    let mut random = Stream::new(seed, Purpose::Test, 1, 0);
+    // without a cutoff nothing limits them
+    let reach = if case.outer.is_finite() { 0.5 * (case.outer - case.inner) } else { 0.1 };
+    let mut moved = case.clone();
+    for r in &mut moved.positions {
+        let step = vec3(random.gaussian(), random.gaussian(), random.gaussian());
+        *r += step * (reach / step.norm());
+    }
+    let packed = pack(&grid, &moved.positions);
+    for (from, to) in outer.chunks.iter().zip(&mut inner.chunks) {
+        prune_chunk(level, &grid, &packed, cell, case.inner, from, to);
+    }
+    assert!(inner.slots() <= outer.slots());
+    check_list(&moved, &grid, &inner, case.inner);
+}
+
+/// A case is checked on every level, or on one of them where brute force takes long.
+fn levels(atoms: usize, index: usize) -> Vec<Level> {
+    let all = Level::available();
+    if atoms < 100 { all } else { vec![all[index % all.len()]] }
+}
+
+#[test]
+fn lists_hold_every_pair_once() {
+    let mut index = 0;
+    for shape in SHAPES {
+        for density in DENSITIES {
+            for atoms in [1, 2, 3, 7, 33, 1000] {
+                index += 1;
+                let case = Case::new(shape, atoms, density, index as u64);
+                levels(atoms, index).into_iter().for_each(|level| check_case(&case, level, index as u64));
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_cutoff_all_pairs_are_listed() {
+    for atoms in [1, 2, 33, 150] {
+        let case = Case::new(Shape::Vacuum, atoms, DENSITIES[0], atoms as u64);
+        let case = Case { cutoff: f64::INFINITY, outer: f64::INFINITY, inner: f64::INFINITY, ..case };
+        Level::available().into_iter().for_each(|level| check_case(&case, level, 1));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_system_is_listed(
+        shape in prop::sample::select(&SHAPES[..]),
+        atoms in 1..200usize,
+        density in 1.0..150.0,
+        seed in 0..u64::MAX,
+    ) {
+        let case = Case::new(shape, atoms, density, seed);
+        levels(atoms, seed as usize).into_iter().for_each(|level| check_case(&case, level, seed));
+    }
+}
