@@ -18,6 +18,10 @@ const ARCTANGENT: [f64; 10] = [
     -0.001_743_701_138_373_267_3,
 ];
 
+/// Error of an angle up to π (rad): two of its roundings in `f32`.
+#[cfg(test)]
+pub(super) const ARCTANGENT_ERROR: f32 = 5e-7;
+
 impl<F: Float> Real for F {
     type Mask = F::Mask;
 
@@ -86,9 +90,6 @@ mod tests {
         }
     }
 
-    /// Two roundings of an angle up to π in `f32`.
-    const TOLERANCE: f32 = 5e-7;
-
     #[test]
     fn angles_are_those_of_the_library() {
         for level in Level::available() {
@@ -102,7 +103,7 @@ mod tests {
                 dispatch(level, Angles(&points, &mut found));
                 for lane in 0..16 {
                     let expected = points[0][lane].atan2(points[1][lane]);
-                    assert!((found[lane] - expected).abs() < TOLERANCE, "{level:?}: {} {expected}", found[lane]);
+                    assert!((found[lane] - expected).abs() < ARCTANGENT_ERROR, "{level:?}: {} {expected}", found[lane]);
                 }
             }
         }

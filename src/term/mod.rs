@@ -22,7 +22,11 @@ mod torsion;
 #[cfg(test)]
 mod dual;
 #[cfg(test)]
+mod rounded;
+#[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use angle::angle;
 pub use bond::bond;

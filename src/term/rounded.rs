@@ -1,0 +1,124 @@
+//! Numbers that know how far the same computation in `f32` may be off, for tests.
+//!
+//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): beside the value
+//! stands a bound of |result in `f32` − value|. Every operation passes on the bounds of its operands and adds its
+//! own rounding, so that cancellation and steep functions show in the bound of the result.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::Real;
+use super::lanes::ARCTANGENT_ERROR;
+
+/// Relative rounding of an operation in `f32`.
+pub(crate) const UNIT: f64 = 1.0 / 16_777_216.0;
+/// Absolute rounding where the result is not a normal number.
+const UNDERFLOW: f64 = 1.5e-45;
+
+/// A value and the bound of the error that `f32` arithmetic makes in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounded {
+    /// computed in `f64`
+    pub(crate) value: f64,
+    /// ≥ |the same in `f32` − value|
+    pub(crate) error: f64,
+}
+
+/// The outcome of a comparison, and whether `f32` must come to the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Truth {
+    holds: bool,
+    sure: bool,
+}
+
+impl Rounded {
+    /// A number that both computations start from.
+    pub(crate) fn exact(value: f32) -> Self {
+        Rounded { value: f64::from(value), error: 0.0 }
+    }
+
+    /// The result of one operation: what it inherits, and one rounding of what `f32` has there.
+    fn after(value: f64, inherited: f64) -> Self {
+        Rounded { value, error: inherited + UNIT * (value.abs() + inherited) + UNDERFLOW }
+    }
+
+    fn largest(self) -> f64 {
+        self.value.abs() + self.error
+    }
+}
+
+impl Add for Rounded {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self::after(self.value + o.value, self.error + o.error)
+    }
+}
+
+impl Sub for Rounded {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        self + -o
+    }
+}
+
+impl Mul for Rounded {
+    type Output = Self;
+    fn mul(self, o: Self) -> Self {
+        Self::after(self.value * o.value, self.error * o.largest() + self.value.abs() * o.error)
+    }
+}
+
+impl Div for Rounded {
+    type Output = Self;
+    fn div(self, o: Self) -> Self {
+        let quotient = self.value / o.value;
+        let smallest = (o.value.abs() - o.error).max(0.0);
+        Self::after(quotient, (self.error + quotient.abs() * o.error) / smallest)
+    }
+}
+
+impl Neg for Rounded {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Rounded { value: -self.value, ..self }
+    }
+}
+
+impl Real for Rounded {
+    type Mask = Truth;
+
+    fn constant(value: f64) -> Self {
+        Rounded { value, error: (f64::from(value as f32) - value).abs() }
+    }
+    fn mul_add(self, factor: Self, summand: Self) -> Self {
+        // rounded twice, which is the worse of the two
+        self * factor + summand
+    }
+    fn sqrt(self) -> Self {
+        let (low, high) = ((self.value - self.error).max(0.0), self.value + self.error);
+        Self::after(self.value.sqrt(), high.sqrt() - low.sqrt())
+    }
+    fn recip(self) -> Self {
+        Rounded { value: 1.0, error: 0.0 } / self
+    }
+    fn round(self) -> Self {
+        let from_tie = ((self.value - self.value.floor()) - 0.5).abs();
+        Rounded { value: self.value.round(), error: if from_tie > self.error { 0.0 } else { 1.0 } }
+    }
+    fn atan2(self, x: Self) -> Self {
+        // seen from the origin, a point at distance r that moves by d turns by arcsin(d/r) at most; across the cut
+        // behind the origin the angle jumps
+        let moved = self.error.hypot(x.error) / self.value.hypot(x.value);
+        let turned = if moved < 1.0 { moved.asin() } else { std::f64::consts::PI };
+        let jump = if x.value < x.error && self.value.abs() <= self.error { std::f64::consts::TAU } else { 0.0 };
+        Self::after(self.value.atan2(x.value), turned + jump + f64::from(ARCTANGENT_ERROR))
+    }
+    fn less(self, other: Self) -> Truth {
+        let sure = (self.value - other.value).abs() > self.error + other.error;
+        Truth { holds: self.value < other.value, sure }
+    }
+    fn select(mask: Truth, yes: Self, no: Self) -> Self {
+        let (chosen, other) = if mask.holds { (yes, no) } else { (no, yes) };
+        let doubt = if mask.sure { 0.0 } else { (chosen.value - other.value).abs() + other.error };
+        Rounded { value: chosen.value, error: chosen.error + doubt }
+    }
+}

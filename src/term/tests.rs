@@ -1,0 +1,187 @@
+//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set: the difference
+//! is within what rounding allows at that geometry ([`Rounded`]), and rounding allows little.
+
+use super::rounded::{Rounded, UNIT};
+use super::testing::{chain, random};
+use super::{Dihedral, MAX_PERIODICITY, Real, angle, bond, harmonic_improper, pair14, torsion};
+use crate::rng::Stream;
+use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::vec3::Vec3;
+use std::array::from_fn;
+use std::marker::PhantomData;
+
+/// A term as a function of numbers: displacements and parameters in, forces and energies out.
+trait Formula<const IN: usize, const OUT: usize> {
+    fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
+    /// Parameters of one term.
+    fn parameters(random: &mut Stream) -> Vec<f64>;
+}
+
+/// A vector from three of the numbers.
+#[inline(always)]
+fn vector<T: Real>(input: &[T], first: usize) -> Vec3<T> {
+    Vec3::from([input[first], input[first + 1], input[first + 2]])
+}
+
+/// The components of N forces, then E energies.
+#[inline(always)]
+fn flat<T: Real, const N: usize, const E: usize, const OUT: usize>(forces: [Vec3<T>; N], energies: [T; E]) -> [T; OUT] {
+    from_fn(|k| if k < 3 * N { forces[k / 3].to_array()[k % 3] } else { energies[k - 3 * N] })
+}
+
+/// Bonds and Urey–Bradley distances.
+struct Distance;
+
+impl Formula<5, 4> for Distance {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 5]) -> [T; 4] {
+        let (force, energy) = bond(vector(&input, 0), input[3], input[4]);
+        flat([force], [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(0.09, 0.16), random.between(1e4, 5e5)]
+    }
+}
+
+struct Bend;
+
+impl Formula<8, 10> for Bend {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 8]) -> [T; 10] {
+        let (forces, energy) = angle(vector(&input, 0), vector(&input, 3), input[6], input[7]);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(1.7, 2.2), random.between(200.0, 1000.0)]
+    }
+}
+
+/// Proper and improper torsions.
+struct Periodic;
+
+impl Formula<13, 13> for Periodic {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 13]) -> [T; 13] {
+        let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
+        let (forces, energy) = torsion(&dihedral, input[9], input[10], input[11], input[12]);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        let (sine, cosine) = random.between(-3.0, 3.0).sin_cos();
+        let periodicity = random.bits() % (u64::from(MAX_PERIODICITY) + 1);
+        vec![periodicity as f64, cosine, sine, random.between(-20.0, 20.0)]
+    }
+}
+
+struct HarmonicDihedral;
+
+impl Formula<11, 13> for HarmonicDihedral {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 11]) -> [T; 13] {
+        let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
+        let (forces, energy) = harmonic_improper(&dihedral, input[9], input[10]);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(-3.0, 3.0), random.between(10.0, 1000.0)]
+    }
+}
+
+struct Pair;
+
+impl Formula<6, 5> for Pair {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 6]) -> [T; 5] {
+        let (force, coulomb, lj) = pair14(vector(&input, 0), input[3], input[4], input[5]);
+        flat([force], [coulomb, lj])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(-80.0, 80.0), random.between(1e-4, 5e-3), random.between(1e-9, 5e-6)]
+    }
+}
+
+/// A formula over sixteen lanes.
+struct OnLanes<'a, M, const IN: usize, const OUT: usize>(&'a [[f32; LANES]; IN], PhantomData<M>);
+
+impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<'_, M, IN, OUT> {
+    type Output = [[f32; LANES]; OUT];
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        M::evaluate::<S::F>(from_fn(|k| S::F::load(&self.0[k]))).map(|v| {
+            let mut out = [0.0; LANES];
+            v.store(&mut out);
+            out
+        })
+    }
+}
+
+/// Batches of sixteen terms of each kind.
+const BATCHES: usize = 200;
+/// The bound must itself be small, or nothing is tested: for half of all results, it is less than this many roundings
+/// of the largest result of the same kind. Formulas of some fifty operations inherit about as many.
+const TYPICAL_ROUNDINGS: f64 = 100.0;
+
+/// ATOMS − 1 bonds of a chain as displacements from the left neighbour, seen as the term wants them, then parameters.
+fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
+    random: &mut Stream,
+    displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,
+) -> [f32; IN] {
+    let mut numbers: Vec<f64> = displacements(chain(random)).into_iter().flat_map(Vec3::to_array).collect();
+    numbers.extend(M::parameters(random));
+    from_fn(|k| numbers[k] as f32)
+}
+
+/// Compares every result of every level with its value and bound.
+fn check<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
+    seed: u64,
+    displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,
+) {
+    let mut random = random(seed);
+    let mut bounds = vec![];
+    for _ in 0..BATCHES {
+        let terms: [[f32; IN]; LANES] = from_fn(|_| input::<M, IN, OUT, ATOMS>(&mut random, displacements));
+        let expected = terms.map(|term| M::evaluate(term.map(Rounded::exact)));
+        for level in Level::available() {
+            let lanes = from_fn(|k| terms.map(|term| term[k]));
+            let found = dispatch(level, OnLanes::<M, IN, OUT>(&lanes, PhantomData));
+            for (lane, results) in expected.iter().enumerate() {
+                for (k, Rounded { value, error }) in results.iter().enumerate() {
+                    let off = (f64::from(found[k][lane]) - value).abs();
+                    assert!(off <= *error, "{level:?}, result {k}: {value} is off by {off:e}, more than {error:e}");
+                }
+            }
+        }
+        for results in expected {
+            let largest = results.iter().fold(0f64, |a, r| a.max(r.value.abs()));
+            bounds.extend(results.iter().map(|r| r.error / largest));
+        }
+    }
+    bounds.sort_by(f64::total_cmp);
+    let typical = bounds[bounds.len() / 2] / UNIT;
+    assert!(typical < TYPICAL_ROUNDINGS, "a bound of {typical} roundings tests nothing");
+}
+
+#[test]
+fn distances() {
+    check::<Distance, _, _, 2>(1, |[i, j]| vec![i - j]);
+}
+
+#[test]
+fn angles() {
+    check::<Bend, _, _, 3>(2, |[i, j, k]| vec![i - j, k - j]);
+}
+
+#[test]
+fn torsions() {
+    check::<Periodic, _, _, 4>(3, |[i, j, k, l]| vec![i - j, k - j, l - k]);
+}
+
+#[test]
+fn harmonic_impropers() {
+    check::<HarmonicDihedral, _, _, 4>(4, |[i, j, k, l]| vec![i - j, k - j, l - k]);
+}
+
+#[test]
+fn scaled_pairs() {
+    check::<Pair, _, _, 4>(5, |[i, _, _, l]| vec![i - l]);
+}
