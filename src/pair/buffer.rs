@@ -93,13 +93,17 @@ pub struct BufferEstimate<'a> {
     volume: f64,
     kt: f64,
     timestep: f64,
+    /// V′ and V″ of unit charges at the Coulomb cutoff
+    coulomb_slopes: [f64; 2],
 }
 
 impl<'a> BufferEstimate<'a> {
     /// For a volume in nm³, the highest temperature of the run in K, and the time step in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
-        let classes = classes(system);
-        BufferEstimate { system, classes, volume, kt: BOLTZMANN * temperature, timestep }
+        let settings = &system.settings;
+        let coulomb_slopes = settings.cutoff.map_or([0.0; 2], |cutoff| coulomb_slopes(settings.electrostatics, cutoff));
+        let kt = BOLTZMANN * temperature;
+        BufferEstimate { system, classes: classes(system), volume, kt, timestep, coulomb_slopes }
     }
 
     /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
@@ -153,12 +157,14 @@ impl<'a> BufferEstimate<'a> {
     /// the list's lifetime, `largest` (nm) bounds its radius.
     pub fn schedule(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> ListSchedule {
         let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
+        let mut radii = BTreeMap::new();
+        let mut radius_for = |steps| *radii.entry(steps).or_insert_with(|| self.radius(tolerance, steps));
         let candidates = rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]);
         let mut best: Option<(f64, ListSchedule)> = None;
         for rebuild in candidates {
-            let outer = self.radius(tolerance, rebuild);
+            let outer = radius_for(rebuild);
             for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
-                let inner = self.radius(tolerance, prune).min(outer);
+                let inner = radius_for(prune).min(outer);
                 let pruning = if prune < rebuild { PRUNE_COST / f64::from(prune) } else { 0.0 };
                 let cost = volume(inner) + volume(outer) * (pruning + SEARCH_COST / f64::from(rebuild));
                 let admissible = outer <= largest || best.is_none();
@@ -178,46 +184,43 @@ impl<'a> BufferEstimate<'a> {
     /// Mean energy error (kJ/mol nm) of one pair per unit of radial density: Lennard-Jones, Coulomb.
     fn missed(&self, a: &Class, b: &Class, radius: f64, sigma: f64) -> (f64, f64) {
         let settings = &self.system.settings;
+        let beyond = |cutoff: Option<f64>| cutoff.map_or([0.0; 2], |cutoff| moments(radius - cutoff, sigma));
+        let coulomb = beyond(settings.cutoff);
+        // most often both cutoffs are the same, and their moments are most of the work
+        let lj = if settings.cutoff_lj == settings.cutoff { coulomb } else { beyond(settings.cutoff_lj) };
         let (c6, c12) = self.system.nonbonded.pair(a.lj_type, b.lj_type);
-        let (mut lj, mut coulomb) = (0.0, 0.0);
-        if let Some(cutoff) = settings.cutoff_lj {
-            let r = cutoff;
-            let first = 6.0 * c6 * r.powi(-7) - 12.0 * c12 * r.powi(-13);
-            let second = -42.0 * c6 * r.powi(-8) + 156.0 * c12 * r.powi(-14);
-            lj = moments(first, second, radius - cutoff, sigma);
-        }
-        if let Some(cutoff) = settings.cutoff {
-            let (first, second) = coulomb_slopes(settings.electrostatics, cutoff);
-            let charges = COULOMB * a.charge * b.charge;
-            coulomb = moments(charges * first, charges * second, radius - cutoff, sigma);
-        }
-        (lj, coulomb)
+        let inverse = settings.cutoff_lj.map_or(0.0, f64::recip);
+        let first = 6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13);
+        let second = -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14);
+        let energy = |[first, second]: [f64; 2], [j1, j2]: [f64; 2]| second * j2 - first * j1;
+        let charges = COULOMB * a.charge * b.charge;
+        (energy([first, second], lj), charges * energy(self.coulomb_slopes, coulomb))
     }
 }
 
-/// −V′ J₁ + V″ J₂ from the moments of a truncated normal distribution.
-fn moments(first: f64, second: f64, buffer: f64, sigma: f64) -> f64 {
+/// J₁ (nm²) and J₂ (nm³): moments of a truncated normal distribution.
+fn moments(buffer: f64, sigma: f64) -> [f64; 2] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     let tail = 0.5 * libm::erfc(z / 2f64.sqrt());
     let square = (1.0 + z * z) * tail - z * density;
     let cube = (2.0 + z * z) * density - z * (3.0 + z * z) * tail;
-    -first * 0.5 * sigma * sigma * square + second / 6.0 * sigma.powi(3) * cube
+    [0.5 * sigma * sigma * square, sigma.powi(3) / 6.0 * cube]
 }
 
 /// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³.
-fn coulomb_slopes(electrostatics: Electrostatics, r: f64) -> (f64, f64) {
+fn coulomb_slopes(electrostatics: Electrostatics, r: f64) -> [f64; 2] {
     match electrostatics {
-        Electrostatics::Off => (0.0, 0.0),
-        Electrostatics::Plain => (-1.0 / (r * r), 2.0 / r.powi(3)),
+        Electrostatics::Off => [0.0; 2],
+        Electrostatics::Plain => [-1.0 / (r * r), 2.0 / r.powi(3)],
         // the force of a conducting reaction field vanishes at the cutoff; V″ = 2/r³ + 2 k, k = 1/(2 r³)
-        Electrostatics::ReactionField { .. } => (0.0, 3.0 / r.powi(3)),
+        Electrostatics::ReactionField { .. } => [0.0, 3.0 / r.powi(3)],
         Electrostatics::Pme(pme) => {
             let alpha = pme.alpha;
             let gauss = 2.0 * alpha / PI.sqrt() * (-alpha * alpha * r * r).exp();
             let erfc = libm::erfc(alpha * r);
             let first = -(erfc / (r * r) + gauss / r);
-            (first, 2.0 * erfc / r.powi(3) + 2.0 * gauss / (r * r) + 2.0 * alpha * alpha * gauss)
+            [first, 2.0 * erfc / r.powi(3) + 2.0 * gauss / (r * r) + 2.0 * alpha * alpha * gauss]
         }
     }
 }
@@ -289,8 +292,9 @@ mod tests {
             first += weight * (y - buffer).powi(2) / 2.0;
             second += weight * (y - buffer).powi(3) / 6.0;
         }
-        assert!((moments(-1.0, 0.0, buffer, sigma) / first - 1.0).abs() < 1e-6);
-        assert!((moments(0.0, 1.0, buffer, sigma) / second - 1.0).abs() < 1e-6);
+        let [j1, j2] = moments(buffer, sigma);
+        assert!((j1 / first - 1.0).abs() < 1e-6);
+        assert!((j2 / second - 1.0).abs() < 1e-6);
     }
 
     #[test]
