@@ -83,8 +83,13 @@ pub enum Error {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Input(Vec<Problem>),
     /// the simulation blew up (exit 4)
-    #[error("{0}")]
-    Unstable(String),
+    #[error("{what}")]
+    Unstable {
+        /// what happened
+        what: String,
+        /// the atoms (0-based) it happened to, where that is known
+        atoms: Vec<u32>,
+    },
     /// a file could not be read or written (exit 5)
     #[error("{path}: {reason}", path = .path.display())]
     Io {
@@ -107,11 +112,16 @@ impl Error {
         Error::Io { path: path.to_owned(), reason: reason.to_string() }
     }
 
+    /// The simulation blew up, at these atoms (0-based) if any are known.
+    pub fn unstable(what: impl std::fmt::Display, atoms: impl Into<Vec<u32>>) -> Self {
+        Error::Unstable { what: what.to_string(), atoms: atoms.into() }
+    }
+
     /// The process exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 2,
-            Error::Unstable(_) => 4,
+            Error::Unstable { .. } => 4,
             Error::Io { .. } => 5,
             Error::Device(_) => 6,
             Error::Internal(_) => 1,

@@ -228,7 +228,7 @@ fn info_and_check_describe_the_system() {
     write_input(folder.path(), &system("peptide-charged"), "");
     let text = success(folder.path(), &["check", "input.toml", "--effective"]);
     // 729 atoms and net charge −1 are stated where the system comes from; the peptide has 6 + 12 + 6 atoms: (729 − 24) / 3 = 235 waters
-    for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"0.9 nm\"  # default"] {
+    for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"0.9 nm\"  # default", "memory "] {
         assert!(text.contains(part), "{part} in {text}");
     }
     let topology = system("peptide-charged").join("peptide-charged.prmtop.xz");
@@ -281,13 +281,20 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         ("trajectory.h5md", &["closed", "frames       6,", "step 10,", "velocities", "temperature"][..]),
         ("checkpoint.md", &["stage        2 of 2, warm: 10 steps done", "cell         none"]),
         ("summary.json", &["Finished", "warm (dynamics, 10 steps)", "kJ/mol"]),
-        ("final.rst7", &["AMBER coordinates", "velocities   yes"]),
+        ("final.rst7", &["AMBER coordinates", "velocities half a step before", "velocities   yes"]),
+        ("status.json", &["Finished", "stage        2 of 2, warm: step 10 of 10"]),
+        // rows 0, 2, … 10
+        ("energies.csv", &["rows         6", "steps        0 to 10, 0 to 0.01 ps", "means of stage 2", "temperature"]),
     ];
     for (name, parts) in cases {
         let text = success(folder.path(), &["info", &format!("out/{name}")]);
         for part in parts {
             assert!(text.contains(part), "{part} in {text}");
         }
+    }
+    for name in ["final.pdb", "run.log", "effective.toml"] {
+        let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
+        assert!(code == 2 && message.contains("md info knows AMBER prmtop"), "{message}");
     }
     // as a killed writer leaves it: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0 = open for
     // writing, bit 2 = for readers beside it

@@ -123,6 +123,7 @@ systems! {
     own_salt_crystal: "salt-crystal";
     own_salt_off_the_lattice: "salt-displaced";
     own_argon: "argon";
+    own_truncated_octahedron: "octahedron";
     alanine_dipeptide_in_vacuum: "ala2-vacuum";
     alanine_dipeptide_in_water: "ala2-explicit";
     charmm_with_cmap: "charmm36-ala3";

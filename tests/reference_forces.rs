@@ -108,6 +108,7 @@ systems! {
     spce_water: "spce-3k";
     tip3p_water: "water-3k";
     truncated_octahedron: "tz2-truncoct";
+    own_truncated_octahedron: "octahedron";
     dhfr: "dhfr";
     larger_water: "water-24k";
     atoms_47_thousand: "med47k", ignore = "minutes";

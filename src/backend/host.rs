@@ -10,6 +10,7 @@ use crate::ensemble::motion::{remove_translation, remove_translation_and_rotatio
 use crate::error::{Error, Result};
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Molecules, State, System};
+use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -19,6 +20,10 @@ use std::time::Instant;
 const ATOMS: usize = 1024;
 /// Constraint blocks per unit of parallel work: 256 waters.
 const BLOCKS: usize = 32;
+/// Kinetic energy per atom, both half steps together, at which a simulation counts as blown up: 10⁶ K. kJ/mol
+const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
+/// Atoms named when it does, at most.
+const CULPRITS: usize = 5;
 
 /// The state of a run in host memory.
 pub struct Host<F> {
@@ -116,21 +121,32 @@ impl<F: ForceField> Host<F> {
         });
         let mut sum = Mat3::ZERO;
         for part in &self.virial_parts {
-            sum += part.map_err(|failure| Error::Unstable(failure.to_string()))?;
+            sum += (*part)?;
         }
         Ok(sum)
     }
 
-    fn check_finite(&self, kinetic: f64) -> Result<()> {
-        if kinetic.is_finite() {
+    /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
+    fn check_motion(&self, kinetic: f64) -> Result<()> {
+        if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
             return Ok(());
         }
-        let bad = |values: &[Vec3]| values.iter().position(|v| !v.is_finite());
-        let (what, atom) = match bad(&self.evaluation.forces) {
-            Some(atom) => ("force", atom),
-            None => ("velocity", bad(&self.velocities).unwrap_or(0)),
+        let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
+        let atoms = 0..self.masses.len();
+        if let Some(atom) = atoms.clone().find(lost) {
+            let culprits: Vec<u32> = atoms.filter(lost).take(CULPRITS).map(|i| i as u32).collect();
+            return Err(Error::unstable(format!("the force on atom {} is not finite", atom + 1), culprits));
+        }
+        // what is not a number counts as faster than anything
+        let energy = |atom: usize| {
+            let energy = self.masses[atom] * self.velocities[atom].norm_squared();
+            if energy.is_nan() { f64::INFINITY } else { energy }
         };
-        Err(Error::Unstable(format!("the {what} of atom {} is not finite: the system has blown up", atom + 1)))
+        let most = atoms.clone().map(energy).fold(0.0, f64::max);
+        let fastest: Vec<u32> = atoms.filter(|&i| 2.0 * energy(i) >= most).take(CULPRITS).map(|i| i as u32).collect();
+        let first = fastest.first().map_or(0, |&atom| atom as usize);
+        let speed = self.velocities[first].norm();
+        Err(Error::unstable(format!("atom {} flies off at {speed:.1e} nm/ps", first + 1), fastest))
     }
 }
 
@@ -152,6 +168,10 @@ impl<F: ForceField> Backend for Host<F> {
         state.cell = self.cell;
         state.positions.clone_from(&self.positions);
         state.velocities.clone_from(&self.velocities);
+    }
+
+    fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+        (self.cell, &self.old)
     }
 
     fn cell(&self) -> Option<PeriodicCell> {
@@ -197,7 +217,7 @@ impl<F: ForceField> Backend for Host<F> {
         let moved = self.constrain(Some(1.0 / timestep), virial)?;
         let constrained = Instant::now();
         let after = self.kinetic_energy();
-        self.check_finite(before + after)?;
+        self.check_motion(before + after)?;
         self.phases.constraints += (constrained - leapt).as_secs_f64();
         self.phases.update += (leapt - start).as_secs_f64() + constrained.elapsed().as_secs_f64();
         Ok(Kinetic { before, after, constraint_virial: moved.scaled(1.0 / (timestep * timestep)) })

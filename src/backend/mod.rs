@@ -81,6 +81,8 @@ pub trait Backend {
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copy positions, velocities and cell into `state`.
     fn download(&self, state: &mut State);
+    /// Cell (as far as it is known) and positions before the last move: the last good ones when a move has failed.
+    fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The lattice now.
     fn cell(&self) -> Option<PeriodicCell>;
     /// Sort the atoms and search the outer pair list; a prune must follow.

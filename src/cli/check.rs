@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use clap::Args;
 
-use super::info;
 use super::input::Input;
+use super::{estimate, info};
 use crate::backend::check_system;
 use crate::config::load;
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, check_device};
+use crate::run::{Dynamics, Plan, StageKind, processors};
+use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
 /// Check an input file and the files it names, and say what a run would do; starts nothing
@@ -28,8 +29,8 @@ impl Check {
         let config = self.input.read(vec![])?;
         let (system, state) = load(&config.plan)?;
         check_system(&system)?;
-        check_device(&config.plan)?;
-        let mut text = summary(&config.plan, &system, &state);
+        let processors = processors(&config.plan)?;
+        let mut text = summary(&config.plan, &system, &state, processors);
         if self.effective {
             text.push('\n');
             text.push_str(&config.effective);
@@ -40,7 +41,7 @@ impl Check {
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
-fn summary(plan: &Plan, system: &System, state: &State) -> String {
+fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "system       {}", info::contents(&system.topology));
     match &state.cell {
@@ -63,7 +64,10 @@ fn summary(plan: &Plan, system: &System, state: &State) -> String {
         let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
     }
     let _ = writeln!(text, "output       {}", output(plan, system.topology.atoms.len()));
-    let _ = writeln!(text, "memory       about {:.0} MB", memory(system, state) / 1e6);
+    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state) / 1e6);
+    if !plan.stages.is_empty() {
+        let _ = writeln!(text, "time         {}", estimate::time(plan, system, state, processors));
+    }
     text
 }
 
@@ -107,28 +111,4 @@ fn output(plan: &Plan, atoms: usize) -> String {
     // three f32 per atom and field, uncompressed
     let bytes = frames as f64 * atoms as f64 * (fields * 12) as f64;
     format!("{directory}: {frames} frames, at most {:.1} MB", bytes / 1e6)
-}
-
-/// Bytes a run holds at its peak, to about a quarter on few threads: program, atoms, pairs in range and the PME grid.
-/// The figures were fitted to four runs of 22 to 23,558 atoms (14 to 63 MB resident).
-fn memory(system: &System, state: &State) -> f64 {
-    let atoms = system.topology.atoms.len() as f64;
-    const PROGRAM: f64 = 14e6;
-    // the text while it is read, description, positions, velocities, forces, sorted copies, a copy for checkpoints
-    let of_atoms = 1500.0 * atoms;
-    let (volume, settings) = (state.cell.map(|cell| cell.volume()), &system.settings);
-    let reach = settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max);
-    let partners = match (volume, reach) {
-        // half the atoms in a sphere of the cutoff with a buffer of a tenth
-        (Some(volume), Some(reach)) => 0.5 * atoms / volume * 4.0 / 3.0 * std::f64::consts::PI * (1.1 * reach).powi(3),
-        _ => 0.0,
-    };
-    // outer and inner list take about a byte per pair each
-    let of_pairs = 2.0 * atoms * partners;
-    let of_grid = match settings.electrostatics {
-        // charges, padded charges and transform in f32, and the influence function
-        Electrostatics::Pme(pme) => 16.0 * pme.grid.iter().map(|&n| n as f64).product::<f64>(),
-        _ => 0.0,
-    };
-    PROGRAM + of_atoms + of_pairs + of_grid
 }

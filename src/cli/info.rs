@@ -8,15 +8,16 @@ use clap::Args;
 
 use super::outputs;
 use crate::cell::PeriodicCell;
-use crate::error::Result;
+use crate::error::{Error, Problem, Result};
 use crate::format::{self, AmberTopology, Coordinates};
+use crate::observe::energies::TABLE_START;
 use crate::system::{CombinationRule, Molecules, Topology};
 use crate::units::DENSITY;
 
 /// Say what a file contains: topology, coordinates, or what a run wrote
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; trajectory, checkpoint or summary of a run
+    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; trajectory, checkpoint, summary, status or energy table of a run
     file: PathBuf,
 }
 
@@ -39,9 +40,30 @@ fn describe(path: &Path) -> Result<String> {
     match bytes.trim_ascii_start() {
         // AMBER topologies begin with %VERSION or, without it, with %FLAG
         [b'%', ..] => Ok(topology(&format::read_prmtop(path)?)),
+        [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),
         [b'{', ..] => outputs::summary(path),
-        _ => Ok(coordinates(&format::read_coordinates(path, None, None)?)),
+        text if text.starts_with(TABLE_START.as_bytes()) => outputs::energies(path),
+        _ => format::read_coordinates(path, None, None).map(|found| coordinates(&found)).map_err(perhaps_unknown),
     }
+}
+
+/// A file that is not what was tried last may be anything.
+fn perhaps_unknown(error: Error) -> Error {
+    let add = |problem: Problem| {
+        let help = problem.help.iter().map(String::as_str).chain([KNOWN]).collect::<Vec<_>>().join("; ");
+        problem.help(help)
+    };
+    match error {
+        Error::Input(problems) => Error::Input(problems.into_iter().map(add).collect()),
+        other => other,
+    }
+}
+
+const KNOWN: &str = "md info knows AMBER prmtop, rst7 and NetCDF restart files, and of a run trajectory.h5md, \
+    checkpoint.md, summary.json, status.json and energies.csv; the other files of a run are text";
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// The first bytes: a trajectory may be larger than memory. Nothing where the file cannot be read; the reader that is

@@ -3,6 +3,7 @@
 mod check;
 mod diagnostics;
 mod energy;
+mod estimate;
 mod help;
 mod info;
 mod input;

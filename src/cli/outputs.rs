@@ -7,6 +7,10 @@ use clap::Args;
 
 use super::info::cell_line;
 use crate::error::{Problem, Result};
+use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::progress::{duration, three_digits};
+use crate::observe::statistics::{Average, Statistics};
+use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::observe::trajectory::{Precision, TrajectoryInfo, info, repair};
 use crate::run::Checkpoint;
@@ -102,10 +106,47 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     }
     for stage in &found.stages {
         let _ = writeln!(text, "\n{} ({}, {} steps)", stage.name, stage.kind, stage.steps);
-        for average in &stage.averages {
-            let error = average.error.map_or("unknown".to_owned(), |error| format!("{error:.2e}"));
-            let _ = writeln!(text, "{:<24}{:>18.6} {}, error {error}", average.name, average.mean, average.unit);
-        }
+        text.push_str(&means(&stage.averages));
     }
+    Ok(text)
+}
+
+fn means(averages: &[Average]) -> String {
+    let line = |average: &Average| {
+        let error = average.error.map_or("unknown".to_owned(), |error| format!("{error:.2e}"));
+        format!("{:<24}{:>18.6} {}, error {error}\n", average.name, average.mean, average.unit)
+    };
+    averages.iter().map(line).collect()
+}
+
+pub(super) fn status(path: &Path) -> Result<String> {
+    let found = Status::read(path)?;
+    let mut text = format!("status of a run, process {} on {}\n", found.process, found.host);
+    let _ = writeln!(text, "state        {:?}, written {}", found.state, found.updated);
+    let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
+    let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);
+    let _ = writeln!(text, "simulated    {} ps in {} of wall time", found.time_ps, duration(found.wall_seconds));
+    if let Some(speed) = found.ns_per_day {
+        let _ = writeln!(text, "speed        {} ns/day", three_digits(speed));
+    }
+    if let Some(seconds) = found.seconds_left.filter(|_| found.state == RunState::Running) {
+        let _ = writeln!(text, "to go        {} for this stage", duration(seconds));
+    }
+    if let Some(message) = &found.message {
+        let _ = writeln!(text, "message      {message}");
+    }
+    Ok(text)
+}
+
+pub(super) fn energies(path: &Path) -> Result<String> {
+    let EnergyRecord { columns, rows } = read_energies(path)?;
+    let mut text = format!("energy table of a run\nrows         {}\n", rows.len());
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(text) };
+    let _ = writeln!(text, "steps        {} to {}, {} to {} ps", first[0], last[0], first[1], last[1]);
+    let names: Vec<(&str, &str)> = columns[3..].iter().map(|(name, unit)| (name.as_str(), unit.as_str())).collect();
+    let mut statistics = Statistics::new(&names);
+    rows.iter().filter(|row| row[2] == last[2]).for_each(|row| statistics.add(row[1], &row[3..]));
+    let _ = writeln!(text, "\nmeans of stage {}", last[2]);
+    text.push_str(&means(&statistics.averages()));
     Ok(text)
 }

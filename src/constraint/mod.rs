@@ -27,6 +27,7 @@ pub use select::{ConstraintKind, degrees_of_freedom, derive};
 pub use settle::{SettleShape, settle};
 pub use shared::SharedVectors;
 
+use crate::error::Error;
 use crate::vec3::Vec3;
 
 /// What constraints read and write in one step.
@@ -38,6 +39,12 @@ pub struct Motion<'a> {
     pub positions: SharedVectors<'a>,
     /// velocities (nm/ps) that led there, with 1/timestep (1/ps): corrected by Δx/dt
     pub velocities: Option<(SharedVectors<'a>, f64)>,
+}
+
+impl From<ConstraintFailure> for Error {
+    fn from(failure: ConstraintFailure) -> Self {
+        Error::unstable(failure, failure.atoms)
+    }
 }
 
 /// A distance that could not be brought to its length: the atoms have moved too far in one step.

@@ -101,11 +101,12 @@ fn checked(length_factor: f64, measured: f64) -> Result<f64> {
     if (length_factor - 1.0).abs() <= LARGEST_CHANGE {
         return Ok(length_factor);
     }
-    Err(Error::Unstable(format!(
+    let what = format!(
         "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
          volume first, or use a longer coupling_time",
         measured / crate::units::BAR
-    )))
+    );
+    Err(Error::unstable(what, []))
 }
 
 #[cfg(test)]

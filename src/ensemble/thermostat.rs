@@ -75,7 +75,8 @@ fn checked(factor: f64, kinetic: Kinetic) -> Result<f64> {
     if factor.is_finite() {
         return Ok(factor);
     }
-    Err(Error::Unstable(format!("the kinetic energy is {} kJ/mol, which no thermostat can mend", kinetic.energy)))
+    let what = format!("the kinetic energy is {} kJ/mol, which no thermostat can mend", kinetic.energy);
+    Err(Error::unstable(what, []))
 }
 
 #[cfg(test)]

@@ -14,6 +14,6 @@ pub mod prmtop;
 pub mod restart;
 
 pub use compressed::read;
-pub use pdb::write_pdb;
+pub use pdb::{write_pdb, write_pdb_of};
 pub use prmtop::{AmberTopology, BoxKind, CellHint, read_prmtop};
 pub use restart::{Coordinates, read_coordinates, write_rst7};

@@ -22,6 +22,18 @@ pub fn write_pdb(
     title: &str,
     out: &mut impl Write,
 ) -> Result<()> {
+    write_pdb_of(topology, 0..topology.atoms.len(), positions, cell, title, out)
+}
+
+/// The same of some atoms only, in ascending order; `positions` are those of all.
+pub fn write_pdb_of(
+    topology: &Topology,
+    atoms: impl IntoIterator<Item = usize>,
+    positions: &[Vec3],
+    cell: Option<&PeriodicCell>,
+    title: &str,
+    out: &mut impl Write,
+) -> Result<()> {
     let title: String = title.chars().filter(|c| !c.is_control()).take(70).collect();
     writeln!(out, "TITLE     {title}")?;
     if let Some(cell) = cell {
@@ -31,16 +43,17 @@ pub fn write_pdb(
         writeln!(out, "CRYST1{lengths}{angles} P 1           1")?;
     }
     let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
-    for (i, (atom, &position)) in topology.atoms.iter().zip(positions).enumerate() {
-        let molecule = molecules.of_atom(i);
-        if i > 0 && molecules.of_atom(i - 1) != molecule {
+    let mut last = None;
+    for i in atoms {
+        let (atom, molecule) = (&topology.atoms[i], molecules.of_atom(i));
+        if last.replace(molecule).is_some_and(|last| last != molecule) {
             writeln!(out, "TER")?;
         }
         let members = molecules.atoms(molecule);
         let residue_of = |member: Option<&u32>| member.map(|&member| topology.atoms[member as usize].residue);
         let one_residue = residue_of(members.first()) == residue_of(members.last());
         let record = if one_residue { "HETATM" } else { "ATOM  " };
-        write_atom(topology, record, i, atom, position, out)?;
+        write_atom(topology, record, i, atom, positions[i], out)?;
     }
     writeln!(out, "TER\nEND")
 }

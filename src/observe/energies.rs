@@ -163,14 +163,42 @@ impl EnergyTable {
     }
 }
 
+/// The numbers of a table that a run has written or is writing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnergyRecord {
+    /// names and units; the first three are step, time and stage
+    pub columns: Vec<(String, String)>,
+    /// complete rows
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// How every table begins.
+pub const TABLE_START: &str = "step,time (ps),stage,";
+
+/// Reads a table of any run; a last line that is not finished is left out.
+pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
+    let header = lines.next().filter(|line| line.starts_with(TABLE_START));
+    let header = header.ok_or_else(|| Problem::new("not an energy table of md").in_file(path).at_line(1))?;
+    let column = |text: &str| {
+        let (name, unit) = text.split_once(" (").unwrap_or((text, ""));
+        (name.to_owned(), unit.trim_end_matches(')').to_owned())
+    };
+    let columns: Vec<(String, String)> = header.split(',').map(column).collect();
+    let row = |(index, line): (usize, &str)| {
+        let row: Option<Vec<f64>> = line.split(',').map(|value| value.parse().ok()).collect();
+        let message = format!("expected {} numbers", columns.len());
+        row.filter(|row| row.len() == columns.len())
+            .ok_or_else(|| Problem::new(message).in_file(path).at_line(index + 2))
+    };
+    let rows = lines.enumerate().map(row).collect::<std::result::Result<_, Problem>>()?;
+    Ok(EnergyRecord { columns, rows })
+}
+
 fn header(periodic: bool) -> String {
-    let mut header = String::from("step,time (ps),stage");
-    for (name, unit) in EnergyRow::columns(periodic) {
-        // writing to a string does not fail
-        let _ = write!(header, ",{name} ({unit})");
-    }
-    header.push('\n');
-    header
+    let columns = EnergyRow::columns(periodic).iter().map(|(name, unit)| format!("{name} ({unit})"));
+    format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
 }
 
 /// Bytes of the rows up to `last_step`, and step and stage of the last of them.

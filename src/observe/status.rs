@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::replace::replace;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 
 /// What a run is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,13 @@ impl Status {
         text.push(b'\n');
         replace(path, &text)
     }
+
+    /// Reads what [`Self::write`] wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        serde_json::from_slice(&text)
+            .map_err(|e| Problem::new(format!("not a status file of md: {e}")).in_file(path).into())
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +85,7 @@ mod tests {
         status.state = RunState::Finished;
         status.write(&path).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
+        assert_eq!(Status::read(&path).unwrap(), status);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&value["state"], &value["ns_per_day"]), (&"finished".into(), &81.5.into()));
         assert!(value["updated"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());

@@ -30,23 +30,10 @@ pub struct Engine {
 impl Engine {
     /// As the plan asks, or what the machine has.
     pub fn new(plan: &Plan) -> Result<Self> {
-        check_device(plan)?;
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = plan.run.threads.unwrap_or(available);
+        let (threads, level) = processors(plan)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
-        let level = match plan.run.simd {
-            None => Level::detect(),
-            Some(SimdLevel::Portable) => Level::Portable,
-            Some(SimdLevel::Avx2) => Level::Avx2,
-            Some(SimdLevel::Avx512) => Level::Avx512,
-        };
-        if !level.is_available() {
-            return Err(Problem::new(format!("this processor has no {}", level.name()))
-                .help("remove run.simd to take the best available")
-                .into());
-        }
         Ok(Engine { pool: Arc::new(pool), threads, level })
     }
 
@@ -73,8 +60,26 @@ impl Engine {
     }
 }
 
+/// Threads and instruction set that a plan asks for or the machine has; refuses what it lacks. Starts nothing.
+pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
+    check_device(plan)?;
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let level = match plan.run.simd {
+        None => Level::detect(),
+        Some(SimdLevel::Portable) => Level::Portable,
+        Some(SimdLevel::Avx2) => Level::Avx2,
+        Some(SimdLevel::Avx512) => Level::Avx512,
+    };
+    if !level.is_available() {
+        return Err(Problem::new(format!("this processor has no {}", level.name()))
+            .help("remove run.simd to take the best available")
+            .into());
+    }
+    Ok((plan.run.threads.unwrap_or(available), level))
+}
+
 /// Refuses a device for which there is no backend.
-pub fn check_device(plan: &Plan) -> Result<()> {
+fn check_device(plan: &Plan) -> Result<()> {
     let Device::Cuda(number) = plan.run.device else { return Ok(()) };
     let message = format!("device cuda:{number} was asked for, but this md has no CUDA backend");
     Err(Error::Device(format!("{message}; set run.device to \"cpu\" or leave it out")))

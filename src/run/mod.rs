@@ -6,9 +6,11 @@
 mod account;
 mod checkpoint;
 mod engine;
+mod instability;
 pub mod minimize;
 mod outputs;
 mod plan;
+mod resume;
 mod runner;
 mod signals;
 mod simulation;
@@ -17,7 +19,7 @@ mod surface;
 mod timing;
 
 pub use checkpoint::{Checkpoint, Place, state_hash};
-pub use engine::{Engine, check_device, schedule};
+pub use engine::{Engine, processors, schedule};
 pub use plan::*;
 pub use runner::{Job, Outcome, run};
 pub use signals::Requests;

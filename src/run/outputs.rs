@@ -1,6 +1,7 @@
 //! The files of a run in its output directory.
 
 use super::checkpoint::state_hash;
+use super::instability::UNSTABLE;
 use super::plan::{Plan, TrajectoryOptions};
 use super::simulation::Observed;
 use crate::cell::PeriodicCell;
@@ -71,7 +72,7 @@ impl Directory {
 
     /// Remove what a run wrote before it had anything to keep.
     pub(super) fn clear(&self) -> Result<()> {
-        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md"] {
+        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", UNSTABLE] {
             match fs::remove_file(self.file(name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Error::io(&self.file(name), error));
@@ -193,6 +194,15 @@ impl Outputs {
         Ok(row.values().to_vec())
     }
 
+    /// What the user should know of how the files are written.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.trajectory.as_ref().filter(|trajectory| !trajectory.is_shared()).map(|_| {
+            "the file system of the output directory does not support reading the trajectory while it is written; it \
+             can be read once the run has ended, or after `md repair` if it was killed"
+                .to_owned()
+        })
+    }
+
     /// Everything on disk; returns the number of frames.
     pub(super) fn sync(&mut self) -> Result<u64> {
         if let Some(energies) = &mut self.energies {
@@ -244,11 +254,13 @@ fn create_trajectory(
     TrajectoryWriter::create(path, &contents)
 }
 
-/// `final.rst7` and `final.pdb`.
+/// `final.rst7` and `final.pdb`. Velocities are those of the state, half a step before the positions, as AMBER's own
+/// restart files have them and as `velocities = "file"` takes them.
 pub(super) fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
+    let short: String = system.topology.title.trim().chars().take(30).collect();
     let coordinates = Coordinates {
-        title: title.clone(),
+        title: format!("{short}, final state, velocities half a step before"),
         time: Some(state.time),
         positions: state.positions.clone(),
         velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),

@@ -2,9 +2,11 @@
 
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
 use super::engine::{Engine, schedule};
+use super::instability::explain;
 use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind};
+use super::resume::{find_checkpoint, refuse_changes};
 use super::signals::Requests;
 use super::simulation::{Observed, Simulation, Wanted};
 use super::start::prepare;
@@ -12,9 +14,9 @@ use super::surface::ForceSurface;
 use super::timing::Timing;
 use crate::backend::{Backend, ForceField, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
-use crate::error::{Problem, Result};
+use crate::error::Result;
 use crate::observe::energies::EnergyRow;
-use crate::observe::lock::OutputLock;
+use crate::observe::lock::{OutputLock, host_name};
 use crate::observe::log::RunLog;
 use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::statistics::Statistics;
@@ -115,13 +117,18 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
     let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     super::account::open(&mut log, job.plan, job.system, &job.start, &engine)?;
-    if let Some(warning) = warning {
+    for warning in warning.into_iter().chain(outputs.warning()) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
     let mut session = Session {
         system_fingerprint: fingerprint(job.system),
-        status: Status { stages: job.plan.stages.len(), process: std::process::id(), ..Status::default() },
+        status: Status {
+            stages: job.plan.stages.len(),
+            process: std::process::id(),
+            host: host_name(),
+            ..Status::default()
+        },
         engine,
         directory,
         _lock: lock,
@@ -148,6 +155,7 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
         }
         Err(error) => {
             session.status.state = RunState::Failed;
+            session.status.seconds_left = None;
             session.status.message = Some(error.to_string());
             // the error itself matters more than a failure to record it
             let _ = session.log.note(&format!("failed: {error}"));
@@ -156,37 +164,6 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
             Err(error)
         }
     }
-}
-
-/// The checkpoint of the output directory, and why an older one was taken. Output without one is not touched, nor
-/// that whose only intact checkpoint is the one of the start.
-fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<String>)> {
-    match Checkpoint::read(&directory.file("checkpoint.md"))? {
-        Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
-        _ => directory.check_unused().map(|()| (None, None)),
-    }
-}
-
-/// A run goes on only as what it was.
-fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
-    checkpoint.check_system(job.system)?;
-    let mut changes = (job.compare)(&checkpoint.plan);
-    let steps = |stage: &Stage| match &stage.kind {
-        StageKind::Minimize(options) => options.steps,
-        StageKind::Dynamics(options) => options.steps,
-    };
-    for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
-        if steps(new) > steps(old) {
-            changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
-        }
-    }
-    if changes.is_empty() {
-        return Ok(());
-    }
-    Err(Problem::new(format!("the run in this directory was begun with other settings:\n  {}", changes.join("\n  ")))
-        .in_file(&job.plan.output.directory)
-        .help("restore them, choose another output.directory, or use --force to move the old output aside")
-        .into())
 }
 
 impl<'a> Session<'a> {
@@ -298,7 +275,7 @@ impl<'a> Session<'a> {
             minimizer.energy(),
             atom + 1
         ))?;
-        self.status.step = minimizer.steps();
+        self.note_place((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
         Ok(Outcome::Finished)
@@ -310,7 +287,8 @@ impl<'a> Session<'a> {
             self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
         }
         if place.schedule.is_none() {
-            prepare(system, options, plan.run.seed, state)?;
+            prepare(system, options, plan.run.seed, state)
+                .map_err(|error| explain(error, system, state, &self.directory))?;
         }
         let lists = place.schedule.unwrap_or_else(|| schedule(plan, system, state));
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
@@ -378,7 +356,7 @@ impl<'a> Session<'a> {
         }
         self.timing.end_stage(&before, &simulation.backend().phases());
         simulation.download(state);
-        self.status.step = simulation.local_step;
+        self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
         self.checkpoint(index, state, here(&simulation))?;
         if index + 1 == plan.stages.len() {
@@ -401,12 +379,14 @@ impl<'a> Session<'a> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
         let cell = simulation.backend().cell();
         let outputs = &mut self.outputs;
-        let observed: Observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
+        let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
             if frame {
                 outputs.hold_frame(|state| simulation.download(state), &simulation.backend().evaluation().forces);
             }
             Ok(())
-        })?;
+        });
+        let explained = |error| explain(error, self.job.system, &simulation.before_failure(), &self.directory);
+        let observed: Observed = observed.map_err(explained)?;
         if row {
             let values = self.outputs.write_row(at, cell, &observed)?;
             self.statistics.add(at.1, &values);
@@ -419,6 +399,7 @@ impl<'a> Session<'a> {
 
     /// Look at the clock now and then; true when the run is to stop.
     fn poll(&mut self, step: u64, target: u64, time: f64) -> Result<bool> {
+        self.note_place((step, target, time));
         if self.job.requests.stop() {
             return Ok(true);
         }
@@ -434,15 +415,19 @@ impl<'a> Session<'a> {
         self.last_status = Instant::now();
         self.speed.update(elapsed, step, time);
         let status = &mut self.status;
-        (status.step, status.steps, status.time_ps) = (step, target, time);
         status.ns_per_day = self.speed.ns_per_day();
         status.seconds_left = self.speed.seconds_for(target.saturating_sub(step));
-        status.wall_seconds = elapsed.as_secs_f64();
         status.write(&self.directory.file("status.json"))?;
         if let Some(line) = self.progress.update(elapsed, status) {
             self.log.note(&line)?;
         }
         Ok(false)
+    }
+
+    /// Steps done of those this stage has, and ps.
+    fn note_place(&mut self, place: (u64, u64, f64)) {
+        (self.status.step, self.status.steps, self.status.time_ps) = place;
+        self.status.wall_seconds = self.job.started.elapsed().as_secs_f64();
     }
 
     fn checkpoint_is_due(&self) -> bool {
@@ -478,6 +463,7 @@ impl<'a> Session<'a> {
             write_final(&self.directory, self.job.system, &state)?;
         }
         self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
+        self.status.seconds_left = self.status.seconds_left.filter(|_| !finished);
         let summary = Summary {
             state: self.status.state,
             steps: self.steps,

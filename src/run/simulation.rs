@@ -122,6 +122,12 @@ impl<'a, B: Backend> Simulation<'a, B> {
         state.coupling = self.coupling;
     }
 
+    /// Where the atoms were before the last move, which has failed: the last good positions.
+    pub fn before_failure(&self) -> State {
+        let (cell, positions) = self.backend.before_move();
+        State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
+    }
+
     /// What a checkpoint must hold beside the state to make the present lists again; nothing where the next step
     /// searches anew.
     pub fn list_origins(&self) -> Option<ListOrigins> {
@@ -258,12 +264,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
         let settings = &self.system.settings;
         let cutoff = settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0));
         match self.backend.cell() {
-            Some(cell) if cutoff > cell.max_cutoff() => Err(Error::Unstable(format!(
-                "at step {} the cell has shrunk so far that the cutoff of {cutoff} nm exceeds half of it ({:.3} nm); \
-                 start from a larger cell or a denser system",
-                self.step_number(),
-                cell.max_cutoff()
-            ))),
+            Some(cell) if cutoff > cell.max_cutoff() => {
+                let half = cell.max_cutoff();
+                let what = format!(
+                    "the cell has shrunk so far that the cutoff of {cutoff} nm exceeds half of it ({half:.3} nm); \
+                     start from a larger cell or a denser system"
+                );
+                Err(Error::unstable(what, []))
+            }
             _ => Ok(()),
         }
     }

@@ -4,26 +4,28 @@ use super::plan::{Dynamics, Velocities};
 use crate::constraint::{ConstraintPlan, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::{State, System};
 use crate::units::BOLTZMANN;
 
-/// Constraints at the first stage, velocities where they are to be drawn.
+/// Constraints at the first stage, velocities where they are to be drawn. Where that fails the positions are as before.
 pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
-    let failed = |failure: crate::constraint::ConstraintFailure| Error::Unstable(failure.to_string());
     let first = state.step == 0;
     if first {
         let reference = state.positions.clone();
-        constraints.satisfy(&reference, &mut state.positions).map_err(failed)?;
+        if let Err(failure) = constraints.satisfy(&reference, &mut state.positions) {
+            state.positions = reference;
+            return Err(failure.into());
+        }
     }
     if let Velocities::Generate { temperature } = options.velocities {
         let step = state.step;
         state.velocities = (masses.iter().enumerate())
             .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
             .collect();
-        constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+        constraints.project(&state.positions, &mut state.velocities)?;
         if state.cell.is_some() {
             remove_translation(&masses, &mut state.velocities);
         } else {
@@ -38,7 +40,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
             state.velocities.iter_mut().for_each(|v| *v = *v * factor);
         }
     } else if first {
-        constraints.project(&state.positions, &mut state.velocities).map_err(failed)?;
+        constraints.project(&state.positions, &mut state.velocities)?;
     }
     Ok(())
 }

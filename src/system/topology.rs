@@ -168,6 +168,26 @@ pub struct BondedTerms {
     pub pairs14: Vec<Pair14>,
 }
 
+impl BondedTerms {
+    /// The terms that `atom` takes part in.
+    pub fn of_atom(&self, atom: u32) -> Self {
+        fn with<T: Clone, const N: usize>(atom: u32, terms: &[T], atoms: impl Fn(&T) -> [u32; N]) -> Vec<T> {
+            terms.iter().filter(|term| atoms(term).contains(&atom)).cloned().collect()
+        }
+        BondedTerms {
+            bonds: with(atom, &self.bonds, |t| t.atoms),
+            angles: with(atom, &self.angles, |t| t.atoms),
+            urey_bradleys: with(atom, &self.urey_bradleys, |t| t.atoms),
+            propers: with(atom, &self.propers, |t| t.atoms),
+            impropers: with(atom, &self.impropers, |t| t.atoms),
+            harmonic_impropers: with(atom, &self.harmonic_impropers, |t| t.atoms),
+            cmaps: with(atom, &self.cmaps, |t| t.atoms),
+            cmap_grids: self.cmap_grids.clone(),
+            pairs14: with(atom, &self.pairs14, |t| t.atoms),
+        }
+    }
+}
+
 /// Excluded pairs, compressed rows: for atom i all j > i, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclusions {

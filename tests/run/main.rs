@@ -11,3 +11,4 @@ mod files;
 mod lists;
 mod physics;
 mod restart;
+mod unstable;

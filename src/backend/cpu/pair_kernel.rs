@@ -269,6 +269,7 @@ fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const M
             inside = S::F::and(inside, interacting);
             inside_lj = S::F::and(inside_lj, interacting);
         }
+        let true_r2 = r2;
         let r2 = r2.max(S::F::splat(input.coulomb.force.lowest));
         let charges = cluster.charge[half] * charge;
         let radial = coulomb::<S, RULE>(r2, &input.coulomb.force, true);
@@ -291,6 +292,10 @@ fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const M
         } else {
             (charges * radial).keep(inside)
         };
+        if ENERGY {
+            // below the lowest distance the force f·d is that of ½ f (lowest² − r²): minimisers need both to agree
+            sums.lj += f * (S::F::splat(0.5) * (r2 - true_r2));
+        }
         if MASKED && RULE != UNLIMITED {
             let excluded_bits = (pair.excluded >> (16 * half)) as u16;
             if excluded_bits != 0 {

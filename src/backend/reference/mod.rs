@@ -48,6 +48,10 @@ struct Sums {
 }
 
 impl Sums {
+    fn new(atoms: usize) -> Self {
+        Sums { forces: vec![Vec3::ZERO; atoms], energies: Energies::default(), virial: Mat3::ZERO }
+    }
+
     /// A force on atom i and its opposite on j, with d = r_i − r_j.
     fn pair(&mut self, [i, j]: [u32; 2], d: Vec3, force: Vec3) {
         self.forces[i as usize] += force;
@@ -90,12 +94,11 @@ impl Reference {
     pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
         let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
         let geometry = Geometry { cell, positions };
-        let mut sums =
-            Sums { forces: vec![Vec3::ZERO; positions.len()], energies: Energies::default(), virial: Mat3::ZERO };
+        let mut sums = Sums::new(positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
         nonbonded::interacting_pairs(system, potential, charges, geometry, &mut sums);
         nonbonded::excluded_pairs(system, potential, charges, geometry, &mut sums);
-        nonbonded::pairs14(system, geometry, &mut sums);
+        nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
         if let Some(cell) = cell {
             let (energy, virial) = self.tail.at(cell.volume());
             sums.energies.dispersion_correction = energy;
@@ -116,6 +119,17 @@ impl Reference {
             energies: if workload.energy { sums.energies } else { Energies::default() },
             virial: if workload.virial { sums.virial } else { Mat3::ZERO },
         }
+    }
+
+    /// Energies of the terms that `atom` takes part in, without the mesh: what it suffers from.
+    pub fn energies_of(&self, atom: u32, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Energies {
+        let (system, geometry) = (&self.system, Geometry { cell, positions });
+        let bonded = system.topology.bonded.of_atom(atom);
+        let mut sums = Sums::new(positions.len());
+        bonded::evaluate(&bonded, &self.tables, geometry, &mut sums);
+        nonbonded::pairs_of(atom, system, &self.potential, geometry, &mut sums);
+        nonbonded::pairs14(system, &bonded.pairs14, geometry, &mut sums);
+        sums.energies
     }
 }
 

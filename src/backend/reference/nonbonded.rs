@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::neighbours::Neighbours;
 use super::{Geometry, Sums};
 use crate::backend::potential::CoulombPotential;
-use crate::system::{Electrostatics, ForceSettings, Modifier, System};
+use crate::system::{Electrostatics, ForceSettings, Modifier, Pair14, System};
 use crate::term::{inverse_norm, lennard_jones, pair14};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
@@ -120,10 +120,25 @@ pub(super) fn excluded_pairs(
     }
 }
 
+/// Energies of the interacting pairs of atom i, without their forces.
+pub(super) fn pairs_of(i: u32, system: &System, potential: &PairPotential, geometry: Geometry, sums: &mut Sums) {
+    let atoms = &system.topology.atoms;
+    let one = &atoms[i as usize];
+    for (j, other) in (0u32..).zip(atoms) {
+        if i != j && !system.topology.exclusions.contains(i, j) {
+            let lj = system.nonbonded.pair(one.lj_type, other.lj_type);
+            let r2 = geometry.between(i, j).norm_squared();
+            let (_, coulomb, lj) = potential.evaluate(COULOMB * one.charge * other.charge, r2, lj);
+            sums.energies.coulomb += coulomb;
+            sums.energies.lj += lj;
+        }
+    }
+}
+
 /// Scaled 1-4 pairs.
-pub(super) fn pairs14(system: &System, geometry: Geometry, sums: &mut Sums) {
+pub(super) fn pairs14(system: &System, pairs: &[Pair14], geometry: Geometry, sums: &mut Sums) {
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
-    for pair in &system.topology.bonded.pairs14 {
+    for pair in pairs {
         let [i, j] = pair.atoms;
         let d = geometry.between(i, j);
         let (force, coulomb, lj) = pair14(d, scale * pair.charge_product, pair.c6, pair.c12);

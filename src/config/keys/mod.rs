@@ -219,7 +219,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Frames carry velocities.",
+        doc: "Frames carry velocities: those half a step before the positions.",
         ..KEY
     },
     Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Frames carry forces.", ..KEY },

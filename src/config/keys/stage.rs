@@ -77,7 +77,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"file\""),
         only: DYNAMICS,
         example: "\"generate\"",
-        doc: "Velocities at the start: those of the coordinate file or of the stage before, or drawn from the Maxwell-Boltzmann distribution.",
+        doc: "Velocities at the start: those of the coordinate file or of the stage before, or drawn from the Maxwell-Boltzmann distribution. Those of a file are taken as half a step before its positions, as AMBER and md write them.",
         ..KEY
     },
     Key {

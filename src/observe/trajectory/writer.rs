@@ -25,6 +25,7 @@ pub struct TrajectoryWriter {
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
+    shared: bool,
     messages: Option<SyncSender<Message>>,
     free: Receiver<Buffer>,
     thread: Option<JoinHandle<Result<u64>>>,
@@ -60,7 +61,13 @@ impl TrajectoryWriter {
 
     /// Goes on with an existing trajectory, closed or not, after its first `frames_to_keep` frames (`None`: all).
     /// Fields and observables are those of the file. The caller must hold the directory's lock.
+    ///
+    /// Where the file system does not let readers in beside the writer, the file is flushed whole after each frame.
     pub fn append(path: &Path, frames_to_keep: Option<u64>) -> Result<Self> {
+        Self::append_by(path, frames_to_keep, File::start_swmr)
+    }
+
+    fn append_by(path: &Path, frames_to_keep: Option<u64>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
         let file = hdf::options().open_rw(path).map_err(io)?;
@@ -82,14 +89,14 @@ impl TrajectoryWriter {
         drop(datasets);
         file.flush().map_err(io)?;
         let observables = list_observables(&file).map_err(io)?;
-        file.start_swmr().map_err(io)?;
+        let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
-        Self::start(path, file, datasets, &bonds, observables, last_step)
+        Self::start(path, (file, shared), datasets, &bonds, observables, last_step)
     }
 
     fn start(
         path: &Path,
-        file: File,
+        (file, shared): (File, bool),
         datasets: Datasets,
         bonds: &[[u32; 2]],
         observables: Vec<Observable>,
@@ -113,7 +120,7 @@ impl TrajectoryWriter {
         let owned = path.to_owned();
         let thread = std::thread::Builder::new()
             .name("trajectory".into())
-            .spawn(move || write_frames(&owned, file, sink, &inbox, &recycle))
+            .spawn(move || write_frames(&owned, (file, shared), sink, &inbox, &recycle))
             .map_err(|e| Error::io(path, e))?;
         Ok(Self {
             path: path.to_owned(),
@@ -122,6 +129,7 @@ impl TrajectoryWriter {
             atoms,
             observables,
             last_step,
+            shared,
             messages: Some(messages),
             free,
             thread: Some(thread),
@@ -131,6 +139,11 @@ impl TrajectoryWriter {
     /// The optional fields of the file; [`Self::write`] wants exactly these.
     pub fn fields(&self) -> Fields {
         self.fields
+    }
+
+    /// Whether others can read the file while it is written.
+    pub fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// The numbers recorded with every frame, in order.
@@ -235,7 +248,7 @@ fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
 /// The body of the thread: until the handle is dropped or something fails, then an ordinary close.
 fn write_frames(
     path: &Path,
-    file: File,
+    (file, shared): (File, bool),
     mut sink: FrameSink,
     inbox: &Receiver<Message>,
     recycle: &SyncSender<Buffer>,
@@ -245,6 +258,9 @@ fn write_frames(
         match message {
             Message::Frame(buffer) => {
                 sink.append(&buffer).map_err(io)?;
+                if !shared {
+                    file.flush().map_err(io)?;
+                }
                 // the handle may be gone already: then nobody wants the buffer
                 let _ = recycle.send(buffer);
             }
@@ -290,4 +306,49 @@ fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
         pairs.chunks_exact(2).map(|pair| Some([atom(pair[0])?, atom(pair[1])?])).collect();
     let message = format!("a bond names an atom beyond the {atoms} there are");
     bonds.ok_or_else(|| Problem::new(message).in_file(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Precision, Provenance, info, repair};
+    use super::*;
+    use crate::system::{Atom, Name, Residue, Topology};
+    use crate::vec3::{Vec3, vec3};
+
+    #[test]
+    fn without_shared_reading_each_frame_is_flushed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.h5md");
+        let name = Name::new("AR");
+        let atom = Atom { name, type_name: name, element: 18, mass: 39.948, charge: 0.0, lj_type: 0, residue: 0 };
+        let residues = vec![Residue { name, number: 1, first: 0 }];
+        let topology = Topology { atoms: vec![atom], residues, ..Topology::default() };
+        let contents = Contents {
+            topology: &topology,
+            periodic: false,
+            fields: Fields::default(),
+            precision: Precision::Lossless,
+            observables: &[],
+            provenance: &Provenance::default(),
+        };
+        TrajectoryWriter::create(&path, &contents).unwrap().close().unwrap();
+        let refuse = |_: &File| Err(hdf5::Error::from("no such thing here"));
+        let mut writer = TrajectoryWriter::append_by(&path, None, refuse).unwrap();
+        assert!(!writer.is_shared());
+        let mut frame = |step: u64, at: &[Vec3]| {
+            let empty =
+                Frame { step, time: 0.0, cell: None, positions: &[], velocities: &[], forces: &[], observables: &[] };
+            writer.write(&Frame { positions: at, ..empty })
+        };
+        let places = [vec3(1.0, 2.0, 3.0)];
+        [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
+        assert_eq!(writer.sync().unwrap(), 3);
+        // as a kill at this moment leaves it
+        let killed = directory.path().join("killed.h5md");
+        fs::copy(&path, &killed).unwrap();
+        assert_eq!(repair(&killed).unwrap().frames, 3);
+        assert_eq!(writer.close().unwrap(), 3);
+        assert!(info(&path).unwrap().closed);
+        assert!(TrajectoryWriter::append(&path, None).unwrap().is_shared());
+    }
 }

@@ -1,0 +1,140 @@
+//! What is said of a simulation that blew up, and the structure that is kept of the place.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::outputs::{Directory, write_file};
+use crate::backend::{Energies, Reference};
+use crate::cell::displacement;
+use crate::error::{Error, Result};
+use crate::format::write_pdb_of;
+use crate::system::{State, System, Topology};
+use crate::vec3::Vec3;
+
+/// How far (nm) around the atoms at fault the structure reaches: two shells of neighbours.
+const REACH: f64 = 0.8;
+
+/// Adds to an instability where it happened and which terms pull hardest there, and writes `unstable.pdb`, the
+/// neighbourhood `before` the move that failed. Other errors pass.
+pub(super) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
+    let Error::Unstable { what, atoms } = error else { return error };
+    let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
+    // writing to a String cannot fail: results of `write!` are dropped below
+    if let Ok(reference) = Reference::new(system) {
+        for &atom in &atoms {
+            let (term, energy) = largest(&reference.energies_of(atom, before.cell.as_ref(), &before.positions));
+            let name = name(&system.topology, atom);
+            let _ = write!(
+                text,
+                "\n  atom {} ({name}): the largest of its energies is {term}, {energy:.3e} kJ/mol",
+                atom + 1
+            );
+        }
+    }
+    if !atoms.is_empty() {
+        let _ = match write_neighbourhood(system, before, &atoms, directory) {
+            Ok(path) => write!(text, "\n  what is within {REACH} nm, as it was before this step: {}", path.display()),
+            Err(error) => write!(text, "\n  the atoms around could not be written: {error}"),
+        };
+        text.push_str("\n  help: minimise first if atoms overlap; else take a shorter timestep, or heat more slowly");
+    }
+    Error::Unstable { what: text, atoms }
+}
+
+/// `HB2 of ALA 7`
+fn name(topology: &Topology, atom: u32) -> String {
+    let atom = &topology.atoms[atom as usize];
+    let residue = &topology.residues[atom.residue as usize];
+    format!("{} of {} {}", atom.name, residue.name, residue.number)
+}
+
+/// The term of the largest size; what is not a number is larger than any.
+fn largest(energies: &Energies) -> (&'static str, f64) {
+    let terms = energies.named().into_iter().filter(|(name, _)| *name != "potential");
+    terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or(("none", 0.0))
+}
+
+fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory: &Directory) -> Result<PathBuf> {
+    let path = directory.file(UNSTABLE);
+    let (chosen, positions) = neighbourhood(&system.topology, before, atoms);
+    let title = format!("around atom {} before step {}", atoms[0] + 1, before.step);
+    write_file(&path, |out| {
+        write_pdb_of(&system.topology, chosen.iter().copied(), &positions, before.cell.as_ref(), &title, out)
+    })?;
+    Ok(path)
+}
+
+/// The file of the neighbourhood.
+pub(super) const UNSTABLE: &str = "unstable.pdb";
+
+/// The atoms of all residues near `atoms`, and positions of the whole system where these residues stand in the images
+/// that meet there.
+fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usize>, Vec<Vec3>) {
+    let mut positions = state.positions.clone();
+    let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);
+    let first = positions[atoms[0] as usize];
+    let centres: Vec<Vec3> = atoms.iter().map(|&atom| first + between(positions[atom as usize], first)).collect();
+    let mut chosen = vec![];
+    for residue in 0..topology.residues.len() {
+        let members = topology.residue_atoms(residue);
+        let pairs = members.clone().flat_map(|i| centres.iter().map(move |&centre| (i, centre)));
+        let distances = pairs.map(|(i, centre)| {
+            let d = between(positions[i], centre);
+            (d.norm_squared(), centre + d - positions[i])
+        });
+        if let Some((square, shift)) = distances.min_by(|a, b| a.0.total_cmp(&b.0))
+            && square <= REACH * REACH
+        {
+            members.clone().for_each(|i| positions[i] += shift);
+            chosen.extend(members);
+        }
+    }
+    (chosen, positions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::PeriodicCell;
+    use crate::system::{Atom, Name, Residue};
+    use crate::vec3::vec3;
+
+    /// Residues of two atoms each, 0.1 nm apart, the first at these places.
+    fn pairs(places: &[Vec3]) -> (Topology, Vec<Vec3>) {
+        let name = Name::new("X");
+        let atom = |residue: usize| Atom {
+            name,
+            type_name: name,
+            element: 6,
+            mass: 12.0,
+            charge: 0.0,
+            lj_type: 0,
+            residue: residue as u32,
+        };
+        let atoms = (0..2 * places.len()).map(|i| atom(i / 2)).collect();
+        let residue = |i: usize| Residue { name, number: i as i32 + 1, first: 2 * i as u32 };
+        let residues = (0..places.len()).map(residue).collect();
+        let positions = places.iter().flat_map(|&r| [r, r + vec3(0.1, 0.0, 0.0)]).collect();
+        (Topology { atoms, residues, ..Topology::default() }, positions)
+    }
+
+    #[test]
+    fn whole_residues_in_the_images_that_meet() {
+        let places = [vec3(0.1, 1.0, 1.0), vec3(3.8, 1.0, 1.0), vec3(2.0, 1.0, 1.0)];
+        let (topology, positions) = pairs(&places);
+        let cell = Some(PeriodicCell::orthorhombic([4.0; 3]));
+        let state = State { cell, positions, ..State::default() };
+        let (chosen, moved) = neighbourhood(&topology, &state, &[1]);
+        // atom 1 is at x = 0.2: 3.9 is its neighbour at −0.1, and 2.0 is too far
+        assert_eq!(chosen, [0, 1, 2, 3]);
+        assert!((moved[2].x + 0.2).abs() < 1e-12 && (moved[3].x + 0.1).abs() < 1e-12, "{moved:?}");
+    }
+
+    #[test]
+    fn the_largest_term_is_named() {
+        let energies = Energies { bond: 5.0, lj: 3.0, coulomb: -7.0, ..Energies::default() };
+        assert_eq!(largest(&energies), ("coulomb", -7.0));
+        let energies = Energies { bond: f64::NAN, lj: f64::INFINITY, ..Energies::default() };
+        assert_eq!(largest(&energies).0, "bond");
+    }
+}

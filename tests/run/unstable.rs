@@ -1,0 +1,90 @@
+//! A system that blows up: exit code 4, who did it, what it looked like, and a checkpoint that is still good.
+
+use std::path::Path;
+
+use crate::case::Case;
+use md::format::{read_coordinates, write_rst7};
+
+/// Lists that end by displacement do not depend on the longest timestep of a plan.
+const FORCES: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\nlist = { buffer = \"0.08 nm\" }\n";
+/// How far around the atoms at fault the file reaches, Å.
+const REACH: f64 = 8.0;
+
+fn stage(name: &str, steps: u32, timestep: &str, velocities: &str) -> String {
+    format!(
+        "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"{timestep}\"\n{velocities}\n"
+    )
+}
+
+/// Serial numbers and positions (Å) of the atoms of a PDB file.
+fn atoms(path: &Path) -> Vec<(usize, [f64; 3])> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let records = text.lines().filter(|line| line.starts_with("ATOM") || line.starts_with("HETATM"));
+    let number = |text: &str| text.trim().parse::<f64>().unwrap();
+    let atom = |line: &str| (number(&line[6..11]) as usize, [30, 38, 46].map(|at| number(&line[at..at + 8])));
+    records.map(atom).collect()
+}
+
+fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn a_huge_timestep_ends_with_4_and_keeps_the_good_checkpoint() {
+    let good = stage("good", 10, "1 fs", "velocities = \"generate\"\ntemperature = \"300 K\"");
+    for (constraints, cause) in [("none", "atom "), ("h-bonds", "cannot be restored")] {
+        let forces = format!("{FORCES}constraints = \"{constraints}\"\n");
+        let case = Case::new("water", &format!("{forces}{good}{}", stage("bad", 100, "60 fs", "")));
+        let message = case.ends_with(4, &[]);
+        for part in ["failed: step 1", cause, "of HOH", "largest of its energies", "out/unstable.pdb", "help: "] {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+        let found = atoms(&case.path("out/unstable.pdb"));
+        assert!(found.len() >= 3 && found.len() < 774, "{} atoms", found.len());
+        // what was there before the stage that failed is the run that never had it
+        let kept = case.state("out");
+        case.rewrite("water", &format!("{forces}{good}"));
+        case.ends_with(0, &["--output-dir", "alone"]);
+        assert!(kept == case.state("alone"), "the checkpoint is not that of the end of the good stage");
+        assert_eq!(kept.step, 10);
+        let status: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(case.path("out/status.json")).unwrap()).unwrap();
+        assert_eq!(status["state"], "failed");
+    }
+}
+
+#[test]
+fn overlapping_atoms_are_named() {
+    let systems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems");
+    let [topology, start] = ["argon/argon.prmtop.xz", "argon/argon.rst7.xz"].map(|file| systems.join(file));
+    let case = Case::new("argon", "");
+    let mut coordinates = read_coordinates(&start, None, None).unwrap();
+    // 0.02 nm apart, across the boundary of the cell
+    let (cell, [a, b]) = (coordinates.cell.unwrap(), [40, 333]);
+    coordinates.positions[a] = md::vec3::vec3(0.005, 1.0, 1.0);
+    coordinates.positions[b] = md::vec3::vec3(-0.015, 1.0, 1.0) + cell.shift([1, 0, 0]);
+    let mut file = std::fs::File::create(case.path("overlap.rst7")).unwrap();
+    write_rst7(&coordinates, &mut file).unwrap();
+    let generate = "velocities = \"generate\"\ntemperature = \"100 K\"";
+    let rest = format!("{FORCES}{}", stage("a", 100, "2 fs", generate));
+    case.write_input(&topology, &case.path("overlap.rst7"), &rest);
+    let message = case.ends_with(4, &[]);
+    for part in ["step 0, 0.0000 ps", "atom 41 (", "atom 334 (", "energies is lj, "] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+    let found = atoms(&case.path("out/unstable.pdb"));
+    let place = |atom: usize| found.iter().find(|(serial, _)| *serial == atom + 1).unwrap().1;
+    // 0.2 Å, printed to 0.001 Å
+    assert!((distance(place(a), place(b)) - 0.2).abs() < 2e-3, "both in the same image");
+    // 512 atoms in a cell of 2.92 nm: about 44 within 0.8 nm
+    assert!((20..90).contains(&found.len()), "{} atoms", found.len());
+    assert!(found.iter().all(|(_, r)| distance(*r, place(a)).min(distance(*r, place(b))) < REACH + 2e-3));
+    // minimised first, the same start runs
+    let minimize = "[[stage]]\nname = \"m\"\nkind = \"minimize\"\nsteps = 200\n";
+    case.write_input(
+        &topology,
+        &case.path("overlap.rst7"),
+        &rest.replacen("[[stage]]", &format!("{minimize}[[stage]]"), 1),
+    );
+    case.ends_with(0, &["--force"]);
+}
