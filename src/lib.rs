@@ -111,6 +111,7 @@
 //! and report commands. The layers above name where they will go; nothing here is a stub for them.
 
 pub mod backend;
+pub mod bench;
 pub mod cell;
 pub mod cli;
 pub mod compute;

@@ -6,6 +6,7 @@
 mod account;
 mod checkpoint;
 mod engine;
+mod measure;
 pub mod minimize;
 mod outputs;
 mod plan;
@@ -18,6 +19,7 @@ mod timing;
 
 pub use checkpoint::{Checkpoint, Place, state_hash};
 pub use engine::{Engine, check_device, schedule};
+pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
 pub use runner::{Job, Outcome, run};
 pub use signals::Requests;
