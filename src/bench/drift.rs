@@ -51,11 +51,11 @@ mod tests {
         // y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps, signs in pairs + − − + that are orthogonal to 1 and t
         let signs = [1.0, -1.0, -1.0, 1.0];
         let samples: Vec<_> =
-            (0..20).map(|i| (0.2 * f64::from(i), 0.4 * f64::from(i) + 0.5 * signs[i as usize % 4])).collect();
+            (0..20u32).map(|i| (0.2 * f64::from(i), 0.4 * f64::from(i) + 0.5 * signs[i as usize % 4])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);
         // Σ(t − t̄)² = 0.2² n(n² − 1)/12; of 19 pairs of neighbours nine are alike and ten not: no positive correlation
-        let spread = 0.04 * 20.0 * 399.0 / 12.0;
+        let spread: f64 = 0.04 * 20.0 * 399.0 / 12.0;
         let error = (20.0 * 0.25 / 18.0 / spread).sqrt();
         assert!((found.slope / (2.0 * unit) - 1.0).abs() < 1e-12, "{found:?}");
         assert!((found.error / (error * unit) - 1.0).abs() < 1e-9, "{found:?}");

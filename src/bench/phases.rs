@@ -50,9 +50,9 @@ impl StepReport {
     ) -> Self {
         let steps = steps as f64;
         let wall = measured.seconds.iter().sum::<f64>() / steps;
-        let prunes = if measured.schedule.is_exact() { 0.0 } else { 1.0 / f64::from(measured.schedule.prune) };
         let searches = measured.searches as f64 / steps;
-        let counts = StepCounts { system, threads, pairs: measured.pairs, searches, prunes: prunes.max(searches) };
+        let prunes = if measured.schedule.is_exact() { searches } else { 1.0 / f64::from(measured.schedule.prune) };
+        let counts = StepCounts { system, threads, pairs: measured.pairs, searches, prunes };
         let slots = measured.pairs.slots as f64;
         let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 10] };
         let timed = measured.phases.named().into_iter().zip(works);

@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn names_sizes_and_mistakes() {
         for name in NAMES {
-            assert_eq!(Case::find(name).unwrap().name(), name);
+            assert_eq!(Case::find(name).unwrap().name(), *name);
         }
         let copies = |text| match Case::find(text) {
             Ok(Case::Named { copies, .. }) => Some(copies),
