@@ -20,6 +20,7 @@
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
+//! | [`bench`] | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
 //! # Where to start
@@ -74,6 +75,14 @@
 //!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. With
 //!   `list.buffer` it is searched anew as soon as a pair might be missed instead.
 //!
+//! # Speed
+//!
+//! Every phase of a step is timed ([`backend::Phases`]), and its operations and bytes follow by formula from counts
+//! ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets both against the arithmetic
+//! and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]); `summary.json` of every run holds the
+//! counts. [`run::measure()`] is what it times: [`run::Simulation::step`] and nothing around it. `benches/` times kernels
+//! one by one.
+//!
 //! # Determinism
 //!
 //! The same input, number of threads and instruction set give the same bits on the same machine, run after run:
@@ -107,10 +116,11 @@
 //!
 //! # Not here yet
 //!
-//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; analysis, benchmark
-//! and report commands. The layers above name where they will go; nothing here is a stub for them.
+//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; analysis and report
+//! commands. The layers above name where they will go; nothing here is a stub for them.
 
 pub mod backend;
+pub mod bench;
 pub mod cell;
 pub mod cli;
 pub mod compute;

@@ -3,7 +3,7 @@
 //! All of it is `f64` in topology order. Sums run over fixed chunks of atoms and of constraint blocks in order, so that
 //! the bits do not depend on the number of threads.
 
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Phases, Strain, Workload};
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, PairCounts, Phases, Strain, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -266,6 +266,10 @@ impl<F: ForceField> Backend for Host<F> {
         phases.update += self.phases.update;
         phases.constraints += self.phases.constraints;
         phases
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        self.field.pair_counts()
     }
 }
 

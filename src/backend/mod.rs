@@ -10,6 +10,7 @@ mod host;
 mod phases;
 mod potential;
 mod reference;
+mod work;
 
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
@@ -17,6 +18,7 @@ pub use energies::Energies;
 pub use host::Host;
 pub use phases::Phases;
 pub use reference::{Reference, check_system};
+pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
 use crate::error::Result;
@@ -109,6 +111,10 @@ pub trait Backend {
     fn remove_motion(&mut self);
     /// Seconds spent so far.
     fn phases(&self) -> Phases;
+    /// Sizes of the present pair lists.
+    fn pair_counts(&self) -> PairCounts {
+        PairCounts::default()
+    }
 }
 
 /// Computes forces for positions in topology order: what [`Host`] steps with.
@@ -131,6 +137,10 @@ pub trait ForceField: Send {
     ) -> Result<()>;
     /// Seconds spent so far.
     fn phases(&self) -> Phases;
+    /// Sizes of the present pair lists.
+    fn pair_counts(&self) -> PairCounts {
+        PairCounts::default()
+    }
 }
 
 impl ForceField for Reference {

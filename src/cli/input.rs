@@ -40,7 +40,7 @@ impl Input {
 }
 
 /// What the environment sets: `MD_SIMD`.
-fn environment() -> Result<Vec<Override>> {
+pub(super) fn environment() -> Result<Vec<Override>> {
     match std::env::var("MD_SIMD") {
         Ok(level) => Ok(vec![Override::text_option("MD_SIMD", "run.simd", &level)]),
         Err(std::env::VarError::NotPresent) => Ok(vec![]),

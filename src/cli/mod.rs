@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Only this layer prints and reads the environment.
 
+mod bench;
 mod check;
 mod diagnostics;
 mod energy;
@@ -22,11 +23,13 @@ use crate::run::Outcome;
 
 /// Exit code of a run that stopped on request.
 const STOPPED: u8 = 3;
+/// Exit code of a comparison that found something slower.
+const SLOWER: u8 = 1;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  a defect of md
+  1  a defect of md; from md bench --compare: slower than before
   2  input or usage wrong
   3  stopped early on request, with a good checkpoint: the same command continues
   4  simulation unstable
@@ -46,6 +49,7 @@ enum Command {
     Run(run::Run),
     Check(check::Check),
     Energy(energy::Energy),
+    Bench(bench::Bench),
     Info(info::Info),
     Repair(outputs::Repair),
     New(new::New),
@@ -62,6 +66,10 @@ pub fn main() -> ExitCode {
         },
         Command::Check(command) => command.execute(),
         Command::Energy(command) => command.execute(),
+        Command::Bench(command) => match command.execute() {
+            Ok(false) => return ExitCode::from(SLOWER),
+            ended => ended.map(|_| ()),
+        },
         Command::Info(command) => command.execute(),
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),

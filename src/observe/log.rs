@@ -150,7 +150,7 @@ mod tests {
         log.pairs(&[("atoms", "23558".into()), ("net charge", "-11 e".into())]).unwrap();
         drop(log);
         let mut log = RunLog::open(&path, None).unwrap();
-        log.phases(&[Phase { name: "pairs".into(), calls: 100, seconds: 1.5 }], 2.0).unwrap();
+        log.phases(&[Phase { name: "pairs".into(), calls: 100, seconds: 1.5, work: None }], 2.0).unwrap();
         let average = Average {
             name: "temperature".into(),
             unit: "K".into(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::replace::replace;
 use super::statistics::Average;
 use super::status::RunState;
+use crate::backend::Work;
 use crate::error::{Error, Problem, Result};
 use crate::system::PmeParameters;
 
@@ -47,6 +48,9 @@ pub struct Summary {
     pub list: Option<ListSummary>,
     /// where the time went
     pub phases: Vec<Phase>,
+    /// pairs within the cutoff over pairs computed, where there are lists
+    #[serde(default)]
+    pub useful_pairs: Option<f64>,
     /// averages by stage
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
@@ -77,6 +81,9 @@ pub struct Phase {
     pub calls: u64,
     /// wall time, s
     pub seconds: f64,
+    /// operations and bytes of one call, by formula from counts; `None` where there is no formula
+    #[serde(default)]
+    pub work: Option<Work>,
 }
 
 /// One stage.
@@ -122,7 +129,7 @@ mod tests {
             ns_per_day: Some(12.5),
             pme: Some(PmeParameters { alpha: 3.1, grid: [64, 64, 80], order: 5 }),
             list: Some(ListSummary { cutoff: 0.9, buffer: 0.1, interval: 100.0, prune_interval: Some(4.0) }),
-            phases: vec![Phase { name: "pairs".into(), calls: 7, seconds: 0.25 }],
+            phases: vec![Phase { name: "pairs".into(), calls: 7, seconds: 0.25, work: None }],
             ..Summary::default()
         };
         summary.write(&path).unwrap();

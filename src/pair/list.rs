@@ -10,6 +10,7 @@ use super::prune::Probe;
 use crate::cell::PeriodicCell;
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::vec3::Vec3;
+use std::ops::Range;
 
 /// Images per direction that a search may reach: −2 … 2.
 const REACH: i32 = 2;
@@ -51,11 +52,26 @@ pub struct Entry {
     /// lattice shift added to the i-cluster, as [`shift_index`]
     pub shift: u8,
     /// rows with Lennard-Jones interactions
-    pub rows: LjRows,
+    pub lj_rows: LjRows,
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// range in [`ListChunk::plain`]
-    pub plain: [u32; 2],
+    /// bounds in [`ListChunk::plain`]: blocks that meet both vectors of the cluster's atoms, only the first, only the
+    /// second
+    pub plain: [u32; 4],
+}
+
+impl Entry {
+    /// Blocks in [`ListChunk::plain`] within reach of both vectors of atoms.
+    #[inline(always)]
+    pub fn both(&self) -> Range<usize> {
+        self.plain[0] as usize..self.plain[1] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] within reach of only this vector of atoms.
+    #[inline(always)]
+    pub fn single(&self, half: usize) -> Range<usize> {
+        self.plain[1 + half] as usize..self.plain[2 + half] as usize
+    }
 }
 
 /// A block of which some pairs are left out. Bit 8 i + j stands for atom i of the cluster and j of the block.
@@ -87,9 +103,15 @@ impl ListChunk {
         self.plain.clear();
     }
 
-    /// Work in units of 4 × 8 pairs.
+    /// Vectors of sixteen pairs.
+    pub fn vectors(&self) -> usize {
+        let plain = self.entries.iter().map(|e| 2 * e.both().len() + e.single(0).len() + e.single(1).len());
+        2 * self.masked.len() + plain.sum::<usize>()
+    }
+
+    /// Work in units of sixteen pairs.
     pub fn weight(&self) -> usize {
-        self.masked.len() * 2 + self.plain.len() + self.entries.len()
+        2 * (self.masked.len() + self.entries.len()) + self.vectors()
     }
 }
 
@@ -260,7 +282,7 @@ impl Search<'_, '_> {
                 }
                 while block < end && grid.block_depth[block][0] <= depth[1] {
                     let near = bounds.distance_squared(shift32, &grid.block_bounds[block]) < probe.radius_squared;
-                    if near && probe.hits(grid, packed, block) {
+                    if near && probe.hits(grid, packed, block) != 0 {
                         self.scratch.place[block] = (self.scratch.stamp, self.scratch.found.len() as u32);
                         let interacting = if home { upper_triangle(cluster, block) } else { u32::MAX };
                         self.scratch.found.push(MaskedPair { block: block as u32, interacting, excluded: 0 });
@@ -312,7 +334,7 @@ impl Search<'_, '_> {
         }
         let atoms = &self.input.grid.slot_atom[cluster * CLUSTER..(cluster + 1) * CLUSTER];
         let with_lj = atoms.iter().filter(|&&a| a != NO_ATOM && self.input.has_lj[a as usize]).count();
-        let rows = match with_lj {
+        let lj_rows = match with_lj {
             0 => LjRows::None,
             1 | 2 => LjRows::Half,
             _ => LjRows::All,
@@ -325,12 +347,13 @@ impl Search<'_, '_> {
                 self.out.masked.push(*pair);
             }
         }
+        let end = self.out.plain.len() as u32;
         self.out.entries.push(Entry {
             cluster: cluster as u32,
             shift: shift_index(image) as u8,
-            rows,
+            lj_rows,
             masked: [masked, self.out.masked.len() as u32],
-            plain: [plain, self.out.plain.len() as u32],
+            plain: [plain, end, end, end],
         });
     }
 }
@@ -376,7 +399,7 @@ impl PairList {
     }
 
     /// Contiguous ranges of chunks of about equal work, one per part.
-    pub fn split(&self, parts: usize, ranges: &mut Vec<std::ops::Range<usize>>) {
+    pub fn split(&self, parts: usize, ranges: &mut Vec<Range<usize>>) {
         let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
         ranges.clear();
         let (mut start, mut done) = (0, 0);
@@ -391,8 +414,8 @@ impl PairList {
         }
     }
 
-    /// Atom pairs computed, useful or not: 32 per block of an entry.
+    /// Atom pairs computed, useful or not.
     pub fn slots(&self) -> usize {
-        self.chunks.iter().map(|c| 32 * (c.masked.len() + c.plain.len())).sum()
+        self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }
 }

@@ -30,9 +30,9 @@ impl<S: Simd> Probe<S> {
         Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
     }
 
-    /// True when any pair is inside the radius.
+    /// Pairs inside the radius: bit 8 i + j for atom i of the cluster and j of the block.
     #[inline(always)]
-    pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
+    pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> u32 {
         let there = &packed[block];
         let mut j = [S::F::splat(0.0); 3];
         for k in 0..3 {
@@ -41,15 +41,15 @@ impl<S: Simd> Probe<S> {
         }
         let limit = S::F::splat(self.radius_squared);
         let mut bits = 0;
-        for half in 0..2 {
+        for half in (0..2).rev() {
             let mut d = j;
             for k in 0..3 {
                 d[k] = self.x[k][half] - j[k];
             }
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
-            bits |= S::F::bits(r2.lt(limit));
+            bits = bits << 16 | u32::from(S::F::bits(r2.lt(limit)));
         }
-        bits != 0
+        bits
     }
 }
 
@@ -86,16 +86,34 @@ impl Kernel for Prune<'_> {
         for entry in &outer.entries {
             let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
             let probe = Probe::<S>::new(grid, packed, entry.cluster as usize, shift, radius);
-            let start = inner.plain.len() as u32;
-            for &block in &outer.plain[entry.plain[0] as usize..entry.plain[1] as usize] {
-                if probe.hits(grid, packed, block as usize) {
-                    inner.plain.push(block);
-                }
-            }
-            let plain = [start, inner.plain.len() as u32];
-            if plain[1] > plain[0] || entry.masked[1] > entry.masked[0] {
+            let plain =
+                sort_hits(&mut inner.plain, &outer.plain[entry.both()], |block| probe.hits(grid, packed, block));
+            if plain[3] > plain[0] || entry.masked[1] > entry.masked[0] {
                 inner.entries.push(Entry { plain, ..*entry });
             }
         }
     }
+}
+
+/// Append the blocks that `hits` finds near: first those near both vectors of atoms, then those near only the first,
+/// then only the second; returns the bounds. Without a branch on the outcome, which no processor could foresee.
+#[inline(always)]
+fn sort_hits(to: &mut Vec<u32>, blocks: &[u32], hits: impl Fn(usize) -> u32) -> [u32; 4] {
+    let (start, room) = (to.len(), blocks.len());
+    to.resize(start + 3 * room, 0);
+    let found = &mut to[start..];
+    let mut counts = [0; 3];
+    for &block in blocks {
+        let bits = hits(block as usize);
+        let near = [bits & 0xffff != 0, bits >> 16 != 0];
+        for (class, member) in [near[0] & near[1], near[0] & !near[1], near[1] & !near[0]].into_iter().enumerate() {
+            found[class * room + counts[class]] = block;
+            counts[class] += usize::from(member);
+        }
+    }
+    let bounds = [0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]].map(|n| start + n);
+    to.copy_within(start + room..start + room + counts[1], bounds[1]);
+    to.copy_within(start + 2 * room..start + 2 * room + counts[2], bounds[2]);
+    to.truncate(bounds[3]);
+    bounds.map(|n| n as u32)
 }

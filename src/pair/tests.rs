@@ -105,15 +105,17 @@ fn listed(grid: &Grid, list: &PairList, has_lj: &[bool]) -> Listed {
         for entry in &chunk.entries {
             let slots = entry.cluster as usize * CLUSTER..(entry.cluster as usize + 1) * CLUSTER;
             let rows: Vec<u32> = slots.map(|slot| grid.slot_atom[slot]).collect();
-            let silent = match entry.rows {
+            let silent = match entry.lj_rows {
                 LjRows::None => &rows[..],
                 LjRows::Half => &rows[2..],
                 LjRows::All => &[],
             };
             assert!(silent.iter().all(|&a| a == NO_ATOM || !has_lj[a as usize]), "{entry:?} leaves out an interaction");
             let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
-            let plain = &chunk.plain[entry.plain[0] as usize..entry.plain[1] as usize];
-            let plain = plain.iter().map(|&block| MaskedPair { block, interacting: u32::MAX, excluded: 0 });
+            let ranges = [(entry.both(), u32::MAX), (entry.single(0), 0xffff), (entry.single(1), 0xffff << 16)];
+            let plain = ranges.into_iter().flat_map(|(range, interacting)| {
+                chunk.plain[range].iter().map(move |&block| MaskedPair { block, interacting, excluded: 0 })
+            });
             for pair in masked.iter().copied().chain(plain) {
                 for bit in 0..(CLUSTER * BLOCK) {
                     let (i, j) = (rows[bit / BLOCK], grid.slot_atom[pair.block as usize * BLOCK + bit % BLOCK]);

@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::plan::{Device, Plan, Precision};
 use super::runner::Outcome;
 use super::timing::Timing;
+use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
 use crate::observe::lock::host_name;
@@ -86,10 +87,17 @@ pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
 }
 
 /// Machine, speed, phases; state and stages are the caller's.
-pub(super) fn summary(plan: &Plan, system: &System, engine: &Engine, timing: &Timing) -> Summary {
+pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
     let half = timing.second_half();
-    let phases = timing.phases.named().into_iter().chain([("output", timing.output)]);
+    let works = work(system, engine, timing);
+    let phase = |(index, (name, seconds)): (usize, (&str, f64))| Phase {
+        name: name.into(),
+        calls: timing.steps,
+        seconds,
+        work: works.map(|works| works[index].1),
+    };
+    let output = Phase { name: "output".into(), calls: timing.steps, seconds: timing.output, work: None };
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         host: host_name(),
@@ -111,9 +119,18 @@ pub(super) fn summary(plan: &Plan, system: &System, engine: &Engine, timing: &Ti
             interval: timing.steps as f64 / timing.searches.max(1) as f64,
             prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
-        phases: phases.map(|(name, seconds)| Phase { name: name.into(), calls: timing.steps, seconds }).collect(),
+        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).collect(),
+        useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
         ..Summary::default()
     }
+}
+
+/// Operations and bytes of a step with the lists of the last stage.
+fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 10]> {
+    let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
+    let searches = timing.searches as f64 / timing.steps.max(1) as f64;
+    let prunes = if lists.is_exact() { searches } else { 1.0 / f64::from(lists.prune) };
+    Some(StepCounts { system, threads: engine.threads, pairs: timing.pairs, searches, prunes }.work())
 }
 
 /// Speed and where the time went.

@@ -79,7 +79,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
 }
 
 /// Refuses a device for which there is no backend.
-fn check_device(plan: &Plan) -> Result<()> {
+pub fn check_device(plan: &Plan) -> Result<()> {
     let Device::Cuda(number) = plan.run.device else { return Ok(()) };
     let message = format!("device cuda:{number} was asked for, but this md has no CUDA backend");
     Err(Error::Device(format!("{message}; set run.device to \"cpu\" or leave it out")))

@@ -7,6 +7,7 @@ mod account;
 mod checkpoint;
 mod engine;
 mod instability;
+mod measure;
 pub mod minimize;
 mod outputs;
 mod plan;
@@ -19,7 +20,8 @@ mod surface;
 mod timing;
 
 pub use checkpoint::{Checkpoint, Place, state_hash};
-pub use engine::{Engine, processors, schedule};
+pub use engine::{Engine, check_device, processors, schedule};
+pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
 pub use runner::{Job, Outcome, run};
 pub use signals::Requests;

@@ -342,7 +342,7 @@ impl<'a> Session<'a> {
                 simulation.download(state);
                 self.checkpoint(index, state, here(&simulation))?;
                 self.timing.searches += simulation.searches();
-                self.timing.end_stage(&before, &simulation.backend().phases());
+                self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
                 return Ok(Outcome::Stopped);
             }
             if step > done && self.checkpoint_is_due() {
@@ -354,7 +354,7 @@ impl<'a> Session<'a> {
             self.steps += 1;
             self.timing.step(options.timestep);
         }
-        self.timing.end_stage(&before, &simulation.backend().phases());
+        self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
         simulation.download(state);
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
@@ -471,7 +471,7 @@ impl<'a> Session<'a> {
             final_state_hash: Some(format!("{:08x}", state_hash(&state))),
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..super::account::summary(self.job.plan, self.job.system, &self.engine, &self.timing)
+            ..super::account::summary(self.job.plan, self.job.system, &state, &self.engine, &self.timing)
         };
         super::account::close(&mut self.log, &summary, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;

@@ -1,6 +1,6 @@
 //! How long steps and phases took.
 
-use crate::backend::Phases;
+use crate::backend::{PairCounts, Phases};
 use crate::pair::ListSchedule;
 use std::time::Instant;
 
@@ -19,6 +19,8 @@ pub(super) struct Timing {
     /// pair lists of the last stage, and how often they were searched
     pub(super) lists: Option<ListSchedule>,
     pub(super) searches: u64,
+    /// sizes of those lists at its end
+    pub(super) pairs: PairCounts,
     /// (steps, ps, s) since the start, noted at powers of two of the steps: the second half is found among them
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,
@@ -41,8 +43,9 @@ impl Timing {
         }
     }
 
-    /// The stage ends; its backend counted from `before` to `after`.
-    pub(super) fn end_stage(&mut self, before: &Phases, after: &Phases) {
+    /// The stage ends; its backend counted from `before` to `after`, and its lists have these sizes.
+    pub(super) fn end_stage(&mut self, before: &Phases, after: &Phases, pairs: PairCounts) {
+        self.pairs = pairs;
         self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
         self.phases.add_difference(after, before);
         self.marks.push((self.steps, self.picoseconds, self.seconds));
@@ -66,7 +69,7 @@ mod tests {
             let mut timing = Timing::default();
             timing.start_stage();
             (0..steps).for_each(|_| timing.step(0.002));
-            timing.end_stage(&Phases::default(), &Phases::default());
+            timing.end_stage(&Phases::default(), &Phases::default(), PairCounts::default());
             let (half, ps, _) = timing.second_half().unwrap();
             assert!((half as f64 / steps as f64 - 0.5).abs() < 0.1, "{half} of {steps}");
             assert!((ps - 0.002 * half as f64).abs() < 1e-9 * ps);

@@ -99,6 +99,7 @@ fn pair(low: [f32; 4], high: [f32; 4]) -> __m256 {
 
 impl Float for F256 {
     type Mask = [__m256; 2];
+    type Bins = Tables;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -190,6 +191,10 @@ impl Float for F256 {
     fn recip_fast(self) -> Self {
         let y = F256(both!(_mm256_rcp_ps, self.0));
         y * y.neg_mul_add(self, F256::splat(2.0))
+    }
+    #[inline(always)]
+    fn bins(tables: &Tables) -> Tables {
+        *tables
     }
     #[inline(always)]
     fn look_up(self, tables: &Tables) -> [Self; 5] {

@@ -89,6 +89,7 @@ pub(super) fn sum8(v: __m256) -> f32 {
 
 impl Float for F512 {
     type Mask = __mmask16;
+    type Bins = [[__m512; 2]; 5];
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -182,14 +183,20 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn look_up(self, tables: &Tables) -> [Self; 5] {
+    fn bins(tables: &Tables) -> Self::Bins {
+        let mut bins = [[zero(); 2]; 5];
+        for (halves, table) in bins.iter_mut().zip(&tables.0) {
+            *halves = op!([_mm512_load_ps(table.as_ptr()), _mm512_load_ps(table.as_ptr().add(16))]);
+        }
+        bins
+    }
+    #[inline(always)]
+    fn look_up(self, bins: &Self::Bins) -> [Self; 5] {
         op!({
             let index = _mm512_srli_epi32::<21>(_mm512_castps_si512(self.0));
             let mut out = [self; 5];
-            for (value, table) in out.iter_mut().zip(&tables.0) {
-                let low = _mm512_load_ps(table.as_ptr());
-                let high = _mm512_load_ps(table.as_ptr().add(16));
-                *value = F512(_mm512_permutex2var_ps(low, index, high));
+            for (value, [low, high]) in out.iter_mut().zip(bins) {
+                *value = F512(_mm512_permutex2var_ps(*low, index, *high));
             }
             out
         })

@@ -104,6 +104,8 @@ pub trait Float:
 {
     /// One bit per lane.
     type Mask: Copy;
+    /// Five tables of 32 floats where [`Self::look_up`] finds them fastest: in registers, if there are enough.
+    type Bins: Copy;
 
     /// The same value in all lanes.
     fn splat(value: f32) -> Self;
@@ -145,9 +147,11 @@ pub trait Float:
     fn sqrt(self) -> Self;
     /// 1/self to 2.6·10⁻⁷ relative where self and 1/self are normal; last bits differ between levels.
     fn recip_fast(self) -> Self;
+    /// Tables made ready for [`Self::look_up`].
+    fn bins(tables: &Tables) -> Self::Bins;
     /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
     /// octave over eight octaves.
-    fn look_up(self, tables: &Tables) -> [Self; 5];
+    fn look_up(self, bins: &Self::Bins) -> [Self; 5];
     /// self − (self with its low 21 bits cleared): the exact offset inside the bin of [`Self::look_up`].
     fn bin_offset(self) -> Self;
     /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.

@@ -90,6 +90,7 @@ fn sum8(v: &[f32]) -> f32 {
 
 impl Float for Fx16 {
     type Mask = f32x16;
+    type Bins = Tables;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -172,6 +173,10 @@ impl Float for Fx16 {
     #[inline(always)]
     fn recip_fast(self) -> Self {
         Fx16(f32x16::splat(1.0) / self.0)
+    }
+    #[inline(always)]
+    fn bins(tables: &Tables) -> Tables {
+        *tables
     }
     #[inline(always)]
     fn look_up(self, tables: &Tables) -> [Self; 5] {

@@ -240,7 +240,7 @@ impl Kernel for LookUp<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let LookUp(tables, x) = self;
-        for (table, found) in S::F::load(&x).look_up(tables).into_iter().enumerate() {
+        for (table, found) in S::F::load(&x).look_up(&S::F::bins(tables)).into_iter().enumerate() {
             check("look up", found, |k| tables.0[table][(x[k].to_bits() >> 21) as usize % 32]);
         }
     }

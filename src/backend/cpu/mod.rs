@@ -10,7 +10,7 @@ mod nonbonded;
 mod pair_kernel;
 mod threads;
 
-use super::{DispersionTail, Energies, Evaluation, ForceField, Phases, Workload};
+use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
@@ -255,5 +255,9 @@ impl ForceField for Cpu {
             phases.pme_gather += mesh.times.gather;
         }
         phases
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        self.nonbonded.counts()
     }
 }

@@ -3,6 +3,7 @@
 use super::pair_kernel::{
     CoulombTables, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, PairKernel, PairOutput, TYPE_TABLE, UNLIMITED, shift_virial,
 };
+use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::pair::{
@@ -206,6 +207,11 @@ impl Nonbonded {
     /// Number of parts the work is cut into.
     pub(super) fn parts(&self) -> usize {
         self.shares.len()
+    }
+
+    /// Sizes of the lists.
+    pub(super) fn counts(&self) -> PairCounts {
+        PairCounts::new(&self.outer, &self.inner)
     }
 
     /// Run the kernel on every part, with `beside(part)` on the same thread.

@@ -1,7 +1,7 @@
 //! The non-bonded kernel: one text for every instruction set, combination rule and output.
 //!
 //! An i-cluster's four atoms lie in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
-//! atoms is loaded twice into each vector. Per sixteen pairs, with r² from block-relative offsets:
+//! atoms is loaded twice into each vector, and meets both or only one of them. Per sixteen pairs, with r² from block-relative offsets:
 //!
 //! F/r = q_i q_j f(r²) + LJ, f from a table of piecewise quartics ([`crate::pair::RadialTable`]), LJ from 1/r².
 //!
@@ -92,40 +92,80 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
         assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
+        let fixed = Fixed::<S>::new(&input);
         for chunk in &chunks[range] {
             for entry in &chunk.entries {
-                let mut cluster = ICluster::<S>::load(&input, entry);
+                let mut rows = Rows::<S, 2>::load(&input, entry);
                 let mut sums = Sums::<S>::zero();
-                let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
-                let plain = &chunk.plain[entry.plain[0] as usize..entry.plain[1] as usize];
-                for pair in masked {
-                    block::<S, RULE, SPLIT, ENERGY, true, 2>(&input, &mut cluster, pair, forces, &mut sums);
+                for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
+                    let near = Near::new(&fixed, &rows, pair.block);
+                    let f = radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &near, pair, &mut sums);
+                    apply(&near, f, &mut rows.force, forces);
                 }
-                macro_rules! plain_loop {
-                    ($rows:literal) => {
-                        for &j in plain {
-                            let pair = MaskedPair { block: j, interacting: u32::MAX, excluded: 0 };
-                            block::<S, RULE, SPLIT, ENERGY, false, $rows>(
-                                &input,
-                                &mut cluster,
-                                &pair,
-                                forces,
-                                &mut sums,
-                            );
-                        }
+                // with energies one text serves all rows: parameters of atoms without Lennard-Jones are zero
+                macro_rules! both_rows {
+                    ($lj:literal) => {
+                        plain::<S, RULE, SPLIT, ENERGY, 2, $lj>(
+                            &fixed,
+                            &mut rows,
+                            &chunk.plain[entry.both()],
+                            forces,
+                            &mut sums,
+                        )
                     };
                 }
-                match entry.rows {
-                    LjRows::All => plain_loop!(2),
-                    LjRows::Half => plain_loop!(1),
-                    LjRows::None => plain_loop!(0),
+                match entry.lj_rows {
+                    LjRows::Half if !ENERGY => both_rows!(1),
+                    LjRows::None if !ENERGY => both_rows!(0),
+                    _ => both_rows!(2),
                 }
-                cluster.finish(entry, forces, output);
+                for half in 0..2 {
+                    let blocks = &chunk.plain[entry.single(half)];
+                    if !blocks.is_empty() {
+                        let mut row = rows.row(half);
+                        if ENERGY || half < entry.lj_rows as usize {
+                            plain::<S, RULE, SPLIT, ENERGY, 1, 1>(&fixed, &mut row, blocks, forces, &mut sums);
+                        } else {
+                            plain::<S, RULE, SPLIT, ENERGY, 1, 0>(&fixed, &mut row, blocks, forces, &mut sums);
+                        }
+                        rows.add_forces(half, &row);
+                    }
+                }
+                rows.finish(entry, forces, output);
                 if ENERGY {
                     output.lj += f64::from(sums.lj.sum());
                     output.coulomb += f64::from(sums.coulomb.sum());
                 }
             }
+        }
+    }
+}
+
+/// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
+/// fetch again after each store to the forces.
+struct Fixed<'a, S: Simd> {
+    input: &'a PairInput<'a>,
+    packed: &'a [[f32; 24]],
+    centres: &'a [[f32; 3]],
+    charges: &'a [[f32; 8]],
+    lj: &'a [[f32; 16]],
+    bins: <S::F as Float>::Bins,
+    lowest: S::F,
+    cutoff_squared: S::F,
+}
+
+impl<'a, S: Simd> Fixed<'a, S> {
+    #[inline(always)]
+    fn new(input: &'a PairInput<'a>) -> Self {
+        Fixed {
+            input,
+            packed: input.packed,
+            centres: &input.grid.centres,
+            charges: input.charges,
+            lj: input.lj,
+            bins: S::F::bins(&input.coulomb.force.tables),
+            lowest: S::F::splat(input.coulomb.force.lowest),
+            cutoff_squared: S::F::splat(input.cutoff_squared),
         }
     }
 }
@@ -143,15 +183,14 @@ impl<S: Simd> Sums<S> {
     }
 }
 
-/// An i-cluster in registers.
-struct ICluster<S: Simd> {
+/// `N` vectors of two i-atoms each, in registers.
+struct Rows<S: Simd, const N: usize> {
     /// offsets including what rounding the shifted centre left over
-    x: [[S::F; 2]; 3],
-    charge: [S::F; 2],
-    lj: [[S::F; 2]; 2],
-    /// types of the four atoms
-    types: [usize; 4],
-    force: [[S::F; 2]; 3],
+    x: [[S::F; N]; 3],
+    charge: [S::F; N],
+    lj: [[S::F; N]; 2],
+    types: [[usize; 2]; N],
+    force: [[S::F; N]; 3],
     /// centre plus lattice shift, rounded to the quantum of centres
     centre: [S::F; 3],
 }
@@ -167,11 +206,11 @@ fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
 
 /// Four rows of a block's array as two vectors.
 #[inline(always)]
-fn rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
+fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
     [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
 }
 
-impl<S: Simd> ICluster<S> {
+impl<S: Simd> Rows<S, 2> {
     #[inline(always)]
     fn load(input: &PairInput<'_>, entry: &Entry) -> Self {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
@@ -182,19 +221,44 @@ impl<S: Simd> ICluster<S> {
         let (coarse, fine) = split(shift);
         let (packed, lj) = (&input.packed[index], &input.lj[index]);
         let zero = S::F::splat(0.0);
-        let mut cluster = ICluster {
+        let kind = |row: usize| lj[base + row] as usize;
+        let mut rows = Rows {
             x: [[zero; 2]; 3],
-            charge: rows::<S>(&input.charges[index][base..], 0.0),
-            lj: [rows::<S>(&lj[base..], 0.0), rows::<S>(&lj[BLOCK + base..], 0.0)],
-            types: [lj[base] as usize, lj[base + 1] as usize, lj[base + 2] as usize, lj[base + 3] as usize],
+            charge: two_rows::<S>(&input.charges[index][base..], 0.0),
+            lj: [two_rows::<S>(&lj[base..], 0.0), two_rows::<S>(&lj[BLOCK + base..], 0.0)],
+            types: [[kind(0), kind(1)], [kind(2), kind(3)]],
             force: [[zero; 2]; 3],
             centre: [zero; 3],
         };
         for k in 0..3 {
-            cluster.x[k] = rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            cluster.centre[k] = S::F::splat(input.grid.centres[index][k] + coarse[k]);
+            rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
+            // opaque, or the compiler would subtract centres as scalars and spread each difference by a permutation
+            rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
         }
-        cluster
+        rows
+    }
+
+    /// One of the vectors, its force zero.
+    #[inline(always)]
+    fn row(&self, half: usize) -> Rows<S, 1> {
+        let zero = S::F::splat(0.0);
+        let Rows { x, charge, lj, types, centre, .. } = self;
+        Rows {
+            x: [[x[0][half]], [x[1][half]], [x[2][half]]],
+            charge: [charge[half]],
+            lj: [[lj[0][half]], [lj[1][half]]],
+            types: [types[half]],
+            force: [[zero]; 3],
+            centre: *centre,
+        }
+    }
+
+    /// Add the forces on one vector.
+    #[inline(always)]
+    fn add_forces(&mut self, half: usize, row: &Rows<S, 1>) {
+        for k in 0..3 {
+            self.force[k][half] += row.force[k][0];
+        }
     }
 
     /// Add the summed forces to the cluster's slots and to its lattice shift.
@@ -215,6 +279,31 @@ impl<S: Simd> ICluster<S> {
     }
 }
 
+/// Add f · d to the i-atoms, and take it from the j-atoms.
+#[inline(always)]
+fn apply<S: Simd, const N: usize>(
+    near: &Near<S, N>,
+    f: [S::F; N],
+    total: &mut [[S::F; N]; 3],
+    forces: &mut [[f32; 24]],
+) {
+    // SAFETY: as in `Near::new`
+    let slots = unsafe { forces.get_unchecked_mut(near.block) };
+    for k in 0..3 {
+        let mut reaction = f[0] * near.d[k][0];
+        total[k][0] += reaction;
+        for row in 1..N {
+            let component = f[row] * near.d[k][row];
+            total[k][row] += component;
+            reaction += component;
+        }
+        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
+            Ok(to) => reaction.subtract_folded(to),
+            Err(_) => unreachable!("a slice of eight"),
+        }
+    }
+}
+
 /// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
@@ -222,65 +311,113 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
 }
 
-/// 4 × 8 pairs: an i-cluster against a block. `ROWS` of the two vectors have Lennard-Jones interactions.
-///
-/// Long because it is one chain of arithmetic on values that live in registers: every cut would pass a dozen of them.
+/// Distances of i-atoms to the atoms of a block.
+struct Near<S: Simd, const N: usize> {
+    block: usize,
+    /// i − j, nm
+    d: [[S::F; N]; 3],
+    /// nm²
+    r2: [S::F; N],
+}
+
+impl<S: Simd, const N: usize> Near<S, N> {
+    #[inline(always)]
+    fn new(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> Self {
+        let block = block as usize;
+        // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
+        // has one element per block of that grid
+        let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
+        let zero = S::F::splat(0.0);
+        let mut d = [[zero; N]; 3];
+        for k in 0..3 {
+            let position = S::F::load_twice(eight(packed, k)) - (rows.centre[k] - S::F::splat(centre[k]));
+            for row in 0..N {
+                d[k][row] = rows.x[k][row] - position;
+            }
+        }
+        let mut r2 = [zero; N];
+        for row in 0..N {
+            r2[row] = d[2][row].mul_add(d[2][row], d[1][row].mul_add(d[1][row], d[0][row] * d[0][row]));
+        }
+        Near { block, d, r2 }
+    }
+}
+
+/// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. The distances of the
+/// next block are computed beside the forces of this one: the chain of either alone is longer than what the
+/// processor looks ahead.
 #[inline(always)]
-fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const MASKED: bool, const ROWS: usize>(
-    input: &PairInput<'_>,
-    cluster: &mut ICluster<S>,
-    pair: &MaskedPair,
+fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N: usize, const LJ: usize>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, N>,
+    blocks: &[u32],
     forces: &mut [[f32; 24]],
     sums: &mut Sums<S>,
 ) {
-    let j = pair.block as usize;
-    // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array has
-    // one element per block of that grid
-    let (packed, charge, parameters, centre, slots) = unsafe {
-        (
-            input.packed.get_unchecked(j),
-            input.charges.get_unchecked(j),
-            input.lj.get_unchecked(j),
-            input.grid.centres.get_unchecked(j),
-            forces.get_unchecked_mut(j),
-        )
-    };
-    let zero = S::F::splat(0.0);
-    let mut position = [zero; 3];
-    for k in 0..3 {
-        position[k] = S::F::load_twice(eight(packed, k)) - (cluster.centre[k] - S::F::splat(centre[k]));
+    let Some((&first, &last)) = blocks.first().zip(blocks.last()) else { return };
+    let pair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0 };
+    let mut near = Near::new(fixed, rows, first);
+    let mut total = [[S::F::splat(0.0); N]; 3];
+    for n in 1..=blocks.len() {
+        let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
+        let f = radial_forces::<S, RULE, SPLIT, ENERGY, false, N, LJ>(fixed, rows, &near, &pair, sums);
+        apply(&near, f, &mut total, forces);
+        near = next;
     }
+    for k in 0..3 {
+        for row in 0..N {
+            rows.force[k][row] += total[k][row];
+        }
+    }
+}
+
+/// Forces over distance of i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones interactions.
+#[inline(always)]
+fn radial_forces<
+    S: Simd,
+    const RULE: u8,
+    const SPLIT: bool,
+    const ENERGY: bool,
+    const MASKED: bool,
+    const N: usize,
+    const LJ: usize,
+>(
+    fixed: &Fixed<'_, S>,
+    rows: &Rows<S, N>,
+    near: &Near<S, N>,
+    pair: &MaskedPair,
+    sums: &mut Sums<S>,
+) -> [S::F; N] {
+    let input = fixed.input;
+    // SAFETY: as in `Near::new`
+    let (charge, parameters) = unsafe { (fixed.charges.get_unchecked(near.block), fixed.lj.get_unchecked(near.block)) };
+    let zero = S::F::splat(0.0);
     let charge = S::F::load_twice(charge);
     let mut lj = [zero; 2];
-    if ROWS > 0 && RULE < TYPE_TABLE {
+    if LJ > 0 && RULE < TYPE_TABLE {
         lj = [S::F::load_twice(eight(parameters, 0)), S::F::load_twice(eight(parameters, 1))];
     }
-    let mut reaction = [zero; 3];
-    for half in 0..2 {
-        let mut d = [zero; 3];
-        for k in 0..3 {
-            d[k] = cluster.x[k][half] - position[k];
-        }
-        let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
-        let mut inside = r2.lt(S::F::splat(input.cutoff_squared));
-        let mut inside_lj = if SPLIT { r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
+    let mut forces = [zero; N];
+    for row in 0..N {
+        let true_r2 = near.r2[row];
+        let mut inside = true_r2.lt(fixed.cutoff_squared);
+        let mut inside_lj = if SPLIT { true_r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
         if MASKED {
-            let interacting = S::F::mask((pair.interacting >> (16 * half)) as u16);
+            let interacting = S::F::mask((pair.interacting >> (16 * row)) as u16);
             inside = S::F::and(inside, interacting);
             inside_lj = S::F::and(inside_lj, interacting);
         }
-        let true_r2 = r2;
-        let r2 = r2.max(S::F::splat(input.coulomb.force.lowest));
-        let charges = cluster.charge[half] * charge;
-        let radial = coulomb::<S, RULE>(r2, &input.coulomb.force, true);
+        let r2 = true_r2.max(fixed.lowest);
+        let charges = rows.charge[row] * charge;
+        let radial = coulomb::<S, RULE>(r2, &fixed.bins, true);
         if ENERGY {
-            sums.coulomb += (charges * coulomb::<S, RULE>(r2, &input.coulomb.energy, false)).keep(inside);
+            let energy = S::F::bins(&input.coulomb.energy.tables);
+            sums.coulomb += (charges * coulomb::<S, RULE>(r2, &energy, false)).keep(inside);
         }
-        let mut f = if half < ROWS {
-            let types = [cluster.types[2 * half], cluster.types[2 * half + 1]];
-            let i = [cluster.lj[0][half], cluster.lj[1][half]];
+        forces[row] = if row < LJ {
+            let i = [rows.lj[0][row], rows.lj[1][row]];
             let inverse2 = r2.recip_fast();
-            let terms = LjTerms::<S>::new::<RULE>(input, inverse2, i, lj, types, parameters);
+            let terms = LjTerms::<S>::new::<RULE>(input, inverse2, i, lj, rows.types[row], parameters);
             if ENERGY {
                 sums.lj += terms.energy::<RULE>(input).keep(inside_lj);
             }
@@ -294,46 +431,36 @@ fn block<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const M
         };
         if ENERGY {
             // below the lowest distance the force f·d is that of ½ f (lowest² − r²): minimisers need both to agree
-            sums.lj += f * (S::F::splat(0.5) * (r2 - true_r2));
+            sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - true_r2));
         }
-        if MASKED && RULE != UNLIMITED {
-            let excluded_bits = (pair.excluded >> (16 * half)) as u16;
-            if excluded_bits != 0 {
-                let excluded = S::F::mask(excluded_bits);
-                f += (charges * table::<S>(&input.coulomb.excluded_force, r2)).keep(excluded);
-                if ENERGY {
-                    sums.coulomb += (charges * table::<S>(&input.coulomb.excluded_energy, r2)).keep(excluded);
-                }
+        let excluded_bits = (pair.excluded >> (16 * row)) as u16;
+        if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
+            let excluded = S::F::mask(excluded_bits);
+            let force = S::F::bins(&input.coulomb.excluded_force.tables);
+            forces[row] += (charges * table::<S>(&force, r2)).keep(excluded);
+            if ENERGY {
+                let energy = S::F::bins(&input.coulomb.excluded_energy.tables);
+                sums.coulomb += (charges * table::<S>(&energy, r2)).keep(excluded);
             }
         }
-        for k in 0..3 {
-            let component = f * d[k];
-            cluster.force[k][half] += component;
-            reaction[k] = if half == 0 { component } else { reaction[k] + component };
-        }
     }
-    for k in 0..3 {
-        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
-            Ok(to) => reaction[k].subtract_folded(to),
-            Err(_) => unreachable!("a slice of eight"),
-        }
-    }
+    forces
 }
 
 /// The Coulomb function of interacting pairs: tabulated, or 1/r and its force without a cutoff.
 #[inline(always)]
-fn coulomb<S: Simd, const RULE: u8>(r2: S::F, radial: &RadialTable, force: bool) -> S::F {
+fn coulomb<S: Simd, const RULE: u8>(r2: S::F, bins: &<S::F as Float>::Bins, force: bool) -> S::F {
     if RULE == UNLIMITED {
         let inverse2 = r2.recip_fast();
         if force { inverse2 * inverse2.sqrt() } else { inverse2.sqrt() }
     } else {
-        table::<S>(radial, r2)
+        table::<S>(bins, r2)
     }
 }
 
 #[inline(always)]
-fn table<S: Simd>(radial: &RadialTable, r2: S::F) -> S::F {
-    let [a0, a1, a2, a3, a4] = r2.look_up(&radial.tables);
+fn table<S: Simd>(bins: &<S::F as Float>::Bins, r2: S::F) -> S::F {
+    let [a0, a1, a2, a3, a4] = r2.look_up(bins);
     let u = r2.bin_offset();
     a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }

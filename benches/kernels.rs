@@ -1,0 +1,148 @@
+//! Is a kernel slower? Each phase of a step by itself, on one thread, for every instruction set of this processor.
+//!
+//!     cargo bench                      all of it, some minutes
+//!     cargo bench -- avx512            one instruction set
+//!     cargo bench -- 'pairs|spread'    some phases
+//!
+//! Times are those of a thousand units, so that what reads 7.1 µs is 7.1 ns per unit: sixteen slots of the pair kernel,
+//! an atom, a term, a water. Phases are timed inside whole steps from the same state, with the caches as steps leave
+//! them; the Fourier transform stands alone, and its time is that of a call.
+
+#![allow(missing_docs, reason = "criterion's macros make public functions without words")]
+#![allow(clippy::expect_used, reason = "a benchmark without its system has nothing to say")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use md::backend::{Advance, Backend, Cpu, CpuOptions, Host, Phases, Workload};
+use md::bench::{Case, Prepared};
+use md::compute::Fft3;
+use md::run::schedule;
+use md::simd::Level;
+
+/// Units that a reported time is of.
+const UNITS: f64 = 1000.0;
+
+fn system(name: &str) -> Prepared {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs");
+    let case = Case::find(name).expect("a name of the suite");
+    case.prepare(&[inputs], &[]).expect("its files are part of the project")
+}
+
+/// A backend on one thread that can do the same step again and again.
+struct Steps<'a> {
+    prepared: &'a Prepared,
+    backend: Host<Cpu>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(prepared: &'a Prepared, level: Level) -> Self {
+        let Prepared { plan, system, state, .. } = prepared;
+        let options = CpuOptions { threads: 1, level, schedule: schedule(plan, system, state) };
+        let field = Cpu::new(system, options).expect("a system of the suite");
+        let mut backend = Host::new(system, field, level).expect("a system of the suite");
+        backend.upload(state).expect("a state of that system");
+        backend.rebuild_pairs();
+        backend.prune_pairs();
+        Steps { prepared, backend }
+    }
+
+    /// Seconds of a phase in so many runs of `work`.
+    fn seconds(&mut self, runs: u64, phase: fn(&Phases) -> f64, work: fn(&mut Self)) -> f64 {
+        let before = phase(&self.backend.phases());
+        (0..runs).for_each(|_| work(self));
+        phase(&self.backend.phases()) - before
+    }
+
+    fn forces(&mut self) {
+        self.backend.forces(Workload::default()).expect("finite forces");
+    }
+
+    /// Forces and a move; back to the start, so that the lists stay good.
+    fn step(&mut self) {
+        self.backend.upload(&self.prepared.state).expect("a state of that system");
+        self.forces();
+        let advance = Advance { timestep: self.prepared.dynamics.timestep, virial: false };
+        self.backend.advance(advance).expect("a stable step");
+    }
+}
+
+/// One phase of one system at every instruction set; `units` counts what it works on.
+fn phase(
+    criterion: &mut Criterion,
+    (name, prepared): (&str, &Prepared),
+    phase: fn(&Phases) -> f64,
+    work: fn(&mut Steps<'_>),
+    units: fn(&Steps<'_>) -> f64,
+) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    let mut group = criterion.benchmark_group(name);
+    for level in Level::available() {
+        group.bench_function(level.name(), |bencher| {
+            let mut steps = pool.install(|| Steps::new(prepared, level));
+            let per_unit = UNITS / units(&steps);
+            bencher.iter_custom(|runs| {
+                Duration::from_secs_f64(pool.install(|| steps.seconds(runs, phase, work)) * per_unit)
+            });
+        });
+    }
+    group.finish();
+}
+
+fn atoms(steps: &Steps<'_>) -> f64 {
+    steps.prepared.system.topology.atoms.len() as f64
+}
+
+fn terms(steps: &Steps<'_>) -> f64 {
+    let terms = &steps.prepared.system.topology.bonded;
+    let torsions = terms.propers.len() + terms.impropers.len() + terms.harmonic_impropers.len() + terms.cmaps.len();
+    (terms.bonds.len() + terms.urey_bradleys.len() + terms.angles.len() + torsions + terms.pairs14.len()) as f64
+}
+
+fn protein(criterion: &mut Criterion) {
+    let dhfr = system("dhfr");
+    let mut run = |name, of, work, units| phase(criterion, (name, &dhfr), of, work, units);
+    run("pairs, 16 slots", |p| p.pairs, Steps::forces, |steps| steps.backend.pair_counts().slots as f64 / 16.0);
+    run("spread, atom", |p| p.pme_spread, Steps::forces, atoms);
+    run("gather, atom", |p| p.pme_gather, Steps::forces, atoms);
+    run("bonded, term", |p| p.bonded, Steps::forces, terms);
+    run("list search, atom", |p| p.search, |steps| steps.backend.rebuild_pairs(), atoms);
+    run("list pruning, atom", |p| p.search, |steps| steps.backend.prune_pairs(), atoms);
+    run(
+        "SETTLE and SHAKE, constraint",
+        |p| p.constraints,
+        Steps::step,
+        |steps| steps.prepared.system.constraints.count() as f64,
+    );
+}
+
+fn water(criterion: &mut Criterion) {
+    let water = system("water-24k");
+    let waters = |steps: &Steps<'_>| steps.prepared.system.constraints.settles.len() as f64;
+    phase(criterion, ("SETTLE, water", &water), |p| p.constraints, Steps::step, waters);
+}
+
+fn transforms(criterion: &mut Criterion) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    let mut group = criterion.benchmark_group("real FFT forward, call");
+    for size in [48, 64, 96] {
+        let mut fft = pool.install(|| Fft3::<f32>::new([size; 3]));
+        let mut real = vec![0f32; size * size * size];
+        let mut complex = vec![Default::default(); fft.reciprocal_size().iter().product()];
+        group.bench_function(format!("{size} x {size} x {size}"), |bencher| {
+            bencher.iter(|| pool.install(|| fft.forward(&mut real, &mut complex)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = kernels;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2));
+    targets = protein, water, transforms
+}
+criterion_main!(kernels);

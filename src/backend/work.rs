@@ -1,0 +1,260 @@
+//! How much a step computes and moves: floating-point operations and bytes of each phase, from counts.
+//!
+//! An addition, multiplication, division, root or maximum is one operation and a multiply-add two, in either precision;
+//! comparisons, conversions, masks and table look-ups are none. Bytes are what a phase must move at least: every array
+//! it reads or writes, once, as if nothing of the phase before were still in a cache and everything of its own were.
+//! Operations per interaction were counted in the source text; those of bonded terms and constraints to about a tenth.
+
+use crate::pair::{LjRows, PairList};
+use crate::system::{Electrostatics, System};
+
+/// Operations and bytes of a phase in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Work {
+    /// floating-point operations
+    pub flops: f64,
+    /// bytes to and from memory
+    pub bytes: f64,
+}
+
+/// Sizes of the pair lists in use; zeros where a backend keeps none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PairCounts {
+    /// atom pairs computed in one evaluation, useful or not
+    pub slots: u64,
+    /// those of them whose Lennard-Jones term is computed too
+    pub lj_slots: u64,
+    /// i-clusters with their lattice shifts
+    pub entries: u64,
+    /// atom pairs of the outer list, from which the inner one is pruned
+    pub outer_slots: u64,
+}
+
+/// Slots of a cluster pair: four atoms against eight.
+const CLUSTER_PAIR: u64 = 32;
+
+impl PairCounts {
+    /// Of an outer list and the inner list made from it.
+    pub fn new(outer: &PairList, inner: &PairList) -> Self {
+        let mut counts = PairCounts { outer_slots: outer.slots() as u64, ..Self::default() };
+        for entry in inner.chunks.iter().flat_map(|chunk| &chunk.entries) {
+            let masked = u64::from(entry.masked[1] - entry.masked[0]);
+            let both = entry.both().len() as u64;
+            let [first, second] = [0, 1].map(|half| entry.single(half).len() as u64);
+            counts.slots += CLUSTER_PAIR * (masked + both) + CLUSTER_PAIR / 2 * (first + second);
+            // masked pairs compute both rows whatever they hold
+            let rows = match entry.lj_rows {
+                LjRows::All => 2 * both + first + second,
+                LjRows::Half => both + first,
+                LjRows::None => 0,
+            };
+            counts.lj_slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * rows;
+            counts.entries += 1;
+        }
+        counts
+    }
+}
+
+/// Expected pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 less the excluded pairs, V_c the sphere of
+/// the cutoff, ρ the mean density. Good to a percent in a liquid, where correlations have died out at the cutoff.
+pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
+    let atoms = system.topology.atoms.len() as f64;
+    let cutoffs = [system.settings.cutoff, system.settings.cutoff_lj].into_iter().flatten();
+    let partners = match (volume, cutoffs.reduce(f64::max)) {
+        (Some(volume), Some(cutoff)) => atoms / volume * 4.0 / 3.0 * std::f64::consts::PI * cutoff.powi(3),
+        _ => atoms,
+    };
+    (0.5 * atoms * (partners - 1.0) - system.topology.exclusions.len() as f64).max(0.0)
+}
+
+/// What the work of a step follows from.
+#[derive(Clone, Copy, Debug)]
+pub struct StepCounts<'a> {
+    /// without the terms that constraints hold fixed
+    pub system: &'a System,
+    /// parts the work is cut into
+    pub threads: usize,
+    /// list sizes
+    pub pairs: PairCounts,
+    /// searches of the outer list per step
+    pub searches: f64,
+    /// prunings to the inner list per step
+    pub prunes: f64,
+}
+
+/// Operations of a pair: offset 1.5 (one per two rows), difference and r² 8, maximum 1, charges 1, table 1 + 8, product 1,
+/// forces on i 6 and on j 3 (summed over rows and halves before they are stored).
+const PAIR_FLOPS: f64 = 30.5;
+/// More with Lennard-Jones (Lorentz–Berthelot; other rules within 3): 1/r² 4, mixing 2, powers 4, force 5.
+const LENNARD_JONES_FLOPS: f64 = 15.0;
+/// Distance test of a pair: offset, difference, r².
+const TEST_FLOPS: f64 = 9.5;
+/// A grid place along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
+const PLACE_FLOPS: f64 = 24.0;
+/// Leapfrog: two kinetic energies of 8, velocity 7, position 6.
+const LEAPFROG_FLOPS: f64 = 29.0;
+/// A rigid water by SETTLE, with its nine positions and velocities.
+const SETTLE_FLOPS: f64 = 320.0;
+/// A fixed distance in a star: three iterations and the move.
+const DISTANCE_FLOPS: f64 = 150.0;
+/// Bonded terms with their displacements (12 operations each to the nearest image) and the sums of forces.
+const BOND_FLOPS: f64 = 35.0;
+const ANGLE_FLOPS: f64 = 110.0;
+const TORSION_FLOPS: f64 = 180.0;
+const CMAP_FLOPS: f64 = 400.0;
+const PAIR14_FLOPS: f64 = 40.0;
+/// A position or velocity in f64, and a force in f32.
+const VECTOR: f64 = 24.0;
+const FORCE: f64 = 12.0;
+
+impl StepCounts<'_> {
+    /// Work per step, named and ordered as [`super::Phases::named`].
+    pub fn work(&self) -> [(&'static str, Work); 10] {
+        let [spread, fft, solve, gather] = self.mesh();
+        [
+            ("pairs", self.pair_kernel()),
+            ("search", self.search()),
+            ("pme_spread", spread),
+            ("pme_fft", fft),
+            ("pme_solve", solve),
+            ("pme_gather", gather),
+            ("bonded", self.bonded()),
+            ("reduce", self.reduce()),
+            ("constraints", self.constraints()),
+            ("update", self.update()),
+        ]
+    }
+
+    fn atoms(&self) -> f64 {
+        self.system.topology.atoms.len() as f64
+    }
+
+    /// Offsets, charges, parameters (24 floats per atom of a block's row) and forces of each thread, and the list:
+    /// four bytes per cluster pair, 24 per entry.
+    fn pair_kernel(&self) -> Work {
+        let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
+        let flops = PAIR_FLOPS * slots as f64 + LENNARD_JONES_FLOPS * lj_slots as f64;
+        let per_atom = 3.0 * 4.0 + 4.0 + 8.0 + 2.0 * FORCE;
+        Work { flops, bytes: per_atom * self.atoms() + list_bytes(slots) + 24.0 * entries as f64 }
+    }
+
+    /// Tests of every listed cluster pair, at a search and at a pruning: a lower bound, since a search also tests
+    /// blocks that it does not list.
+    fn search(&self) -> Work {
+        let PairCounts { slots, outer_slots, .. } = self.pairs;
+        let tests = (self.searches + self.prunes) * outer_slots as f64;
+        let lists = self.searches * list_bytes(outer_slots) + self.prunes * list_bytes(outer_slots + slots);
+        // a search sorts positions and makes the copies by slot anew, a pruning makes the offsets anew
+        let copies = (self.searches * (VECTOR + 60.0) + self.prunes * (VECTOR + FORCE)) * self.atoms();
+        Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
+    }
+
+    /// Spreading, two transforms, influence function, gathering.
+    fn mesh(&self) -> [Work; 4] {
+        let Electrostatics::Pme(pme) = self.system.settings.electrostatics else { return [Work::default(); 4] };
+        let charged = self.system.topology.atoms.iter().filter(|atom| atom.charge != 0.0).count() as f64;
+        let [nx, ny, nz] = pme.grid.map(|n| n as f64);
+        let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
+        let (order, place) = (pme.order as f64, PLACE_FLOPS + 3.0 * spline_flops(pme.order));
+        let spread = place + order * (1.0 + order * (1.0 + 2.0 * order));
+        // two multiply-adds per point, then products with the weights of a plane and the chain rule
+        let gather = place + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
+        [
+            // each thread's grid is cleared, filled and folded (16 bytes per point), then the sum is written
+            Work {
+                flops: spread * charged,
+                bytes: (VECTOR + 8.0) * charged + (16.0 * self.threads as f64 + 4.0) * points,
+            },
+            // 5/2 N log₂ N for a real transform; each of the two passes over x, y and z, x by way of a transpose
+            Work { flops: 5.0 * points * points.log2(), bytes: 48.0 * points },
+            Work { flops: 2.0 * complex, bytes: 20.0 * complex },
+            // the potential is copied with its overhang before it is read
+            Work { flops: gather * charged, bytes: (VECTOR + 8.0 + FORCE) * charged + 12.0 * points },
+        ]
+    }
+
+    /// Terms, and per atom of a term its position, its force and an index; four parameters per term at most.
+    fn bonded(&self) -> Work {
+        let terms = &self.system.topology.bonded;
+        let kinds = [
+            (terms.bonds.len() + terms.urey_bradleys.len(), 2.0, BOND_FLOPS),
+            (terms.angles.len(), 3.0, ANGLE_FLOPS),
+            (terms.propers.len() + terms.impropers.len() + terms.harmonic_impropers.len(), 4.0, TORSION_FLOPS),
+            (terms.cmaps.len(), 8.0, CMAP_FLOPS),
+            (terms.pairs14.len(), 2.0, PAIR14_FLOPS),
+        ];
+        kinds.into_iter().fold(Work::default(), |sum, (count, atoms, flops)| Work {
+            flops: sum.flops + flops * count as f64,
+            bytes: sum.bytes + (atoms * (3.0 * VECTOR + 4.0) + 16.0) * count as f64,
+        })
+    }
+
+    /// Offsets from positions, forces summed over threads and with those of the mesh, into topology order.
+    fn reduce(&self) -> Work {
+        let threads = self.threads as f64;
+        let bytes = 2.0 * VECTOR + FORCE * (threads + 4.0);
+        Work { flops: 3.0 * (threads + 2.0) * self.atoms(), bytes: bytes * self.atoms() }
+    }
+
+    fn constraints(&self) -> Work {
+        let constraints = &self.system.constraints;
+        let (waters, distances) = (constraints.settles.len() as f64, constraints.bonds.len() as f64);
+        // old position, position and velocity, the latter two written as well, and an index
+        let per_atom = 5.0 * VECTOR + 4.0;
+        Work {
+            flops: SETTLE_FLOPS * waters + DISTANCE_FLOPS * distances,
+            bytes: per_atom * (3.0 * waters + 2.0 * distances),
+        }
+    }
+
+    /// Positions and velocities read and written, old positions written, forces and two masses read, and velocities and
+    /// masses again for the second kinetic energy.
+    fn update(&self) -> Work {
+        Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
+    }
+}
+
+/// Four bytes per cluster pair.
+fn list_bytes(slots: u64) -> f64 {
+    4.0 * (slots / CLUSTER_PAIR) as f64
+}
+
+/// Values and slopes of a B-spline of this order along one axis: 1 − fraction, 6n − 7 for each raising to order n from 3
+/// on, and a difference per slope but one.
+fn spline_flops(order: usize) -> f64 {
+    ((3..=order).map(|n| 6 * n - 7).sum::<usize>() + order) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pair::{Entry, ListChunk, MaskedPair};
+
+    #[test]
+    fn slots_are_counted_by_rows() {
+        let entry = |lj_rows, masked, plain| Entry { cluster: 0, shift: 0, lj_rows, masked, plain };
+        let pair = MaskedPair { block: 0, interacting: 1, excluded: 0 };
+        let chunk = ListChunk {
+            entries: vec![
+                entry(LjRows::All, [0, 1], [0, 2, 2, 3]),
+                entry(LjRows::Half, [1, 1], [3, 6, 7, 9]),
+                entry(LjRows::None, [1, 2], [9, 10, 10, 10]),
+            ],
+            masked: vec![pair; 2],
+            plain: vec![0; 10],
+        };
+        let list = PairList { chunks: vec![chunk] };
+        let counts = PairCounts::new(&list, &list);
+        // eight cluster pairs and four halves; with Lennard-Jones both masked ones, two plain and a half, then the
+        // first vector of three and of one
+        let slots = 8 * 32 + 4 * 16;
+        let expected = PairCounts { slots, lj_slots: 4 * 32 + 16 + 4 * 16, entries: 3, outer_slots: slots };
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn a_cubic_spline_takes_32_operations() {
+        // order 2: 1 − f; order 3: 2 + 6 + 3; order 4: 2 + 12 + 3; three slopes, the fourth being a change of sign
+        assert_eq!(spline_flops(4), 32.0);
+    }
+}

@@ -1,0 +1,73 @@
+//! How fast: a suite of systems at fixed settings, where the time of a step goes, and what the machine could do.
+//!
+//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`], [`Roofline`]
+//! measures the machine, [`regressions`] compares with an older report. Nothing here prints or leaves files.
+
+mod chart;
+mod compare;
+mod drift;
+mod fft;
+mod phases;
+mod replicate;
+mod roofline;
+mod row;
+mod suite;
+mod text;
+
+pub use chart::roofline_svg;
+pub use compare::{Regression, regressions};
+pub use drift::{Drift, drift};
+pub use fft::{FftRow, measure_fft};
+pub use phases::{PhaseRow, StepReport};
+pub use replicate::replicate;
+pub use roofline::{Bandwidth, Roofline};
+pub use row::{Range, Row, default_steps};
+pub use suite::{Case, DEFAULT_NAMES, NAMES, Prepared};
+pub use text::{fft_table, markdown, phase_table, row_line, rows_header};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that `md bench` found out, as it stands in its JSON file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// version of this program
+    pub version: String,
+    /// source revision, where the build was told (`MD_COMMIT`)
+    pub commit: Option<String>,
+    /// computer
+    pub host: String,
+    /// its processor
+    pub processor: String,
+    /// what the processor can do, for each number of threads and instruction set
+    pub rooflines: Vec<Roofline>,
+    /// systems
+    pub rows: Vec<Row>,
+    /// Fourier transforms of the shared compute core
+    pub core: Vec<FftRow>,
+}
+
+impl Report {
+    /// Of this program on this machine, without results.
+    pub fn new() -> Self {
+        Report {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: option_env!("MD_COMMIT").map(Into::into),
+            host: crate::observe::lock::host_name(),
+            processor: processor(),
+            ..Self::default()
+        }
+    }
+
+    /// `md 0.1.0`, with the revision where it is known.
+    pub fn program(&self) -> String {
+        let commit = self.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
+        format!("md {}{commit}", self.version)
+    }
+}
+
+/// The processor's name as the kernel knows it.
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or(std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}

@@ -1,0 +1,134 @@
+//! Where the time of a step goes, against what the machine could do.
+
+use serde::{Deserialize, Serialize};
+
+use super::roofline::Roofline;
+use crate::backend::{StepCounts, Work, useful_pairs};
+use crate::run::Measured;
+use crate::system::System;
+
+/// One phase of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRow {
+    /// as in `summary.json`
+    pub name: String,
+    /// wall time per step, µs
+    pub us_per_step: f64,
+    /// of the wall time of a step
+    pub share: f64,
+    /// operations and bytes per step, by formula from counts
+    pub work: Work,
+    /// operations per byte
+    pub intensity: f64,
+    /// speed reached
+    pub gflops: f64,
+    /// of what the roofline allows at this intensity and this amount of data
+    pub roof_share: f64,
+}
+
+/// A step taken apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// in the order of a step; without work in double precision, whose backend is a definition, not a fast path
+    pub phases: Vec<PhaseRow>,
+    /// pairs within the cutoff over pairs computed
+    pub useful_pairs: Option<f64>,
+    /// time in phases over wall time
+    pub compute_share: f64,
+    /// what limits, and what would help
+    pub bottleneck: String,
+}
+
+impl StepReport {
+    pub(super) fn new(
+        system: &System,
+        volume: Option<f64>,
+        measured: &Measured,
+        steps: u64,
+        threads: usize,
+        roofline: &Roofline,
+    ) -> Self {
+        let steps = steps as f64;
+        let wall = measured.seconds.iter().sum::<f64>() / steps;
+        let searches = measured.searches as f64 / steps;
+        let prunes = if measured.schedule.is_exact() { searches } else { 1.0 / f64::from(measured.schedule.prune) };
+        let counts = StepCounts { system, threads, pairs: measured.pairs, searches, prunes };
+        let slots = measured.pairs.slots as f64;
+        let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 10] };
+        let timed = measured.phases.named().into_iter().zip(works);
+        let phases: Vec<PhaseRow> =
+            timed.map(|((name, seconds), work)| phase(name, seconds / steps, wall, work, roofline)).collect();
+        let compute_share = phases.iter().map(|phase| phase.share).sum();
+        let useful_pairs = (slots > 0.0).then(|| useful_pairs(system, volume) / slots);
+        let bottleneck = bottleneck(&phases, compute_share, useful_pairs);
+        StepReport { phases, useful_pairs, compute_share, bottleneck }
+    }
+}
+
+fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -> PhaseRow {
+    let speed = if seconds > 0.0 { work.flops / seconds } else { 0.0 };
+    let roof = roofline.roof(&work);
+    PhaseRow {
+        name: name.into(),
+        us_per_step: seconds * 1e6,
+        share: seconds / wall,
+        work,
+        intensity: if work.bytes > 0.0 { work.flops / work.bytes } else { 0.0 },
+        gflops: speed * 1e-9,
+        roof_share: if roof > 0.0 { speed / roof } else { 0.0 },
+    }
+}
+
+/// Below this part of the wall time in phases, what lies between them matters most.
+const LOW_COMPUTE: f64 = 0.85;
+/// From this part of its roof on a phase is as fast as it can well be.
+const NEAR_ROOF: f64 = 0.5;
+
+/// The largest phase, whether it is near its roof, and what would help.
+fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
+    let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
+    if compute_share < LOW_COMPUTE {
+        return format!(
+            "{:.0} % of the time lies outside all phases: threads start, wait or share processors with others; fewer \
+             threads or a larger system would help.",
+            100.0 * (1.0 - compute_share)
+        );
+    }
+    let PhaseRow { name, share, roof_share, .. } = largest;
+    let place = format!("{name} takes {:.0} % of a step at {:.0} % of its roof", 100.0 * share, 100.0 * roof_share);
+    if largest.work.flops == 0.0 {
+        return format!("{name} takes {:.0} % of a step.", 100.0 * share);
+    }
+    let waste = useful_pairs.filter(|_| name == "pairs").map_or(String::new(), |useful| {
+        format!(", and {:.0} % of its pairs lie beyond the cutoff", 100.0 * (1.0 - useful).max(0.0))
+    });
+    let help = match (name.as_str(), *roof_share > NEAR_ROOF) {
+        ("pairs", true) => "only fewer pairs would help: a shorter cutoff with a finer mesh, or tighter lists",
+        ("pairs", false) => "fewer operations per pair and tighter lists would help, memory would not",
+        ("pme_spread" | "pme_fft" | "pme_solve" | "pme_gather", _) => "a coarser mesh with a longer cutoff would help",
+        ("search", _) => "lists that live longer would help",
+        (_, true) => "it moves data as fast as the memory allows; only moving less would help",
+        (_, false) => "more operations in parallel would help",
+    };
+    format!("{place}{waste}; {help}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, share: f64, roof_share: f64) -> PhaseRow {
+        let work = Work { flops: 1.0, bytes: 1.0 };
+        PhaseRow { name: name.into(), us_per_step: 1.0, share, work, intensity: 1.0, gflops: 1.0, roof_share }
+    }
+
+    #[test]
+    fn the_sentence_names_the_largest_phase_or_the_gaps() {
+        let phases = [row("pairs", 0.5, 0.3), row("pme_fft", 0.4, 0.1)];
+        let text = bottleneck(&phases, 0.95, Some(0.6));
+        assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roof, and 40 %"), "{text}");
+        assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time lies outside"));
+        let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_fft", 0.7, 0.6)], 0.95, None);
+        assert!(mesh.contains("pme_fft takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");
+    }
+}

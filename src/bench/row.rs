@@ -1,0 +1,144 @@
+//! One system, timed.
+
+use serde::{Deserialize, Serialize};
+
+use super::drift::{Drift, drift};
+use super::phases::StepReport;
+use super::roofline::Roofline;
+use super::suite::Prepared;
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::run::{Engine, Measurement, measure, schedule};
+
+/// Atoms times steps of a timed segment unless steps are given: some seconds on two cores.
+const SEGMENT_WORK: f64 = 1.2e7;
+/// Steps from one search to the next where no fixed number lies between them.
+const NO_INTERVAL: u64 = 100;
+/// Steps between energies, as in `validation/speed`.
+const ENERGIES_EVERY: u64 = 100;
+
+/// Median, smallest and largest of the repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// the middle one, or the mean of the two in the middle
+    pub median: f64,
+    /// smallest
+    pub min: f64,
+    /// largest
+    pub max: f64,
+}
+
+impl Range {
+    /// Of at least one value.
+    pub fn new(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Self::default() };
+        let middle = sorted.len() / 2;
+        Range { median: 0.5 * (sorted[middle] + sorted[(sorted.len() - 1) / 2]), min, max }
+    }
+}
+
+/// A system's speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// name in the suite, or input file
+    pub name: String,
+    /// atoms
+    pub atoms: usize,
+    /// where forces are computed
+    pub device: String,
+    /// threads
+    pub threads: usize,
+    /// instruction set
+    pub simd: String,
+    /// steps of a timed segment
+    pub steps: u64,
+    /// timed segments
+    pub repeats: usize,
+    /// fs
+    pub timestep_fs: f64,
+    /// speed
+    pub ns_per_day: Range,
+    /// wall time of a step, median
+    pub us_per_step: f64,
+    /// the same over the number of atoms
+    pub ns_per_atom_step: f64,
+    /// of the conserved energy; `None` where the timed part is too short to say
+    pub drift: Option<Drift>,
+    /// pair lists as used
+    pub list: ListSchedule,
+    /// where the time of a step goes
+    pub step: StepReport,
+}
+
+/// Steps of a timed segment of `atoms` atoms: a whole number of searches, so that every segment has the same.
+pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
+    let interval = interval(list);
+    let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);
+    interval * searches as u64
+}
+
+fn interval(list: &ListSchedule) -> u64 {
+    if list.is_exact() { NO_INTERVAL } else { u64::from(list.rebuild) }
+}
+
+impl Row {
+    /// Times `repeats` segments of `steps` steps (else of [`default_steps`]) after half as many for warming up.
+    pub fn measure(
+        prepared: &Prepared,
+        engine: &Engine,
+        roofline: &Roofline,
+        steps: Option<u64>,
+        repeats: usize,
+    ) -> Result<Self> {
+        let Prepared { name, plan, system, state, dynamics } = prepared;
+        let list = schedule(plan, system, state);
+        let atoms = system.topology.atoms.len();
+        let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
+        let warm_up = (steps / 2).next_multiple_of(interval(&list)).min(steps);
+        let measurement = Measurement { warm_up, steps, repeats, energies_every: ENERGIES_EVERY };
+        let measured = measure(engine, plan, (system, dynamics), state, measurement)?;
+        let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
+        let speeds: Vec<f64> = per_step.iter().map(|seconds| dynamics.timestep * 1e-3 * 86_400.0 / seconds).collect();
+        let step_seconds = Range::new(&per_step).median;
+        let volume = state.cell.map(|cell| cell.volume());
+        Ok(Row {
+            name: name.clone(),
+            atoms,
+            device: "cpu".into(),
+            threads: engine.threads,
+            simd: engine.level.name().into(),
+            steps,
+            repeats,
+            timestep_fs: dynamics.timestep * 1e3,
+            ns_per_day: Range::new(&speeds),
+            us_per_step: step_seconds * 1e6,
+            ns_per_atom_step: step_seconds * 1e9 / atoms as f64,
+            drift: drift(&measured.conserved, measured.temperature, measured.degrees_of_freedom),
+            list: measured.schedule,
+            step: StepReport::new(system, volume, &measured, steps * repeats as u64, engine.threads, roofline),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_ranges() {
+        assert_eq!(Range::new(&[3.0, 1.0, 2.0]), Range { median: 2.0, min: 1.0, max: 3.0 });
+        assert_eq!(Range::new(&[4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert_eq!(Range::new(&[5.0]), Range { median: 5.0, min: 5.0, max: 5.0 });
+    }
+
+    #[test]
+    fn segments_hold_whole_searches() {
+        let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91 };
+        // 1.2e7/24,000 = 500 steps are 6.25 searches; a million atoms still make one
+        assert_eq!(default_steps(24_000, &list), 480);
+        assert_eq!(default_steps(1_000_000, &list), 80);
+        assert_eq!(default_steps(24_000, &ListSchedule::exact(1.0)), 500);
+    }
+}

@@ -1,0 +1,221 @@
+//! The systems of the suite: by name, or any input file.
+
+use std::path::{Path, PathBuf};
+
+use super::replicate::replicate;
+use crate::cell::PeriodicCell;
+use crate::config::{Config, Override, drop_constrained_terms, load};
+use crate::error::{Error, Problem, Result};
+use crate::pme;
+use crate::run::{Dynamics, ElectrostaticsSpec, Plan, PmeSpec, StageKind};
+use crate::system::{Electrostatics, State, System};
+
+/// Names of the suite, smallest first. Other boxes of water go by their size: `water-81k`.
+pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
+/// Those that are run unless others are named: about two minutes on two cores.
+pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
+
+/// Atoms of the box that boxes of water are made of.
+const WATER_ATOMS: f64 = 3000.0;
+/// A name may be off by this part of the size that cubes of boxes come in: "1.5m" has 1,536,000 atoms.
+const SIZE_TOLERANCE: f64 = 0.05;
+/// Room for more atoms than this has not been tried.
+const MOST_ATOMS: f64 = 5e7;
+
+/// Settings of the suite, those of `validation/speed`; velocities are drawn, since not every system brings them.
+const SETTINGS: &str = r#"
+[forces]
+cutoff         = "0.9 nm"
+electrostatics = "pme"
+pme            = { spacing = "0.12 nm", order = 4 }
+constraints    = "h-bonds"
+list           = { tolerance = "0.005 kJ/mol/ps" }
+
+[[stage]]
+name        = "speed"
+kind        = "dynamics"
+duration    = "10 ps"
+timestep    = "2 fs"
+velocities  = "generate"
+temperature = "300 K"
+thermostat  = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.1 ps" }
+"#;
+
+/// What is to be timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// a system whose files lie in this folder below the project's inputs
+    Named {
+        /// in the suite
+        name: String,
+        /// of folder and files
+        files: &'static str,
+        /// boxes along each edge
+        copies: usize,
+    },
+    /// an input file: its forces and its last stage of dynamics
+    File(PathBuf),
+}
+
+/// A system ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// name in tables
+    pub name: String,
+    /// how it is computed
+    pub plan: Plan,
+    /// without the terms that constraints hold fixed
+    pub system: System,
+    /// where it starts
+    pub state: State,
+    /// what is timed
+    pub dynamics: Dynamics,
+}
+
+impl Case {
+    /// A name of the suite, a size of water, or a file that exists.
+    pub fn find(text: &str) -> std::result::Result<Self, Problem> {
+        let named = |files, copies| Case::Named { name: text.to_owned(), files, copies };
+        match text {
+            "dhfr" => return Ok(named("dhfr", 1)),
+            "47k" => return Ok(named("benchmarks/47k", 1)),
+            "89k" => return Ok(named("benchmarks/89k", 1)),
+            "156k" => return Ok(named("benchmarks/156k", 1)),
+            _ => {}
+        }
+        if let Some(size) = text.strip_prefix("water-").and_then(size) {
+            return Ok(named("water", water_copies(text, size)?));
+        }
+        let path = Path::new(text);
+        if path.is_file() {
+            return Ok(Case::File(path.to_owned()));
+        }
+        let near = NAMES.iter().copied().max_by(|a, b| closeness(a, text).total_cmp(&closeness(b, text)));
+        Err(Problem::new(format!("{text} is neither a benchmark nor an input file")).help(format!(
+            "nearest is {}; benchmarks are {}",
+            near.unwrap_or("dhfr"),
+            NAMES.join(", ")
+        )))
+    }
+
+    /// Name in tables.
+    pub fn name(&self) -> String {
+        match self {
+            Case::Named { name, .. } => name.clone(),
+            Case::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// What is wrong where the files of the suite are not in any of `folders`.
+    pub fn missing(&self, folders: &[PathBuf]) -> Option<Problem> {
+        match self {
+            Case::Named { name, files, .. } => find_files(name, files, folders).err(),
+            Case::File(_) => None,
+        }
+    }
+
+    /// Reads files and builds the system. Those of the suite are looked for in `folders`; `overrides` are laid over the
+    /// settings.
+    pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
+        let (plan, copies) = match self {
+            Case::File(path) => (Config::read(path, overrides)?.plan, 1),
+            Case::Named { name, files, copies } => {
+                let folder = find_files(name, files, folders)?;
+                let file = files.rsplit('/').next().unwrap_or(files);
+                let system =
+                    format!("[system]\ntopology = \"{file}.prmtop.xz\"\ncoordinates = \"{file}.rst7.xz\"\n{SETTINGS}");
+                let config = Config::parse(&system, &folder.join("suite.toml"), overrides).map_err(Error::Input)?;
+                (config.plan, *copies)
+            }
+        };
+        let (mut system, mut state) = load(&plan)?;
+        drop_constrained_terms(&mut system.topology, &system.constraints);
+        if copies > 1 {
+            (system, state) = enlarge(&plan, &system, &state, copies)?;
+        }
+        let last = plan.stages.iter().rev().find_map(|stage| match &stage.kind {
+            StageKind::Dynamics(dynamics) => Some(dynamics.clone()),
+            StageKind::Minimize(_) => None,
+        });
+        let dynamics = last.ok_or_else(|| {
+            Problem::new(format!("{}: there is nothing to time: no stage of dynamics", self.name()))
+                .help("add [[stage]] with kind = \"dynamics\"")
+        })?;
+        Ok(Prepared { name: self.name(), plan, system, state, dynamics })
+    }
+}
+
+/// Number with an optional k or m behind it.
+fn size(text: &str) -> Option<f64> {
+    let (digits, unit) = match text.strip_suffix(['k', 'm']) {
+        Some(digits) => (digits, if text.ends_with('k') { 1e3 } else { 1e6 }),
+        None => (text, 1.0),
+    };
+    digits.parse::<f64>().ok().map(|number| number * unit).filter(|size| size.is_finite() && *size > 0.0)
+}
+
+/// Boxes along an edge of a cube of about `size` atoms.
+fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
+    let edge = (size / WATER_ATOMS).cbrt().round().max(1.0);
+    let atoms = |edge: f64| WATER_ATOMS * edge.powi(3);
+    if size > MOST_ATOMS || (atoms(edge) / size - 1.0).abs() > SIZE_TOLERANCE {
+        let [below, above] =
+            [(size / WATER_ATOMS).cbrt().floor().max(1.0), (size / WATER_ATOMS).cbrt().ceil()].map(atoms);
+        return Err(Problem::new(format!("{name}: boxes of water have 3000 n³ atoms, at most 50 million"))
+            .help(format!("near it are water-{}k and water-{}k", below / 1e3, above / 1e3)));
+    }
+    Ok(edge as usize)
+}
+
+fn closeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b)
+}
+
+/// The folder of a system of the suite.
+fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Result<PathBuf, Problem> {
+    let file = files.rsplit('/').next().unwrap_or(files);
+    let complete = |folder: &PathBuf| folder.join(format!("{file}.prmtop.xz")).is_file();
+    folders.iter().map(|folder| folder.join(files)).find(complete).ok_or_else(|| {
+        Problem::new(format!("the files of benchmark {name} are not here: inputs/{files}/{file}.prmtop.xz"))
+            .help("start md in the project's folder, or name an input file")
+    })
+}
+
+/// Boxes side by side; a PME grid follows the new cell.
+fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result<(System, State)> {
+    let missing = || Error::Internal("a box of water without a cell or a PME spacing".to_owned());
+    let (mut system, state) = replicate(system, state, [copies; 3]).ok_or_else(missing)?;
+    let cell: &PeriodicCell = state.cell.as_ref().ok_or_else(missing)?;
+    if let Electrostatics::Pme(_) = system.settings.electrostatics {
+        let ElectrostaticsSpec::Pme(PmeSpec::Spacing { spacing, order }) = plan.forces.electrostatics else {
+            return Err(missing());
+        };
+        let cutoff = plan.forces.cutoff.ok_or_else(missing)?;
+        let parameters = pme::parameters_for_spacing(cell, cutoff, spacing, order)?;
+        system.settings.electrostatics = Electrostatics::Pme(parameters);
+    }
+    Ok((system, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sizes_and_mistakes() {
+        for name in NAMES {
+            assert_eq!(Case::find(name).unwrap().name(), *name);
+        }
+        let copies = |text| match Case::find(text) {
+            Ok(Case::Named { copies, .. }) => Some(copies),
+            _ => None,
+        };
+        // 3000 n³: 3000, 24,000, 81,000, 192,000, 1,536,000
+        let cubes = ["water-3000", "water-24k", "water-81k", "water-192k", "water-1.5m"].map(copies);
+        assert_eq!(cubes, [Some(1), Some(2), Some(3), Some(4), Some(8)]);
+        let mistake = |text| Case::find(text).unwrap_err().to_string();
+        assert!(mistake("water-10k").contains("water-3k and water-24k"), "{}", mistake("water-10k"));
+        assert!(mistake("dhrf").contains("nearest is dhfr"), "{}", mistake("dhrf"));
+        assert!(["water-0k", "water--3k", "water-nank", "water-1e30"].iter().all(|text| Case::find(text).is_err()));
+    }
+}

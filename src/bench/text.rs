@@ -1,0 +1,118 @@
+//! Reports as text: lines for a terminal, Markdown for a README.
+
+use std::fmt::Write;
+
+use super::{FftRow, Range, Report, Roofline, Row};
+use crate::observe::progress::three_digits;
+
+// Writing to a String cannot fail: results of `writeln!` are dropped below.
+
+/// Head of the lines of [`row_line`].
+pub fn rows_header() -> String {
+    format!(
+        "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11}{:>13}  {}\n",
+        "system", "atoms", "threads", "simd", "ns/day (range)", "us/step", "ns/atom/step", "drift, kT/ns/dof"
+    )
+}
+
+/// A row on one line.
+pub fn row_line(row: &Row) -> String {
+    format!(
+        "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11.0}{:>13.2}  {}\n",
+        row.name,
+        row.atoms,
+        row.threads,
+        row.simd,
+        range(&row.ns_per_day),
+        row.us_per_step,
+        row.ns_per_atom_step,
+        drift(row)
+    )
+}
+
+/// `28.7 (28.1–29.3)`.
+fn range(range: &Range) -> String {
+    format!("{} ({}–{})", three_digits(range.median), three_digits(range.min), three_digits(range.max))
+}
+
+fn drift(row: &Row) -> String {
+    row.drift.map_or("too short to say".to_owned(), |drift| format!("{:+.3} ± {:.3}", drift.slope, drift.error))
+}
+
+/// Where the time of a row's step goes, and the sentence.
+pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
+    let step = &row.step;
+    let mut text = format!("\n{}, {} threads, {}: {}\n", row.name, row.threads, row.simd, roofs(roofline));
+    let _ = writeln!(
+        text,
+        "  {:<12}{:>10}{:>7}{:>10}{:>10}{:>9}{:>10}{:>8}",
+        "phase", "us/step", "%", "Mflop", "MB", "flop/B", "GFLOP/s", "roof %"
+    );
+    for phase in step.phases.iter().filter(|phase| phase.us_per_step > 0.0) {
+        let _ = writeln!(
+            text,
+            "  {:<12}{:>10.1}{:>7.1}{:>10.2}{:>10.2}{:>9.2}{:>10.2}{:>8.1}",
+            phase.name,
+            phase.us_per_step,
+            100.0 * phase.share,
+            phase.work.flops * 1e-6,
+            phase.work.bytes * 1e-6,
+            phase.intensity,
+            phase.gflops,
+            100.0 * phase.roof_share
+        );
+    }
+    let rest = 1.0 - step.compute_share;
+    let _ = writeln!(text, "  {:<12}{:>10.1}{:>7.1}", "rest", rest * row.us_per_step, 100.0 * rest);
+    let useful = step.useful_pairs.map_or(String::new(), |useful| {
+        format!("{:.0} % of the pairs computed are within the cutoff; ", 100.0 * useful)
+    });
+    let _ = writeln!(text, "  {useful}{:.0} % of the wall time is in phases", 100.0 * step.compute_share);
+    let _ = writeln!(text, "  {}", step.bottleneck);
+    text
+}
+
+/// The roofs in words.
+fn roofs(roofline: &Roofline) -> String {
+    let bandwidths: Vec<String> = roofline
+        .bandwidths
+        .iter()
+        .map(|measured| format!("{:.0} at {:.0}", measured.rate * 1e-9, measured.bytes / f64::from(1 << 20)))
+        .collect();
+    format!("peak {:.0} GFLOP/s, memory {} (GB/s at MiB)", roofline.peak * 1e-9, bandwidths.join(", "))
+}
+
+/// Transforms of the compute core.
+pub fn fft_table(rows: &[FftRow]) -> String {
+    let mut text = format!("\n{:<14}{:>8}{:>26}{:>10}\n", "real 3-D FFT", "threads", "us/call (range)", "GFLOP/s");
+    for row in rows {
+        let size = format!("{0} x {0} x {0}", row.size);
+        let _ = writeln!(text, "{size:<14}{:>8}{:>26}{:>10.2}", row.threads, range(&row.us), row.gflops);
+    }
+    text
+}
+
+/// The table of the README: machine, version, settings, rows.
+pub fn markdown(report: &Report) -> String {
+    let mut text = format!("{} on {}, `md bench`: ", report.program(), report.processor);
+    text.push_str("0.9 nm, PME of order 4 at 0.12 nm, 2 fs, bonds to hydrogen and water rigid, velocity rescaling\n\n");
+    text.push_str(
+        "| system | atoms | threads | SIMD | ns/day, median (range) | µs/step | ns/atom/step | drift, kT/ns/dof |\n",
+    );
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    for row in &report.rows {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {:.0} | {:.2} | {} |",
+            row.name,
+            row.atoms,
+            row.threads,
+            row.simd,
+            range(&row.ns_per_day),
+            row.us_per_step,
+            row.ns_per_atom_step,
+            drift(row)
+        );
+    }
+    text
+}

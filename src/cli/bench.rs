@@ -1,0 +1,222 @@
+//! `md bench`: how fast, where the time goes, and what the machine could do.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::input::environment;
+use crate::bench::{
+    Case, DEFAULT_NAMES, Prepared, Report, Roofline, Row, fft_table, markdown, measure_fft, phase_table, regressions,
+    roofline_svg, row_line, rows_header,
+};
+use crate::config::Override;
+use crate::error::{Error, Problem, Result};
+use crate::run::{Engine, SimdLevel};
+
+/// The name that stands for the compute core.
+const CORE: &str = "core";
+
+/// Measure ns/day of a suite of systems or of input files; nothing is written but what is asked for
+#[derive(Debug, Args)]
+pub(super) struct Bench {
+    /// water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (these unless others are named), water-1.5m, another size of
+    /// water; input files (their forces and last stage of dynamics); core: the transforms of the compute core
+    #[arg(value_name = "NAME|INPUT")]
+    names: Vec<String>,
+    /// Steps of each timed segment, instead of some seconds' worth
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+    /// Timed segments, of which median and range are given
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+    /// Worker threads, one or several numbers: 1,2,4
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Vec<u16>,
+    /// Instruction sets, one or several
+    #[arg(long, value_name = "LEVEL,…", value_delimiter = ',')]
+    simd: Vec<Instructions>,
+    /// auto, cpu, cuda or cuda:1
+    #[arg(long)]
+    device: Option<String>,
+    /// Write everything measured to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Compare with such a file; exit 1 where a system became slower beyond noise
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Print a Markdown table instead of lines
+    #[arg(long)]
+    markdown: bool,
+    /// Print where the time of a step goes, against what the machine could do
+    #[arg(long)]
+    phases: bool,
+    /// Draw that into this file
+    #[arg(long, value_name = "FILE.svg")]
+    roofline: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Instructions {
+    /// no intrinsics
+    Portable,
+    /// AVX2 with FMA
+    Avx2,
+    /// AVX-512
+    Avx512,
+}
+
+impl Bench {
+    /// True where nothing became slower than in the report compared with.
+    pub(super) fn execute(&self) -> Result<bool> {
+        let baseline = self.compare.as_deref().map(read_report).transpose()?;
+        let (core, cases) = self.cases()?;
+        let mut report = Report::new();
+        if !self.markdown && !cases.is_empty() {
+            super::print(&rows_header())?;
+        }
+        let mut missing = vec![];
+        let (folders, overrides) = (folders(), self.overrides()?);
+        for case in &cases {
+            if let Some(problem) = case.missing(&folders) {
+                super::say(&format!("left out: {problem}"));
+                missing.push(problem);
+                continue;
+            }
+            self.measure(case.prepare(&folders, &overrides)?, &mut report)?;
+        }
+        if core {
+            self.measure_core(&mut report)?;
+        }
+        if report.rows.is_empty() && report.core.is_empty() {
+            return Err(Error::Input(missing));
+        }
+        self.write(&report)?;
+        baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
+    }
+
+    /// Whether the core is asked for, and the systems; all mistakes at once.
+    fn cases(&self) -> Result<(bool, Vec<Case>)> {
+        if self.names.is_empty() {
+            return Ok((false, DEFAULT_NAMES.iter().filter_map(|name| Case::find(name).ok()).collect()));
+        }
+        let names = self.names.iter().filter(|name| *name != CORE);
+        let (cases, problems): (Vec<_>, Vec<_>) = names.map(|name| Case::find(name)).partition(|case| case.is_ok());
+        let problems: Vec<Problem> = problems.into_iter().filter_map(std::result::Result::err).collect();
+        if !problems.is_empty() {
+            return Err(Error::Input(problems));
+        }
+        Ok((self.names.iter().any(|name| name == CORE), cases.into_iter().flatten().collect()))
+    }
+
+    fn overrides(&self) -> Result<Vec<Override>> {
+        let mut overrides = environment()?;
+        overrides.extend(self.device.as_ref().map(|device| Override::text_option("--device", "run.device", device)));
+        Ok(overrides)
+    }
+
+    /// One row for every number of threads and instruction set.
+    fn measure(&self, mut prepared: Prepared, report: &mut Report) -> Result<()> {
+        let own = (prepared.plan.run.threads, prepared.plan.run.simd);
+        for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
+            for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
+                (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
+                let engine = Engine::new(&prepared.plan)?;
+                let roofline = roofline(report, &engine);
+                let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
+                if !self.markdown {
+                    super::print(&row_line(&row))?;
+                }
+                if self.phases {
+                    super::print(&phase_table(&row, &roofline))?;
+                }
+                report.rows.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Transforms need threads, but no system.
+    fn measure_core(&self, report: &mut Report) -> Result<()> {
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        for threads in choices(&self.threads, Some(available), |&n| Some(usize::from(n))) {
+            let rows = measure_fft(threads.unwrap_or(available), usize::from(self.repeats))?;
+            super::print(&fft_table(&rows))?;
+            report.core.extend(rows);
+        }
+        Ok(())
+    }
+
+    /// Files and the table that were asked for.
+    fn write(&self, report: &Report) -> Result<()> {
+        if self.markdown {
+            super::print(&markdown(report))?;
+        }
+        let write = |path: &Path, text: &[u8]| std::fs::write(path, text).map_err(|error| Error::io(path, error));
+        if let Some(path) = &self.json {
+            let mut text = serde_json::to_vec_pretty(report).map_err(|error| Error::Internal(error.to_string()))?;
+            text.push(b'\n');
+            write(path, &text)?;
+        }
+        if let Some(path) = &self.roofline {
+            write(path, roofline_svg(report).as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Instructions> for SimdLevel {
+    fn from(instructions: Instructions) -> Self {
+        match instructions {
+            Instructions::Portable => SimdLevel::Portable,
+            Instructions::Avx2 => SimdLevel::Avx2,
+            Instructions::Avx512 => SimdLevel::Avx512,
+        }
+    }
+}
+
+/// What was asked for, else the system's own choice.
+fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
+    if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
+}
+
+/// Where the suite's files may lie: `inputs` here, or beside the program or above it (`target/release/md`).
+fn folders() -> Vec<PathBuf> {
+    let program = std::env::current_exe().unwrap_or_default();
+    std::iter::once(Path::new("inputs").to_owned())
+        .chain(program.ancestors().skip(1).map(|p| p.join("inputs")))
+        .collect()
+}
+
+/// The roofs of these threads and instructions, measured once.
+fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
+    let same = |known: &&Roofline| known.threads == engine.threads && known.simd == engine.level.name();
+    if let Some(known) = report.rooflines.iter().find(same) {
+        return known.clone();
+    }
+    let measured = Roofline::measure(engine);
+    report.rooflines.push(measured.clone());
+    measured
+}
+
+fn read_report(path: &Path) -> Result<Report> {
+    let text = std::fs::read(path).map_err(|error| Error::io(path, error))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let problem = Problem::new(format!("not a report of md bench: {error}")).in_file(path);
+        problem.help("`md bench --json FILE` writes one").into()
+    })
+}
+
+/// Says what became slower; true where nothing did.
+fn compare(baseline: &Report, report: &Report) -> Result<bool> {
+    let (slower, compared) = regressions(baseline, report);
+    if compared == 0 {
+        super::say("no row of the older report has the same system, threads, instruction set and device");
+    }
+    for regression in &slower {
+        let (before, now) = (regression.before.median, regression.now.median);
+        let percent = 100.0 * (1.0 - now / before);
+        super::say(&format!("slower: {}: {now:.2} ns/day, before {before:.2} (-{percent:.1} %)", regression.what));
+    }
+    super::print(&format!("{} of {compared} rows slower than {}\n", slower.len(), baseline.program()))?;
+    Ok(slower.is_empty())
+}

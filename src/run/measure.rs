@@ -1,0 +1,129 @@
+//! Timed dynamics: the steps of a run and nothing around them, no files, for whoever wants to know how fast they are.
+
+use std::time::Instant;
+
+use super::engine::{Engine, schedule};
+use super::plan::{Dynamics, Plan, Precision};
+use super::simulation::{Simulation, Wanted};
+use super::start::prepare;
+use crate::backend::{Backend, Host, PairCounts, Phases, Reference};
+use crate::constraint::degrees_of_freedom;
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::system::{State, System};
+
+/// What is to be timed, in steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// before the clock starts
+    pub warm_up: u64,
+    /// in each timed segment
+    pub steps: u64,
+    /// timed segments
+    pub repeats: usize,
+    /// from one step with energies to the next
+    pub energies_every: u64,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// wall time of each segment, s
+    pub seconds: Vec<f64>,
+    /// where it went, all segments
+    pub phases: Phases,
+    /// time (ps) and conserved energy (kJ/mol) at the steps with energies
+    pub conserved: Vec<(f64, f64)>,
+    /// mean of those steps, K
+    pub temperature: f64,
+    /// pair lists as used
+    pub schedule: ListSchedule,
+    /// searches in all segments
+    pub searches: u64,
+    /// list sizes at the end
+    pub pairs: PairCounts,
+    /// those that constraints leave
+    pub degrees_of_freedom: usize,
+}
+
+/// Runs the steps of `dynamics` from `start` with the backend that the plan asks for.
+pub fn measure(
+    engine: &Engine,
+    plan: &Plan,
+    (system, dynamics): (&System, &Dynamics),
+    start: &State,
+    measurement: Measurement,
+) -> Result<Measured> {
+    engine.pool.install(|| {
+        let mut state = start.clone();
+        prepare(system, dynamics, plan.run.seed, &mut state)?;
+        let lists = schedule(plan, system, &state);
+        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let rules = (lists, plan.run.seed, free);
+        let what = (system, dynamics);
+        match plan.run.precision {
+            Precision::Double => {
+                let backend = Host::new(system, Reference::new(system)?, engine.level)?;
+                timed(backend, what, rules, &state, measurement)
+            }
+            Precision::Mixed => {
+                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level)?;
+                timed(backend, what, rules, &state, measurement)
+            }
+        }
+    })
+}
+
+fn timed<B: Backend>(
+    backend: B,
+    what: (&System, &Dynamics),
+    rules: (ListSchedule, u64, usize),
+    state: &State,
+    measurement: Measurement,
+) -> Result<Measured> {
+    let mut simulation = Simulation::new(backend, what, rules, state, (0, state.time), None)?;
+    let mut record = Record { every: measurement.energies_every, ..Record::default() };
+    record.steps(&mut simulation, measurement.warm_up)?;
+    record.observed.clear();
+    let (before, searched) = (simulation.backend().phases(), simulation.searches());
+    let mut seconds = Vec::with_capacity(measurement.repeats);
+    for _ in 0..measurement.repeats {
+        let start = Instant::now();
+        record.steps(&mut simulation, measurement.steps)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    let mut phases = Phases::default();
+    phases.add_difference(&simulation.backend().phases(), &before);
+    let samples = record.observed.len().max(1) as f64;
+    Ok(Measured {
+        seconds,
+        phases,
+        temperature: record.observed.iter().map(|sample| sample.2).sum::<f64>() / samples,
+        conserved: record.observed.iter().map(|&(time, conserved, _)| (time, conserved)).collect(),
+        schedule: rules.0,
+        searches: simulation.searches() - searched,
+        pairs: simulation.backend().pair_counts(),
+        degrees_of_freedom: rules.2,
+    })
+}
+
+/// Samples of (ps, conserved energy in kJ/mol, K) as steps are done.
+#[derive(Default)]
+struct Record {
+    every: u64,
+    observed: Vec<(f64, f64, f64)>,
+}
+
+impl Record {
+    fn steps<B: Backend>(&mut self, simulation: &mut Simulation<'_, B>, steps: u64) -> Result<()> {
+        for _ in 0..steps {
+            let energies = simulation.local_step.is_multiple_of(self.every);
+            let time = simulation.time();
+            let observed = simulation.step(Wanted { energies }, |_| Ok(()))?;
+            if energies {
+                self.observed.push((time, observed.conserved, observed.temperature));
+            }
+        }
+        Ok(())
+    }
+}

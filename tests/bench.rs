@@ -1,0 +1,157 @@
+//! `md bench`: what it builds, counts, writes, and when it says that something became slower.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use md::backend::{Reference, Workload, useful_pairs};
+use md::bench::{Case, Range, Report, replicate};
+use md::config::{Config, load};
+use md::system::{Electrostatics, State, System};
+
+fn files(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
+    let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| folder.join(format!("{name}.{kind}.xz")));
+    format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n")
+}
+
+fn water(forces: &str) -> (System, State) {
+    let text = format!("{}[forces]\n{forces}\n", files("water"));
+    load(&Config::parse(&text, Path::new("input.toml"), &[]).unwrap().plan).unwrap()
+}
+
+#[test]
+fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
+    let forces = "cutoff = \"0.8 nm\"\nconstraints = \"h-bonds\"\ndispersion_correction = false\n\
+        pme = { alpha = \"3.2 1/nm\", grid = [20, 20, 20], order = 5 }";
+    let (system, state) = water(forces);
+    let (mut larger, all) = replicate(&system, &state, [2, 2, 2]).unwrap();
+    let Electrostatics::Pme(pme) = &mut larger.settings.electrostatics else { panic!("PME was asked for") };
+    // the same mesh: twice the points over twice the length
+    pme.grid = [40, 40, 40];
+    let workload = Workload { energy: true, virial: false };
+    let evaluate = |system: &System, state: &State| {
+        Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, workload)
+    };
+    let (one, eight) = (evaluate(&system, &state), evaluate(&larger, &all));
+    // sums of some 10⁵ terms in f64 whose magnitudes add up to a hundred times the result: 1e-16 · 10⁵ · 100
+    const ROUNDING: f64 = 1e-9;
+    for ((name, a), (_, b)) in one.energies.named().into_iter().zip(eight.energies.named()) {
+        assert!((b - 8.0 * a).abs() <= ROUNDING * 8.0 * a.abs(), "{name}: 8 × {a} and {b}");
+    }
+    let size = (one.forces.iter().map(|f| f.norm_squared()).sum::<f64>() / one.forces.len() as f64).sqrt();
+    for (atom, force) in eight.forces.iter().enumerate() {
+        let difference = (*force - one.forces[atom % one.forces.len()]).norm();
+        assert!(difference < ROUNDING * size, "atom {atom}: {difference}");
+    }
+    assert_eq!(larger.constraints.settles.len(), 8 * system.constraints.settles.len());
+    assert_eq!(larger.topology.residues.len(), 8 * system.topology.residues.len());
+    let last = larger.constraints.settles.last().unwrap().atoms.map(|i| larger.topology.atoms[i as usize].residue);
+    assert_eq!(last, [larger.topology.residues.len() as u32 - 1; 3]);
+    assert_eq!(larger.topology.exclusions.len(), 8 * system.topology.exclusions.len());
+}
+
+#[test]
+fn useful_pairs_are_those_within_the_cutoff() {
+    const CUTOFF: f64 = 0.9;
+    let (system, state) = water("cutoff = \"0.9 nm\"");
+    let cell = state.cell.unwrap();
+    let mut count = 0usize;
+    for i in 0..state.positions.len() {
+        for j in i + 1..state.positions.len() {
+            let near = cell.minimum_image(state.positions[i] - state.positions[j]).norm() < CUTOFF;
+            count += usize::from(near && !system.topology.exclusions.contains(i as u32, j as u32));
+        }
+    }
+    // what is left of the liquid's structure at 0.9 nm: g(r) differs from 1 by a few percent within 0.1 nm of it
+    const STRUCTURE: f64 = 0.01;
+    let expected = useful_pairs(&system, Some(cell.volume()));
+    assert!((expected / count as f64 - 1.0).abs() < STRUCTURE, "{expected} and {count}");
+}
+
+#[test]
+fn a_system_that_is_not_here_is_named() {
+    let problem = Case::find("47k").unwrap().missing(&[PathBuf::from("nowhere")]).unwrap().to_string();
+    assert!(problem.contains("inputs/benchmarks/47k/47k.prmtop.xz"), "{problem}");
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs");
+    for name in md::bench::NAMES {
+        assert_eq!(Case::find(name).unwrap().missing(std::slice::from_ref(&inputs)), None, "{name}");
+    }
+}
+
+fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.current_dir(folder).env_remove("MD_SIMD").env("NO_COLOR", "1").arg("bench").args(arguments);
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
+    velocities = \"generate\"\ntemperature = \"300 K\"\n";
+
+#[test]
+fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{}[forces]\nconstraints = \"h-bonds\"\n{STAGE}", files("water"));
+    std::fs::write(folder.path().join("water.toml"), text).unwrap();
+    let short = ["water.toml", "--steps", "3", "--repeats", "1", "--threads", "1,2", "--simd", "portable"];
+    let first = [&short[..], &["--json", "a.json", "--roofline", "a.svg", "--phases"]].concat();
+    let (code, out, err) = md(folder.path(), &first);
+    assert_eq!(code, Some(0), "{err}");
+    for part in ["ns/day", "too short to say", "roof %", "of the pairs computed are within the cutoff"] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let path = folder.path().join("a.json");
+    let mut report: Report = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(report.rows.iter().map(|row| row.threads).collect::<Vec<_>>(), [1, 2]);
+    let row = &report.rows[0];
+    assert_eq!((row.steps, row.repeats, row.simd.as_str()), (3, 1, "portable"));
+    // 2 fs a step, 86,400 s a day; rounding of a few operations
+    assert!((row.ns_per_day.median * row.us_per_step / (2e-6 * 86_400.0 * 1e6) - 1.0).abs() < 1e-12, "{row:?}");
+    assert!(
+        row.step
+            .phases
+            .iter()
+            .all(|phase| phase.us_per_step == 0.0 || phase.name == "bonded" || phase.work.flops > 0.0)
+    );
+    let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains(">pairs</text>"), "{svg}");
+
+    // as if the older program had been a thousand times faster, then slower
+    for (factor, expected) in [(1e3, 1), (1e-3, 0)] {
+        for row in &mut report.rows {
+            let range = &mut row.ns_per_day;
+            *range = Range { median: range.median * factor, min: range.min * factor, max: range.max * factor };
+        }
+        std::fs::write(&path, serde_json::to_vec(&report).unwrap()).unwrap();
+        let (code, out, err) = md(folder.path(), &[&short[..], &["--compare", "a.json", "--markdown"]].concat());
+        assert_eq!(code, Some(expected), "{out}{err}");
+        assert_eq!(err.contains("slower: water.toml, 1 threads, portable, cpu"), expected == 1, "{err}");
+        assert!(out.contains("| water.toml |"), "{out}");
+    }
+    let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["a.json", "a.svg", "water.toml"]);
+}
+
+#[test]
+fn mistakes_are_input_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("still.toml"), format!("{}[forces]\n", files("water"))).unwrap();
+    std::fs::write(folder.path().join("no.json"), "{}").unwrap();
+    let cases = [
+        (&["dhrf"][..], 2, "nearest is dhfr"),
+        (&["still.toml"], 2, "no stage of dynamics"),
+        (&["dhfr", "--compare", "no.json"], 2, "not a report of md bench"),
+        (&["dhfr", "--compare", "none.json"], 5, "none.json"),
+        (&["dhfr", "--threads", "0"], 2, "--threads"),
+        (&["dhfr", "--steps", "0"], 2, "--steps"),
+        (&["dhfr", "--device", "cuda"], 6, "no CUDA backend"),
+    ];
+    for (arguments, code, part) in cases {
+        let (ended, out, err) = md(folder.path(), arguments);
+        assert!(ended == Some(code) && err.contains(part), "{arguments:?}: {ended:?} {out}{err}");
+    }
+}
