@@ -14,7 +14,7 @@ use super::surface::ForceSurface;
 use super::timing::Timing;
 use crate::backend::{Backend, ForceField, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
 use crate::observe::lock::{OutputLock, host_name};
 use crate::observe::log::RunLog;
@@ -154,19 +154,23 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
             Ok(outcome)
         }
         Err(error) => {
-            session.status.state = RunState::Failed;
-            session.status.seconds_left = None;
-            session.status.message = Some(error.to_string());
-            // the error itself matters more than a failure to record it
-            let _ = session.log.note(&format!("failed: {error}"));
-            let _ = session.status.write(&session.directory.file("status.json"));
-            let _ = session.outputs.close();
+            session.fail(&error);
             Err(error)
         }
     }
 }
 
 impl<'a> Session<'a> {
+    /// Leave word of an error. The error itself matters more than a failure to record it.
+    fn fail(mut self, error: &Error) {
+        self.status.state = RunState::Failed;
+        self.status.seconds_left = None;
+        self.status.message = Some(error.to_string());
+        let _ = self.log.note(&format!("failed: {error}"));
+        let _ = self.status.write(&self.directory.file("status.json"));
+        let _ = self.outputs.close();
+    }
+
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<Outcome> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {

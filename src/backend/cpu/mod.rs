@@ -8,6 +8,7 @@ mod mesh;
 mod mesh_kernel;
 mod nonbonded;
 mod pair_kernel;
+mod pair_lj;
 mod threads;
 
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};

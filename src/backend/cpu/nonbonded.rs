@@ -1,8 +1,7 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
-use super::pair_kernel::{
-    CoulombTables, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, PairKernel, PairOutput, TYPE_TABLE, UNLIMITED, shift_virial,
-};
+use super::pair_kernel::{CoulombTables, PairInput, PairKernel, PairOutput, shift_virial};
+use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, UNLIMITED};
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
