@@ -39,16 +39,16 @@ impl PairCounts {
         let mut counts = PairCounts { outer_slots: outer.slots() as u64, ..Self::default() };
         for entry in inner.chunks.iter().flat_map(|chunk| &chunk.entries) {
             let masked = u64::from(entry.masked[1] - entry.masked[0]);
-            let both = entry.both().len() as u64;
-            let [first, second] = [0, 1].map(|half| entry.single(half).len() as u64);
-            counts.slots += CLUSTER_PAIR * (masked + both) + CLUSTER_PAIR / 2 * (first + second);
+            let [both, first, second, far] =
+                [entry.both(), entry.single(0), entry.single(1), entry.far()].map(|range| range.len() as u64);
+            counts.slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * entry.vectors() as u64;
             // masked pairs compute both rows whatever they hold
-            let rows = match entry.lj_rows {
-                LjRows::All => 2 * both + first + second,
-                LjRows::Half => both + first,
+            let vectors = match entry.lj_rows {
+                LjRows::All => 2 * (both + far) + first + second,
+                LjRows::Half => both + first + far,
                 LjRows::None => 0,
             };
-            counts.lj_slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * rows;
+            counts.lj_slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * vectors;
             counts.entries += 1;
         }
         counts
@@ -236,9 +236,9 @@ mod tests {
         let pair = MaskedPair { block: 0, interacting: 1, excluded: 0 };
         let chunk = ListChunk {
             entries: vec![
-                entry(LjRows::All, [0, 1], [0, 2, 2, 3]),
-                entry(LjRows::Half, [1, 1], [3, 6, 7, 9]),
-                entry(LjRows::None, [1, 2], [9, 10, 10, 10]),
+                entry(LjRows::All, [0, 1], [0, 2, 2, 3, 3]),
+                entry(LjRows::Half, [1, 1], [3, 6, 7, 9, 9]),
+                entry(LjRows::None, [1, 2], [9, 10, 10, 10, 10]),
             ],
             masked: vec![pair; 2],
             plain: vec![0; 10],

@@ -184,17 +184,15 @@ impl<'a> BufferEstimate<'a> {
     /// Mean energy error (kJ/mol nm) of one pair per unit of radial density: Lennard-Jones, Coulomb.
     fn missed(&self, a: &Class, b: &Class, radius: f64, sigma: f64) -> (f64, f64) {
         let settings = &self.system.settings;
-        let beyond = |cutoff: Option<f64>| cutoff.map_or([0.0; 2], |cutoff| moments(radius - cutoff, sigma));
-        let coulomb = beyond(settings.cutoff);
-        // most often both cutoffs are the same, and their moments are most of the work
-        let lj = if settings.cutoff_lj == settings.cutoff { coulomb } else { beyond(settings.cutoff_lj) };
+        // where the cutoffs differ, pruning leaves the same buffer around both
+        let beyond = moments(radius - self.cutoff(), sigma);
         let (c6, c12) = self.system.nonbonded.pair(a.lj_type, b.lj_type);
         let inverse = settings.cutoff_lj.map_or(0.0, f64::recip);
         let first = 6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13);
         let second = -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14);
         let energy = |[first, second]: [f64; 2], [j1, j2]: [f64; 2]| second * j2 - first * j1;
         let charges = COULOMB * a.charge * b.charge;
-        (energy([first, second], lj), charges * energy(self.coulomb_slopes, coulomb))
+        (energy([first, second], beyond), charges * energy(self.coulomb_slopes, beyond))
     }
 }
 

@@ -44,6 +44,14 @@ pub enum LjRows {
     All,
 }
 
+impl LjRows {
+    /// Vectors of two atoms with Lennard-Jones interactions.
+    #[inline(always)]
+    pub fn vectors(self) -> usize {
+        self as usize
+    }
+}
+
 /// An i-cluster, moved by a lattice shift, and the blocks it meets.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -56,8 +64,8 @@ pub struct Entry {
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
     /// bounds in [`ListChunk::plain`]: blocks that meet both vectors of the cluster's atoms, only the first, only the
-    /// second
-    pub plain: [u32; 4],
+    /// second; blocks in the reach of Lennard-Jones interactions alone
+    pub plain: [u32; 5],
 }
 
 impl Entry {
@@ -71,6 +79,17 @@ impl Entry {
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[1 + half] as usize..self.plain[2 + half] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] that only Lennard-Jones interactions reach.
+    #[inline(always)]
+    pub fn far(&self) -> Range<usize> {
+        self.plain[3] as usize..self.plain[4] as usize
+    }
+
+    /// Vectors of sixteen pairs in the plain blocks.
+    pub fn vectors(&self) -> usize {
+        2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()
     }
 }
 
@@ -105,8 +124,7 @@ impl ListChunk {
 
     /// Vectors of sixteen pairs.
     pub fn vectors(&self) -> usize {
-        let plain = self.entries.iter().map(|e| 2 * e.both().len() + e.single(0).len() + e.single(1).len());
-        2 * self.masked.len() + plain.sum::<usize>()
+        2 * self.masked.len() + self.entries.iter().map(Entry::vectors).sum::<usize>()
     }
 
     /// Work in units of sixteen pairs.
@@ -282,7 +300,7 @@ impl Search<'_, '_> {
                 }
                 while block < end && grid.block_depth[block][0] <= depth[1] {
                     let near = bounds.distance_squared(shift32, &grid.block_bounds[block]) < probe.radius_squared;
-                    if near && probe.hits(grid, packed, block) != 0 {
+                    if near && probe.hits(grid, packed, block) {
                         self.scratch.place[block] = (self.scratch.stamp, self.scratch.found.len() as u32);
                         let interacting = if home { upper_triangle(cluster, block) } else { u32::MAX };
                         self.scratch.found.push(MaskedPair { block: block as u32, interacting, excluded: 0 });
@@ -353,7 +371,7 @@ impl Search<'_, '_> {
             shift: shift_index(image) as u8,
             lj_rows,
             masked: [masked, self.out.masked.len() as u32],
-            plain: [plain, end, end, end],
+            plain: [plain, end, end, end, end],
         });
     }
 }

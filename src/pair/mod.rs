@@ -22,5 +22,5 @@ pub use list::{
     Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
     shift_index,
 };
-pub use prune::prune_chunk;
+pub use prune::{PruneInput, Reach, prune_chunk};
 pub use table::{RadialFunction, RadialTable};

@@ -15,6 +15,15 @@ pub(super) struct Probe<S: Simd> {
     pub(super) radius_squared: f32,
 }
 
+/// How far interactions reach, with the buffer of the list, in nm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// Coulomb interactions
+    pub coulomb: f64,
+    /// Lennard-Jones interactions
+    pub lj: f64,
+}
+
 impl<S: Simd> Probe<S> {
     #[inline(always)]
     pub(super) fn new(grid: &Grid, packed: &[[f32; 24]], cluster: usize, shift: Vec3, radius: f64) -> Self {
@@ -30,90 +39,131 @@ impl<S: Simd> Probe<S> {
         Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
     }
 
-    /// Pairs inside the radius: bit 8 i + j for atom i of the cluster and j of the block.
+    /// True when any pair is inside the radius.
     #[inline(always)]
-    pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> u32 {
+    pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
+        self.distances(grid, packed, block).into_iter().any(|r2| self.bits(r2, self.radius_squared) != 0)
+    }
+
+    /// Squared distances (nm²) of the two vectors of atoms.
+    #[inline(always)]
+    fn distances(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> [S::F; 2] {
         let there = &packed[block];
         let mut j = [S::F::splat(0.0); 3];
         for k in 0..3 {
             let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
             j[k] = S::F::load_twice(lanes) - S::F::splat(self.centre[k] - grid.centres[block][k]);
         }
-        let limit = S::F::splat(self.radius_squared);
-        let mut bits = 0;
-        for half in (0..2).rev() {
+        let mut squares = [S::F::splat(0.0); 2];
+        for half in 0..2 {
             let mut d = j;
             for k in 0..3 {
                 d[k] = self.x[k][half] - j[k];
             }
-            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
-            bits = bits << 16 | u32::from(S::F::bits(r2.lt(limit)));
+            squares[half] = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
         }
-        bits
+        squares
+    }
+
+    /// Pairs nearer than a distance: bit 8 i + j for atom i of the vector and j of the block.
+    #[inline(always)]
+    fn bits(&self, r2: S::F, limit: f32) -> u16 {
+        S::F::bits(r2.lt(S::F::splat(limit)))
     }
 }
 
-/// Keep of `outer` what is within `radius` nm now. Masked blocks stay: they are few, and exclusions must be met.
-pub fn prune_chunk(
-    level: Level,
-    grid: &Grid,
-    packed: &[[f32; 24]],
-    cell: Option<&PeriodicCell>,
-    radius: f64,
-    outer: &ListChunk,
-    inner: &mut ListChunk,
-) {
-    inner.clear();
-    dispatch(level, Prune { grid, packed, cell, radius, outer, inner });
+/// What pruning reads.
+#[derive(Clone, Copy)]
+pub struct PruneInput<'a> {
+    /// sorted atoms
+    pub grid: &'a Grid,
+    /// packed offsets of each block
+    pub packed: &'a [[f32; 24]],
+    /// the lattice
+    pub cell: Option<&'a PeriodicCell>,
+    /// atoms of each block with Lennard-Jones interactions, as bits
+    pub lj_lanes: &'a [u8],
+    /// what is near
+    pub reach: Reach,
 }
 
-struct Prune<'a> {
-    grid: &'a Grid,
-    packed: &'a [[f32; 24]],
-    cell: Option<&'a PeriodicCell>,
-    radius: f64,
+/// Keep of `outer` what is in reach now, sorted into the ranges of [`Entry::plain`]. Masked blocks stay: they are few,
+/// and exclusions must be met.
+pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
+    inner.clear();
+    if input.reach.coulomb < input.reach.lj {
+        dispatch(level, Prune::<true> { input, outer, inner });
+    } else {
+        dispatch(level, Prune::<false> { input, outer, inner });
+    }
+}
+
+/// `FAR`: some blocks are only in the reach of Lennard-Jones interactions.
+struct Prune<'a, const FAR: bool> {
+    input: PruneInput<'a>,
     outer: &'a ListChunk,
     inner: &'a mut ListChunk,
 }
 
-impl Kernel for Prune<'_> {
+impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Prune { grid, packed, cell, radius, outer, inner } = self;
+        let Prune { input: PruneInput { grid, packed, cell, lj_lanes, reach }, outer, inner } = self;
         inner.masked.extend_from_slice(&outer.masked);
         for entry in &outer.entries {
             let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
-            let probe = Probe::<S>::new(grid, packed, entry.cluster as usize, shift, radius);
-            let plain =
-                sort_hits(&mut inner.plain, &outer.plain[entry.both()], |block| probe.hits(grid, packed, block));
-            if plain[3] > plain[0] || entry.masked[1] > entry.masked[0] {
+            let cluster = entry.cluster as usize;
+            let near = if FAR { reach.coulomb } else { reach.coulomb.max(reach.lj) };
+            let probe = Probe::<S>::new(grid, packed, cluster, shift, near);
+            let far = (reach.lj * reach.lj) as f32;
+            // one byte per atom of the cluster
+            let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
+            let lj_rows = [0, 1].map(|half| {
+                0xff * u16::from(lj_rows >> (2 * half) & 1) | 0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1)
+            });
+            let classify = |block: usize| {
+                let squares = probe.distances(grid, packed, block);
+                let near = squares.map(|r2| probe.bits(r2, probe.radius_squared) != 0);
+                if !FAR {
+                    return [near[0] & near[1], near[0] & !near[1], near[1] & !near[0], false];
+                }
+                let lanes = 0x101 * u16::from(lj_lanes[block]);
+                let lj = [0, 1].map(|half| probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
+                let any = near[0] | near[1];
+                let needed = [near[0] | lj[0], near[1] | lj[1]];
+                [any & needed[0] & needed[1], any & !needed[1], any & !needed[0], !any & (lj[0] | lj[1])]
+            };
+            let plain = sort_blocks(&mut inner.plain, &outer.plain[entry.both()], classify);
+            if plain[4] > plain[0] || entry.masked[1] > entry.masked[0] {
                 inner.entries.push(Entry { plain, ..*entry });
             }
         }
     }
 }
 
-/// Append the blocks that `hits` finds near: first those near both vectors of atoms, then those near only the first,
-/// then only the second; returns the bounds. Without a branch on the outcome, which no processor could foresee.
+/// Append the blocks of each class, class by class, and return the bounds. Without a branch on the outcome, which no
+/// processor could foresee.
 #[inline(always)]
-fn sort_hits(to: &mut Vec<u32>, blocks: &[u32], hits: impl Fn(usize) -> u32) -> [u32; 4] {
+fn sort_blocks(to: &mut Vec<u32>, blocks: &[u32], classify: impl Fn(usize) -> [bool; 4]) -> [u32; 5] {
     let (start, room) = (to.len(), blocks.len());
-    to.resize(start + 3 * room, 0);
+    to.resize(start + 4 * room, 0);
     let found = &mut to[start..];
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     for &block in blocks {
-        let bits = hits(block as usize);
-        let near = [bits & 0xffff != 0, bits >> 16 != 0];
-        for (class, member) in [near[0] & near[1], near[0] & !near[1], near[1] & !near[0]].into_iter().enumerate() {
+        for (class, member) in classify(block as usize).into_iter().enumerate() {
             found[class * room + counts[class]] = block;
             counts[class] += usize::from(member);
         }
     }
-    let bounds = [0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]].map(|n| start + n);
-    to.copy_within(start + room..start + room + counts[1], bounds[1]);
-    to.copy_within(start + 2 * room..start + 2 * room + counts[2], bounds[2]);
-    to.truncate(bounds[3]);
-    bounds.map(|n| n as u32)
+    let mut bounds = [start as u32; 5];
+    let mut end = start;
+    for class in 0..4 {
+        to.copy_within(start + class * room..start + class * room + counts[class], end);
+        end += counts[class];
+        bounds[class + 1] = end as u32;
+    }
+    to.truncate(end);
+    bounds
 }

@@ -98,8 +98,8 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
 /// How often a pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
-/// Everything a list says about pairs of atoms.
-fn listed(grid: &Grid, list: &PairList, has_lj: &[bool]) -> Listed {
+/// Everything a list says about pairs of atoms, with or without the blocks that only Lennard-Jones interactions reach.
+fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     let mut found = Listed::new();
     for chunk in &list.chunks {
         for entry in &chunk.entries {
@@ -112,7 +112,13 @@ fn listed(grid: &Grid, list: &PairList, has_lj: &[bool]) -> Listed {
             };
             assert!(silent.iter().all(|&a| a == NO_ATOM || !has_lj[a as usize]), "{entry:?} leaves out an interaction");
             let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
-            let ranges = [(entry.both(), u32::MAX), (entry.single(0), 0xffff), (entry.single(1), 0xffff << 16)];
+            let far_bits = if !far { 0 } else { [0, 0xffff, u32::MAX][entry.lj_rows.vectors()] };
+            let ranges = [
+                (entry.both(), u32::MAX),
+                (entry.single(0), 0xffff),
+                (entry.single(1), 0xffff << 16),
+                (entry.far(), far_bits),
+            ];
             let plain = ranges.into_iter().flat_map(|(range, interacting)| {
                 chunk.plain[range].iter().map(move |&block| MaskedPair { block, interacting, excluded: 0 })
             });
@@ -157,9 +163,9 @@ fn each_near(case: &Case, grid: &Grid, radius: f64, mut visit: impl FnMut(Key, f
     }
 }
 
-/// The list must hold each pair within `radius` once, and none twice, wherever it is.
-fn check_list(case: &Case, grid: &Grid, list: &PairList, radius: f64) {
-    let found = listed(grid, list, &case.has_lj);
+/// The list must hold each pair within reach once, and none twice, wherever it is.
+fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
+    let found = listed(grid, list, &case.has_lj, false);
     for (&([i, j], image), times) in &found {
         let excluded = case.exclusions.contains(i, j);
         let what = format!("{i} {j} {image:?}, {} nm apart: {times:?}", case.distance([i, j], image));
@@ -169,7 +175,15 @@ fn check_list(case: &Case, grid: &Grid, list: &PairList, radius: f64) {
         let far = case.distance([i, j], image) > case.cutoff;
         assert!(!(excluded && far) || times[1] == 0, "the correction is meant for another image: {what}");
     }
-    each_near(case, grid, radius - ROUNDING, |(pair, image), distance| {
+    let with_far = listed(grid, list, &case.has_lj, true);
+    each_near(case, grid, reach.lj - ROUNDING, |(pair, image), distance| {
+        let excluded = case.exclusions.contains(pair[0], pair[1]);
+        if pair.iter().all(|&i| case.has_lj[i as usize]) && !excluded {
+            let times = with_far.get(&(pair, image)).copied().unwrap_or_default();
+            assert_eq!(times, [1, 0], "Lennard-Jones of {pair:?} {image:?}, {distance} nm apart");
+        }
+    });
+    each_near(case, grid, reach.coulomb - ROUNDING, |(pair, image), distance| {
         let excluded = case.exclusions.contains(pair[0], pair[1]);
         if !excluded || distance < case.cutoff {
             let times = found.get(&(pair, image)).copied().unwrap_or_default();
@@ -209,7 +223,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     for (chunk, to) in outer.chunks.iter_mut().enumerate() {
         search_chunk(level, input, chunk, &mut scratch, to);
     }
-    check_list(case, &grid, &outer, case.outer);
+    check_list(case, &grid, &outer, Reach { coulomb: case.outer, lj: case.outer });
 
     let mut random = Stream::new(seed, Purpose::Test, 1, 0);
     // without a cutoff nothing limits them
@@ -220,11 +234,21 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         *r += step * (reach / step.norm());
     }
     let packed = pack(&grid, &moved.positions);
-    for (from, to) in outer.chunks.iter().zip(&mut inner.chunks) {
-        prune_chunk(level, &grid, &packed, cell, case.inner, from, to);
+    let mut lj_lanes = vec![0u8; grid.blocks()];
+    for (slot, &atom) in grid.slot_atom.iter().enumerate() {
+        lj_lanes[slot / BLOCK] |= u8::from(atom != NO_ATOM && case.has_lj[atom as usize]) << (slot % BLOCK);
     }
-    assert!(inner.slots() <= outer.slots());
-    check_list(&moved, &grid, &inner, case.inner);
+    for nearer in [1.0, 0.8] {
+        // without a cutoff there is none to be nearer
+        let coulomb = if case.inner.is_finite() { nearer * case.inner } else { case.inner };
+        let reach = Reach { coulomb, lj: case.inner };
+        let input = PruneInput { grid: &grid, packed: &packed, cell, lj_lanes: &lj_lanes, reach };
+        for (from, to) in outer.chunks.iter().zip(&mut inner.chunks) {
+            prune_chunk(level, input, from, to);
+        }
+        assert!(inner.slots() <= outer.slots());
+        check_list(&moved, &grid, &inner, reach);
+    }
 }
 
 /// A case is checked on every level, or on one of them where brute force takes long.

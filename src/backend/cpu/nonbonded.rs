@@ -6,8 +6,8 @@ use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::pair::{
-    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, RadialTable, SearchInput, SearchScratch, prune_chunk,
-    search_chunk,
+    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialTable, Reach, SearchInput, SearchScratch,
+    prune_chunk, search_chunk,
 };
 use crate::simd::{Level, dispatch};
 use crate::system::{CombinationRule, Electrostatics, Modifier, System};
@@ -59,6 +59,8 @@ pub(super) struct Nonbonded {
     pub grid: Grid,
     pub slot_charges: Vec<[f32; 8]>,
     slot_lj: Vec<[f32; 16]>,
+    /// atoms of each block with Lennard-Jones interactions, as bits
+    lj_lanes: Vec<u8>,
     packed: Vec<[f32; 24]>,
     outer: PairList,
     inner: PairList,
@@ -109,6 +111,7 @@ impl Nonbonded {
             grid: Grid::default(),
             slot_charges: vec![],
             slot_lj: vec![],
+            lj_lanes: vec![],
             packed: vec![],
             outer: PairList::default(),
             inner: PairList::default(),
@@ -128,11 +131,14 @@ impl Nonbonded {
         self.slot_charges.resize(blocks, [0.0; 8]);
         self.slot_lj.clear();
         self.slot_lj.resize(blocks, [0.0; 16]);
+        self.lj_lanes.clear();
+        self.lj_lanes.resize(blocks, 0);
         let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
         for (slot, &atom) in self.grid.slot_atom.iter().enumerate() {
             let (block, lane) = (slot / BLOCK, slot % BLOCK);
             let [a, b] = if atom == NO_ATOM { empty } else { self.lj[atom as usize] };
             (self.slot_lj[block][lane], self.slot_lj[block][lane + BLOCK]) = (a, b);
+            self.lj_lanes[block] |= u8::from(atom != NO_ATOM && self.has_lj[atom as usize]) << lane;
             self.slot_charges[block][lane] = if atom == NO_ATOM { 0.0 } else { self.charges[atom as usize] };
         }
         self.packed.resize(blocks, [0.0; 24]);
@@ -166,11 +172,19 @@ impl Nonbonded {
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.place(cell);
         self.pack(positions);
-        let (grid, packed, outer, level, radius) =
-            (&self.grid, &self.packed, &self.outer, self.level, self.schedule.inner);
+        let cutoff = self.cutoff.max(self.cutoff_lj);
+        let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff } else { 0.0 };
+        let input = PruneInput {
+            grid: &self.grid,
+            packed: &self.packed,
+            cell,
+            lj_lanes: &self.lj_lanes,
+            reach: Reach { coulomb: self.cutoff + buffer, lj: self.cutoff_lj + buffer },
+        };
+        let (outer, level) = (&self.outer, self.level);
         self.inner.chunks.par_chunks_mut(8).zip(outer.chunks.par_chunks(8)).for_each(|(inner, outer)| {
             for (inner, outer) in inner.iter_mut().zip(outer) {
-                prune_chunk(level, grid, packed, cell, radius, outer, inner);
+                prune_chunk(level, input, outer, inner);
             }
         });
         self.inner.split(self.shares.len(), &mut self.ranges);

@@ -115,12 +115,22 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     let blocks = &chunk.plain[entry.single(half)];
                     if !blocks.is_empty() {
                         let mut row = rows.row(half);
-                        if ENERGY || half < entry.lj_rows as usize {
+                        if ENERGY || half < entry.lj_rows.vectors() {
                             plain::<S, RULE, SPLIT, ENERGY, 1, 1>(&fixed, &mut row, blocks, forces, &mut sums);
                         } else {
                             plain::<S, RULE, SPLIT, ENERGY, 1, 0>(&fixed, &mut row, blocks, forces, &mut sums);
                         }
                         rows.add_forces(half, &row);
+                    }
+                }
+                let far_blocks = &chunk.plain[entry.far()];
+                if SPLIT && !far_blocks.is_empty() {
+                    if entry.lj_rows == LjRows::All {
+                        far::<S, RULE, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
+                    } else {
+                        let mut row = rows.row(0);
+                        far::<S, RULE, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
+                        rows.add_forces(0, &row);
                     }
                 }
                 rows.finish(entry, forces, output);
@@ -363,6 +373,52 @@ fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N
     }
 }
 
+/// Blocks that only Lennard-Jones interactions reach.
+#[inline(always)]
+fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, N>,
+    blocks: &[u32],
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let cutoff_squared = S::F::splat(fixed.input.cutoff_lj_squared);
+    let mut total = [[S::F::splat(0.0); N]; 3];
+    for &block in blocks {
+        let near = Near::new(fixed, rows, block);
+        // SAFETY: as in `Near::new`
+        let parameters = unsafe { fixed.lj.get_unchecked(near.block) };
+        let lj = lj_of_block::<S, RULE>(parameters);
+        let mut f = [S::F::splat(0.0); N];
+        for row in 0..N {
+            let inside = near.r2[row].lt(cutoff_squared);
+            let inverse2 = near.r2[row].recip_fast();
+            let i = [rows.lj[0][row], rows.lj[1][row]];
+            let terms = LjTerms::<S>::new::<RULE>(fixed.input, inverse2, i, lj, rows.types[row], parameters);
+            if ENERGY {
+                sums.lj += terms.energy::<RULE>(fixed.input).keep(inside);
+            }
+            f[row] = (terms.force * inverse2).keep(inside);
+        }
+        apply(&near, f, &mut total, forces);
+    }
+    for k in 0..3 {
+        for row in 0..N {
+            rows.force[k][row] += total[k][row];
+        }
+    }
+}
+
+/// Parameters of a block's atoms, where they belong to atoms.
+#[inline(always)]
+fn lj_of_block<S: Simd, const RULE: u8>(parameters: &[f32; 16]) -> [S::F; 2] {
+    if RULE < TYPE_TABLE {
+        [S::F::load_twice(eight(parameters, 0)), S::F::load_twice(eight(parameters, 1))]
+    } else {
+        [S::F::splat(0.0); 2]
+    }
+}
+
 /// Forces over distance of i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones interactions.
 #[inline(always)]
 fn radial_forces<
@@ -385,10 +441,7 @@ fn radial_forces<
     let (charge, parameters) = unsafe { (fixed.charges.get_unchecked(near.block), fixed.lj.get_unchecked(near.block)) };
     let zero = S::F::splat(0.0);
     let charge = S::F::load_twice(charge);
-    let mut lj = [zero; 2];
-    if LJ > 0 && RULE < TYPE_TABLE {
-        lj = [S::F::load_twice(eight(parameters, 0)), S::F::load_twice(eight(parameters, 1))];
-    }
+    let lj = if LJ > 0 { lj_of_block::<S, RULE>(parameters) } else { [zero; 2] };
     let mut forces = [zero; N];
     for row in 0..N {
         let true_r2 = near.r2[row];
