@@ -55,8 +55,8 @@ const EDGE: f64 = 2.467;
 fn water(electrostatics: Electrostatics) -> System {
     let name = Name::new("W");
     let atom = |k: u32| {
-        let (element, mass) = if k % 3 == 0 { (8, 15.999) } else { (1, 1.008) };
-        let (charge, lj_type) = (CHARGES[k as usize % 3], u32::from(k % 3 > 0));
+        let (element, mass) = if k.is_multiple_of(3) { (8, 15.999) } else { (1, 1.008) };
+        let (charge, lj_type) = (CHARGES[k as usize % 3], u32::from(!k.is_multiple_of(3)));
         Atom { name, type_name: name, element, mass, charge, lj_type, residue: k / 3 }
     };
     let hh = 2.0 * WATER.0 * WATER.1.sin();
