@@ -15,6 +15,9 @@ use crate::units::{BOLTZMANN, COULOMB};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
+#[cfg(test)]
+mod tests;
+
 /// Radii and lifetimes of the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListSchedule {
@@ -271,35 +274,4 @@ fn motions(system: &System) -> Vec<Motion> {
         }
     }
     motions
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_those_of_the_normal_distribution() {
-        // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
-        let (buffer, sigma) = (0.03, 0.05);
-        let steps = 400_000;
-        let (mut first, mut second) = (0.0, 0.0);
-        for k in 0..steps {
-            let y = buffer + 12.0 * sigma * (f64::from(k) + 0.5) / f64::from(steps);
-            let weight =
-                (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * PI).sqrt()) * 12.0 * sigma / f64::from(steps);
-            first += weight * (y - buffer).powi(2) / 2.0;
-            second += weight * (y - buffer).powi(3) / 6.0;
-        }
-        let [j1, j2] = moments(buffer, sigma);
-        assert!((j1 / first - 1.0).abs() < 1e-6);
-        assert!((j2 / second - 1.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn rotation_saturates() {
-        let motion = Motion { translating: 18.0, rotating: Some((1.0, 0.09)) };
-        let still = Motion { translating: 18.0, rotating: None };
-        let late = motion.variance(2.5, 10.0) - still.variance(2.5, 10.0);
-        assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
-    }
 }

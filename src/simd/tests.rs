@@ -279,7 +279,7 @@ fn fast_reciprocals_keep_their_error() {
         for exponent in [-125, -60, -1, 0, 1, 60, 124] {
             for step in 0..512u32 {
                 let x = from_fn(|k| {
-                    let mantissa = ((step * 16 + k as u32) << 10 | step * 37 % 1024) as f64 / 8_388_608.0;
+                    let mantissa = f64::from(((step * 16 + k as u32) << 10) + step * 37 % 1024) / 8_388_608.0;
                     let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
                     (sign * (1.0 + mantissa) * f64::from(exponent).exp2()) as f32
                 });

@@ -3,7 +3,7 @@
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
-use super::{Dihedral, MAX_PERIODICITY, Real, angle, bond, harmonic_improper, pair14, torsion};
+use super::{Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, torsion};
 use crate::rng::Stream;
 use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
@@ -100,6 +100,27 @@ impl Formula<6, 5> for Pair {
     }
 }
 
+/// A correction map, the place in its square given.
+struct Map;
+
+impl Formula<31, 25> for Map {
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 31]) -> [T; 25] {
+        let [ij, kj, lk, ml] = [0, 3, 6, 9].map(|first| vector(&input, first));
+        let patch =
+            Patch { coefficients: from_fn(|k| input[12 + k]), u: input[28], v: input[29], steps_per_radian: input[30] };
+        let (phi, psi) = (Dihedral::new(ij, kj, lk), Dihedral::new(-kj, lk, ml));
+        let (on_phi, on_psi, energy) = cmap(&phi, &psi, |_, _| patch);
+        flat::<T, 8, 1, 25>(from_fn(|k| if k < 4 { on_phi[k] } else { on_psi[k - 4] }), [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        let coefficients = (0..16).map(|_| random.between(-10.0, 10.0));
+        let mut parameters: Vec<f64> = coefficients.collect();
+        parameters.extend([random.between(0.0, 1.0), random.between(0.0, 1.0), 24.0 / std::f64::consts::TAU]);
+        parameters
+    }
+}
+
 /// A formula over sixteen lanes.
 struct OnLanes<'a, M, const IN: usize, const OUT: usize>(&'a [[f32; LANES]; IN], PhantomData<M>);
 
@@ -184,4 +205,9 @@ fn harmonic_impropers() {
 #[test]
 fn scaled_pairs() {
     check::<Pair, _, _, 4>(5, |[i, _, _, l]| vec![i - l]);
+}
+
+#[test]
+fn correction_maps() {
+    check::<Map, _, _, 5>(6, |[i, j, k, l, m]| vec![i - j, k - j, l - k, m - l]);
 }

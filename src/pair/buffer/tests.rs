@@ -1,0 +1,250 @@
+//! The estimate against what it estimates: water whose atoms are moved by normal deviates.
+
+use super::*;
+use crate::cell::PeriodicCell;
+use crate::pair::{BLOCK, BothWays, CLUSTER, Grid, NO_ATOM, PairList, SearchInput, SearchScratch, search_chunk};
+use crate::rng::{Purpose, Stream};
+use crate::simd::Level;
+use crate::system::{
+    Atom, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded, PmeParameters,
+    Settle, Topology,
+};
+use crate::term::lennard_jones;
+use crate::vec3::Vec3;
+
+#[test]
+fn moments_are_those_of_the_normal_distribution() {
+    // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
+    let (buffer, sigma) = (0.03, 0.05);
+    let steps = 400_000;
+    let (mut first, mut second) = (0.0, 0.0);
+    for k in 0..steps {
+        let y = buffer + 12.0 * sigma * (f64::from(k) + 0.5) / f64::from(steps);
+        let weight = (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * PI).sqrt()) * 12.0 * sigma / f64::from(steps);
+        first += weight * (y - buffer).powi(2) / 2.0;
+        second += weight * (y - buffer).powi(3) / 6.0;
+    }
+    let [j1, j2] = moments(buffer, sigma);
+    assert!((j1 / first - 1.0).abs() < 1e-6);
+    assert!((j2 / second - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn rotation_saturates() {
+    let motion = Motion { translating: 18.0, rotating: Some((1.0, 0.09)) };
+    let still = Motion { translating: 18.0, rotating: None };
+    let late = motion.variance(2.5, 10.0) - still.variance(2.5, 10.0);
+    assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
+}
+
+/// Oxygens of TIP3P: c6 in kJ/mol nm⁶, c12 in kJ/mol nm¹².
+const OXYGENS: (f64, f64) = (2.49e-3, 2.435e-6);
+/// Charges of TIP3P: O, H, H in e.
+const CHARGES: [f64; 3] = [-0.834, 0.417, 0.417];
+/// Distance of O and H in nm, half the angle between two of them in rad.
+const WATER: (f64, f64) = (0.0957, 0.912);
+const TEMPERATURE: f64 = 300.0;
+const TIMESTEP: f64 = 0.002;
+const CUTOFF: f64 = 0.9;
+const ALPHA: f64 = 3.1;
+const MOLECULES: u32 = 500;
+/// Edge of the cubic cell in nm: 33.3 molecules per nm³.
+const EDGE: f64 = 2.467;
+
+/// Rigid water.
+fn water(electrostatics: Electrostatics) -> System {
+    let name = Name::new("W");
+    let atom = |k: u32| {
+        let (element, mass) = if k.is_multiple_of(3) { (8, 15.999) } else { (1, 1.008) };
+        let (charge, lj_type) = (CHARGES[k as usize % 3], u32::from(!k.is_multiple_of(3)));
+        Atom { name, type_name: name, element, mass, charge, lj_type, residue: k / 3 }
+    };
+    let hh = 2.0 * WATER.0 * WATER.1.sin();
+    let settles = (0..MOLECULES).map(|m| Settle { atoms: [0, 1, 2].map(|k| 3 * m + k), oh: WATER.0, hh });
+    System {
+        topology: Topology { atoms: (0..3 * MOLECULES).map(atom).collect(), ..Topology::default() },
+        nonbonded: Nonbonded { types: 2, c6: vec![OXYGENS.0, 0.0, 0.0, 0.0], c12: vec![OXYGENS.1, 0.0, 0.0, 0.0] },
+        constraints: Constraints { settles: settles.collect(), ..Constraints::default() },
+        settings: ForceSettings {
+            cutoff: Some(CUTOFF),
+            cutoff_lj: Some(CUTOFF),
+            electrostatics,
+            lj_modifier: Modifier::PotentialShift,
+            coulomb_modifier: Modifier::PotentialShift,
+            dispersion_correction: DispersionCorrection::Off,
+            list: ListPolicy::Drift { tolerance: 0.005, interval: None },
+        },
+    }
+}
+
+/// Molecules at random places and in random directions: no structure beyond that of the molecule.
+fn places(random: &mut Stream) -> Vec<Vec3> {
+    let mut positions = vec![];
+    for _ in 0..MOLECULES {
+        let oxygen = Vec3::from([(); 3].map(|()| random.between(0.0, EDGE)));
+        let mut direction = || Vec3::from([(); 3].map(|()| random.gaussian()));
+        let (u, v) = (direction(), direction());
+        let along = u * (WATER.0 * WATER.1.cos() / u.norm());
+        let across = v - u * (u.dot(v) / u.norm_squared());
+        let across = across * (WATER.0 * WATER.1.sin() / across.norm());
+        positions.extend([oxygen, oxygen + along + across, oxygen + along - across]);
+    }
+    positions
+}
+
+/// Which pairs a list of blocks holds, at [i][j] and [j][i].
+fn listed(cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> Vec<Vec<bool>> {
+    let atoms = positions.len();
+    let (mut grid, mut list) = (Grid::default(), PairList::default());
+    let has_lj: Vec<bool> = (0..atoms).map(|i| i % 3 == 0).collect();
+    grid.build(Some(cell), positions, &has_lj);
+    let mut packed = vec![[0.0; 24]; grid.blocks()];
+    packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
+    list.resize(&grid);
+    let exclusions = BothWays::new(atoms, &Exclusions::from_pairs(atoms, []));
+    let input = SearchInput {
+        grid: &grid,
+        packed: &packed,
+        cell: Some(cell),
+        exclusions: &exclusions,
+        has_lj: &has_lj,
+        far_exclusions: &[],
+        exclusion_reach: CUTOFF,
+        radius,
+    };
+    let mut listed = vec![vec![false; atoms]; atoms];
+    let slots = |first: u32, count: usize| {
+        let atoms = grid.slot_atom[first as usize * count..][..count].iter();
+        atoms.filter(|&&atom| atom != NO_ATOM).map(|&atom| atom as usize)
+    };
+    for (chunk, to) in list.chunks.iter_mut().enumerate() {
+        search_chunk(Level::detect(), input, chunk, &mut SearchScratch::default(), to);
+        for entry in &to.entries {
+            let masked = to.masked[entry.masked[0] as usize..entry.masked[1] as usize].iter().map(|pair| pair.block);
+            let plain = to.plain[entry.plain[0] as usize..entry.plain[1] as usize].iter().copied();
+            for block in masked.chain(plain) {
+                for i in slots(entry.cluster, CLUSTER) {
+                    for j in slots(block, BLOCK) {
+                        listed[i][j] = true;
+                        listed[j][i] = true;
+                    }
+                }
+            }
+        }
+    }
+    listed
+}
+
+const CONFIGURATIONS: u32 = 10;
+const DRAWS: u32 = 4;
+/// Displacements are followed this many standard deviations out: 10⁻⁶ of them go further.
+const TAIL: f64 = 5.0;
+/// Standard errors by which the estimate may fall short; the seed is fixed, so this cannot flicker.
+const STANDARD_ERRORS: f64 = 3.0;
+
+/// Energy by which pairs beyond the list err when they come inside the cutoff: of all beyond the radius, and of those
+/// that a list of blocks lacks.
+#[derive(Clone, Copy, Default)]
+struct Missed {
+    lj: f64,
+    /// by the number of hydrogens in the pair, since charges are of one sign within a kind
+    coulomb: [f64; 3],
+}
+
+impl Missed {
+    /// Per atom and time, in kJ/mol/ps, as the estimate counts it.
+    fn drift(&self, time: f64) -> f64 {
+        let energy = self.coulomb.iter().fold(self.lj.abs(), |sum, e| sum + e.abs());
+        energy / f64::from(DRAWS) / f64::from(3 * MOLECULES) / time
+    }
+}
+
+/// One configuration: what is missed with all pairs inside the radius listed, and with a list of blocks.
+fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Missed; 2] {
+    let cell = PeriodicCell::orthorhombic([EDGE; 3]);
+    let lj = |r: f64| lennard_jones(r.powi(-2), OXYGENS.0, OXYGENS.1).1;
+    let coulomb = |r: f64| match system.settings.electrostatics {
+        Electrostatics::Off => 0.0,
+        _ => COULOMB * libm::erfc(ALPHA * r) / r,
+    };
+    let at_cutoff = (lj(CUTOFF), coulomb(CUTOFF));
+    let positions = places(random);
+    let distance = |r: &[Vec3], i: usize, j: usize| cell.minimum_image(r[i] - r[j]).norm();
+    let listed = listed(&cell, &positions, radius);
+    let mut outside = vec![];
+    for i in 0..positions.len() {
+        for j in 0..i {
+            let reach = CUTOFF + TAIL * sigma[i % 3].hypot(sigma[j % 3]);
+            if (radius..reach).contains(&distance(&positions, i, j)) {
+                outside.push((i, j));
+            }
+        }
+    }
+    let mut sums = [Missed::default(); 2];
+    for _ in 0..DRAWS {
+        let mut step = |i: usize| Vec3::from([(); 3].map(|()| sigma[i % 3] * random.gaussian()));
+        let moved: Vec<Vec3> = positions.iter().enumerate().map(|(i, &r)| r + step(i)).collect();
+        for &(i, j) in &outside {
+            let r = distance(&moved, i, j);
+            if r < CUTOFF {
+                let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
+                let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
+                let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
+                let missing = if listed[i][j] { &mut sums[..1] } else { &mut sums[..] };
+                for sum in missing {
+                    sum.lj += energy_lj;
+                    sum.coulomb[hydrogens] += energy_coulomb;
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// Mean and standard error.
+fn statistics(samples: &[f64]) -> (f64, f64) {
+    let n = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / n;
+    let variance = samples.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
+/// By how much the estimate may exceed what is measured. It counts pairs in a shell at radius + σ, and lets them move
+/// along the line between them only. Moving by σ in the two other directions adds σ²/r to a distance, and what is
+/// missed falls off with the buffer as J₀/J₁ ≤ (2 + b/σ)/σ.
+fn excess(radius: f64, sigma: f64) -> f64 {
+    (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
+}
+
+/// By how much the estimate for lists of blocks may exceed what is measured, beyond [`excess`]: it has pairs come from
+/// one σ of the fastest atoms beyond the radius. Those that matter start nearer, at worst all at the radius itself; at
+/// the largest σ here (0.065 nm; blocks are 0.43 nm) that makes (0.06 + 0.76 · 0.065/0.43)/0.06 = 2.9.
+const BLOCK_EXCESS: f64 = 2.9;
+
+#[test]
+fn missed_pairs_cost_what_is_estimated() {
+    let pme = Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 });
+    let (charged, neutral) = (water(pme), water(Electrostatics::Off));
+    for (system, radius, steps) in
+        [(&charged, 0.92, 4), (&charged, 0.92, 8), (&charged, 1.0, 20), (&neutral, 0.91, 8), (&neutral, 0.92, 20)]
+    {
+        let estimate = BufferEstimate::new(system, EDGE.powi(3), TEMPERATURE, TIMESTEP);
+        let time = f64::from(steps - 1) * TIMESTEP;
+        let sigma: Vec<f64> =
+            motions(system)[..3].iter().map(|m| m.variance(BOLTZMANN * TEMPERATURE, time).sqrt()).collect();
+        let samples: Vec<[Missed; 2]> = (0..CONFIGURATIONS)
+            .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
+            .collect();
+        let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
+        let excess = excess(radius, 2f64.sqrt() * sigma[1]);
+        let check = |estimate: f64, (mean, error): (f64, f64), excess: f64| {
+            let (low, high) = (mean - STANDARD_ERRORS * error, excess * mean + STANDARD_ERRORS * error);
+            assert!(
+                low < estimate && estimate < high,
+                "{radius} nm, {steps} steps: {estimate:e} for {mean:e} ± {error:e}"
+            );
+        };
+        check(estimate.drift(radius, steps), measured(0), excess);
+        check(estimate.list_drift(radius, steps), measured(1), BLOCK_EXCESS * excess);
+    }
+}
