@@ -6,7 +6,7 @@ use super::instability::explain;
 use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind};
-use super::resume::{find_checkpoint, refuse_changes};
+use super::resume::{cut_stages, find_checkpoint, refuse_changes};
 use super::signals::Requests;
 use super::simulation::{Observed, Simulation, Wanted};
 use super::start::prepare;
@@ -16,7 +16,7 @@ use crate::backend::{Backend, ForceField, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
 use crate::observe::energies::EnergyRow;
-use crate::observe::lock::{OutputLock, host_name};
+use crate::observe::lock::OutputLock;
 use crate::observe::log::RunLog;
 use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::statistics::Statistics;
@@ -117,18 +117,14 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
     let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     super::account::open(&mut log, job.plan, job.system, &job.start, &engine)?;
-    for warning in warning.into_iter().chain(outputs.warning()) {
+    let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
+    for warning in warning.into_iter().chain(outputs.warning()).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
     let mut session = Session {
         system_fingerprint: fingerprint(job.system),
-        status: Status {
-            stages: job.plan.stages.len(),
-            process: std::process::id(),
-            host: host_name(),
-            ..Status::default()
-        },
+        status: Status::new(job.plan.stages.len()),
         engine,
         directory,
         _lock: lock,
