@@ -17,7 +17,7 @@ use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
 use crate::observe::energies::EnergyRow;
 use crate::observe::lock::OutputLock;
-use crate::observe::log::RunLog;
+use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
@@ -153,8 +153,8 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
             session.status.state = RunState::Failed;
             session.status.seconds_left = None;
             session.status.message = Some(error.to_string());
-            // the error itself matters more than a failure to record it
-            let _ = session.log.note(&format!("failed: {error}"));
+            // the error itself, which the caller shows, matters more than a failure to record it
+            let _ = session.log.line(Level::Detail, &format!("failed: {error}"));
             let _ = session.status.write(&session.directory.file("status.json"));
             let _ = session.outputs.close();
             Err(error)
