@@ -247,7 +247,8 @@ impl<'a> Session<'a> {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
         };
-        self.log.note(&format!("energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
+        let name = &self.status.stage;
+        self.log.note(&format!("{name}: energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
         while minimizer.steps() < target && minimizer.status() == Descent::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
                 self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
@@ -266,7 +267,8 @@ impl<'a> Session<'a> {
             Descent::Stalled => "cannot get lower in this arithmetic",
         };
         self.log.note(&format!(
-            "{ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            self.status.stage,
             minimizer.steps(),
             minimizer.energy(),
             atom + 1
@@ -324,8 +326,9 @@ impl<'a> Session<'a> {
             schedule,
             minimizer: None,
         };
-        self.log.note(&simulation.backend().description())?;
         let target = self.job.plan.target(options.steps);
+        let (name, ps) = (&self.status.stage, target as f64 * options.timestep);
+        self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
         let every = |interval: Option<super::plan::Interval>| interval.map(|i| i.steps(options.timestep));
         let rows = every(plan.output.energies.map(|e| e.every));
         let frames = every(plan.output.trajectory.map(|t| t.every));
@@ -469,7 +472,7 @@ impl<'a> Session<'a> {
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
             ..super::account::summary(self.job.plan, self.job.system, &self.engine, &self.timing)
         };
-        super::account::close(&mut self.log, &summary, outcome)?;
+        super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;
         self.status.write(&self.directory.file("status.json"))?;
         self.outputs.close()
