@@ -11,10 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use md::backend::Host;
+use md::backend::{Backend, Host, Reference};
 use md::config::{Config, drop_constrained_terms, load};
 use md::constraint::degrees_of_freedom;
-use md::run::{Engine, Simulation, StageKind, Wanted, schedule};
+use md::pair::ListSchedule;
+use md::run::{Dynamics, Engine, Precision, Simulation, StageKind, Wanted, schedule};
+use md::system::{State, System};
 
 struct Counting;
 
@@ -48,11 +50,15 @@ const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\
     barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\", every = 5 }";
-/// Buffers reach their sizes, threads their parking places.
+/// As many steps as are then counted: buffers reach their sizes, threads their parking places.
 const WARM_UP: u64 = 200;
-const STEPS: u64 = 200;
+/// Double precision is slow.
+const SHORT_WARM_UP: u64 = 40;
 
-fn allocations(lists: &str) -> Vec<(u64, u64, bool)> {
+/// Steps with their allocations, and whether their lists were new.
+type Counts = Vec<(u64, u64, bool)>;
+
+fn allocations(lists: &str, precision: Precision) -> Counts {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
     let files = "topology = \"peptide-charged.prmtop.xz\"\ncoordinates = \"peptide-charged.rst7.xz\"";
     let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]"));
@@ -62,34 +68,51 @@ fn allocations(lists: &str) -> Vec<(u64, u64, bool)> {
     let engine = Engine::new(&plan).unwrap();
     let lists = schedule(&plan, &system, &state);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
-    let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
-    Arc::clone(&engine.pool).install(|| {
-        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level).unwrap();
-        let rules = (lists, 1, freedom);
-        let mut simulation = Simulation::new(backend, (&system, dynamics), rules, &state, (0, 0.0), None).unwrap();
-        let mut found = Vec::with_capacity(STEPS as usize);
-        for step in 0..WARM_UP + STEPS {
-            let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());
-            // energies now and then
-            simulation.step(Wanted { energies: step % 7 == 0 }, |_| Ok(())).unwrap();
-            let count = COUNT.load(Ordering::Relaxed) - before;
-            let pruned = !lists.is_exact() && step.is_multiple_of(u64::from(lists.prune));
-            if step >= WARM_UP {
-                found.push((step, count, pruned || simulation.searches() > searches));
-            }
+    Arc::clone(&engine.pool).install(|| match precision {
+        Precision::Mixed => {
+            let field = engine.cpu(&system, lists).unwrap();
+            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, WARM_UP)
         }
-        found
+        Precision::Double => {
+            let field = Reference::new(&system).unwrap();
+            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, SHORT_WARM_UP)
+        }
     })
+}
+
+fn count<B: Backend>(
+    backend: B,
+    (system, dynamics): (&System, &Dynamics),
+    state: &State,
+    lists: ListSchedule,
+    steps: u64,
+) -> Counts {
+    let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
+    let mut simulation =
+        Simulation::new(backend, (system, dynamics), (lists, 1, freedom), state, (0, 0.0), None).unwrap();
+    let mut found = Vec::with_capacity(steps as usize);
+    for step in 0..2 * steps {
+        let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());
+        // energies now and then
+        simulation.step(Wanted { energies: step % 7 == 0 }, |_| Ok(())).unwrap();
+        let count = COUNT.load(Ordering::Relaxed) - before;
+        let pruned = !lists.is_exact() && step.is_multiple_of(u64::from(lists.prune));
+        if step >= steps {
+            found.push((step, count, pruned || simulation.searches() > searches));
+        }
+    }
+    found
 }
 
 #[test]
 fn quiet_steps_allocate_nothing() {
-    for lists in ["", "list = { buffer = \"0.1 nm\" }"] {
-        let found = allocations(lists);
+    let exact = "list = { buffer = \"0.1 nm\" }";
+    for (lists, precision) in [("", Precision::Mixed), (exact, Precision::Mixed), (exact, Precision::Double)] {
+        let found = allocations(lists, precision);
         let quiet: Vec<_> = found.iter().filter(|(_, _, lists)| !lists).collect();
         let busy: u64 = found.iter().filter(|(_, _, lists)| *lists).map(|(_, count, _)| count).sum();
         println!("{} quiet steps; {busy} allocations in the other {}", quiet.len(), found.len() - quiet.len());
-        assert!(quiet.len() as u64 > STEPS / 2);
+        assert!(quiet.len() > found.len() / 2);
         let allocating: Vec<_> = quiet.iter().filter(|(_, count, _)| *count > 0).collect();
         assert!(allocating.is_empty(), "step, allocations: {allocating:?}");
     }

@@ -79,7 +79,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
     let name = plan.stages.get(stage).map_or("", |stage| stage.name.as_str());
     let _ = writeln!(text, "stage        {} of {}, {name}: {} steps done", stage + 1, plan.stages.len(), place.done);
     if !before_first_step {
-        let _ = writeln!(text, "step         {}, {} ps", state.step, state.time);
+        let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
         let _ = writeln!(text, "frames       {frames} in the trajectory");
@@ -94,7 +94,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     let _ = writeln!(text, "state        {:?}", found.state);
     let _ = writeln!(text, "atoms        {}", found.atoms);
     let _ = writeln!(text, "device       {}", found.device);
-    let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, found.simulated_ps);
+    let _ = writeln!(text, "simulated    {} steps, {} ps", found.steps, rounded(found.simulated_ps));
     if let Some(speed) = found.ns_per_day {
         let _ = writeln!(text, "speed        {speed:.3} ns/day");
     }
@@ -111,6 +111,11 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Picoseconds without the last digits of a sum of time steps.
+fn rounded(time: f64) -> f64 {
+    (time * 1e6).round() / 1e6
+}
+
 fn means(averages: &[Average]) -> String {
     let line = |average: &Average| {
         let error = average.error.map_or("unknown".to_owned(), |error| format!("{error:.2e}"));
@@ -125,7 +130,8 @@ pub(super) fn status(path: &Path) -> Result<String> {
     let _ = writeln!(text, "state        {:?}, written {}", found.state, found.updated);
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);
-    let _ = writeln!(text, "simulated    {} ps in {} of wall time", found.time_ps, duration(found.wall_seconds));
+    let _ =
+        writeln!(text, "simulated    {} ps in {} of wall time", rounded(found.time_ps), duration(found.wall_seconds));
     if let Some(speed) = found.ns_per_day {
         let _ = writeln!(text, "speed        {} ns/day", three_digits(speed));
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::lock::host_name;
 use super::replace::replace;
 use crate::error::{Error, Problem, Result};
 
@@ -56,6 +57,11 @@ pub struct Status {
 }
 
 impl Status {
+    /// Of this process, with a run of so many stages before it.
+    pub fn new(stages: usize) -> Self {
+        Status { stages, process: std::process::id(), host: host_name(), ..Status::default() }
+    }
+
     /// Replaces `path` at once, with the present time as [`Self::updated`].
     pub fn write(&mut self, path: &Path) -> Result<()> {
         self.updated = jiff::Timestamp::now().to_string();

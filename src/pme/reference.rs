@@ -31,6 +31,8 @@ pub struct ReferencePme {
     fft: Fft3<f64>,
     grid: Vec<f64>,
     spectrum: Vec<Complex<f64>>,
+    /// energy and virial of each x-slab
+    slabs: Vec<(f64, Mat3)>,
 }
 
 impl ReferencePme {
@@ -42,6 +44,7 @@ impl ReferencePme {
             influence: Influence::new(&parameters),
             grid: vec![0.0; parameters.grid.iter().product()],
             spectrum: vec![Complex::default(); fft.reciprocal_size().iter().product()],
+            slabs: vec![(0.0, Mat3::ZERO); parameters.grid[0]],
             fft,
         }
     }
@@ -103,29 +106,25 @@ impl ReferencePme {
         let [_, ny, mz] = self.fft.reciprocal_size();
         let nz = self.parameters.grid[2];
         let (reciprocal, volume, influence) = (reciprocal_rows(cell), cell.volume(), &self.influence);
-        let slabs: Vec<(f64, Mat3)> = self
-            .spectrum
-            .par_chunks_mut(ny * mz)
-            .enumerate()
-            .map(|(x, slab)| {
-                let (mut energy, mut virial) = (0.0, Mat3::ZERO);
+        (self.spectrum.par_chunks_mut(ny * mz).zip(&mut self.slabs).enumerate()).for_each(
+            |(x, (slab, (energy, virial)))| {
+                (*energy, *virial) = (0.0, Mat3::ZERO);
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
                     // the half that is not stored equals this one, but for the planes that are their own image
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
-                    energy += part;
-                    virial += Mat3::outer(element.wave, element.wave).scaled(-part * element.virial);
+                    *energy += part;
+                    *virial += Mat3::outer(element.wave, element.wave).scaled(-part * element.virial);
                     *value *= element.green;
                 }
-                (energy, virial)
-            })
-            .collect();
+            },
+        );
         let (mut energy, mut virial) = (0.0, Mat3::ZERO);
-        for (part, part_virial) in slabs {
+        for (part, part_virial) in &self.slabs {
             energy += part;
-            virial += part_virial;
+            virial += *part_virial;
         }
         for (axis, row) in virial.0.iter_mut().enumerate() {
             row[axis] += energy;

@@ -13,6 +13,7 @@ use crate::observe::progress::three_digits;
 use crate::observe::summary::{ListSummary, Phase, Summary};
 use crate::pair::ListSchedule;
 use crate::system::{Electrostatics, State, System};
+use std::path::Path;
 
 /// ns/day of `picoseconds` in `seconds`.
 fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
@@ -134,7 +135,7 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
 }
 
 /// Speed and where the time went.
-pub(super) fn close(log: &mut RunLog, summary: &Summary, outcome: Outcome) -> Result<()> {
+pub(super) fn close(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
     let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);
@@ -148,8 +149,9 @@ pub(super) fn close(log: &mut RunLog, summary: &Summary, outcome: Outcome) -> Re
             three_digits(steady)
         ))?;
     }
-    log.note(match outcome {
+    let ending = match outcome {
         Outcome::Finished | Outcome::Unchanged => "finished",
-        Outcome::Stopped => "stopped on request; the same command continues",
-    })
+        Outcome::Stopped => "stopped on request, the same command continues",
+    };
+    log.note(&format!("{ending}; output in {}", directory.display()))
 }

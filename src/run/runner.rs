@@ -6,7 +6,7 @@ use super::instability::explain;
 use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind};
-use super::resume::{find_checkpoint, refuse_changes};
+use super::resume::{cut_stages, find_checkpoint, refuse_changes};
 use super::signals::Requests;
 use super::simulation::{Observed, Simulation, Wanted};
 use super::start::prepare;
@@ -16,8 +16,8 @@ use crate::backend::{Backend, ForceField, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
-use crate::observe::lock::{OutputLock, host_name};
-use crate::observe::log::RunLog;
+use crate::observe::lock::OutputLock;
+use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
@@ -117,18 +117,14 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
     let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     super::account::open(&mut log, job.plan, job.system, &job.start, &engine)?;
-    for warning in warning.into_iter().chain(outputs.warning()) {
+    let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
+    for warning in warning.into_iter().chain(outputs.warning()).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
     let mut session = Session {
         system_fingerprint: fingerprint(job.system),
-        status: Status {
-            stages: job.plan.stages.len(),
-            process: std::process::id(),
-            host: host_name(),
-            ..Status::default()
-        },
+        status: Status::new(job.plan.stages.len()),
         engine,
         directory,
         _lock: lock,
@@ -161,12 +157,12 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
 }
 
 impl<'a> Session<'a> {
-    /// Leave word of an error. The error itself matters more than a failure to record it.
+    /// Leave word of an error. The error itself, which the caller shows, matters more than a failure to record it.
     fn fail(mut self, error: &Error) {
         self.status.state = RunState::Failed;
         self.status.seconds_left = None;
         self.status.message = Some(error.to_string());
-        let _ = self.log.note(&format!("failed: {error}"));
+        let _ = self.log.line(Level::Detail, &format!("failed: {error}"));
         let _ = self.status.write(&self.directory.file("status.json"));
         let _ = self.outputs.close();
     }
@@ -255,7 +251,8 @@ impl<'a> Session<'a> {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
         };
-        self.log.note(&format!("energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
+        let name = &self.status.stage;
+        self.log.note(&format!("{name}: energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
         while minimizer.steps() < target && minimizer.status() == Descent::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
                 self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
@@ -274,7 +271,8 @@ impl<'a> Session<'a> {
             Descent::Stalled => "cannot get lower in this arithmetic",
         };
         self.log.note(&format!(
-            "{ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            self.status.stage,
             minimizer.steps(),
             minimizer.energy(),
             atom + 1
@@ -332,8 +330,9 @@ impl<'a> Session<'a> {
             schedule,
             minimizer: None,
         };
-        self.log.note(&simulation.backend().description())?;
         let target = self.job.plan.target(options.steps);
+        let (name, ps) = (&self.status.stage, target as f64 * options.timestep);
+        self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
         let every = |interval: Option<super::plan::Interval>| interval.map(|i| i.steps(options.timestep));
         let rows = every(plan.output.energies.map(|e| e.every));
         let frames = every(plan.output.trajectory.map(|t| t.every));
@@ -477,7 +476,7 @@ impl<'a> Session<'a> {
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
             ..super::account::summary(self.job.plan, self.job.system, &state, &self.engine, &self.timing)
         };
-        super::account::close(&mut self.log, &summary, outcome)?;
+        super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;
         self.status.write(&self.directory.file("status.json"))?;
         self.outputs.close()

@@ -11,4 +11,5 @@ mod files;
 mod lists;
 mod physics;
 mod restart;
+mod steps;
 mod unstable;

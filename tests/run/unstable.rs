@@ -36,7 +36,7 @@ fn a_huge_timestep_ends_with_4_and_keeps_the_good_checkpoint() {
         let forces = format!("{FORCES}constraints = \"{constraints}\"\n");
         let case = Case::new("water", &format!("{forces}{good}{}", stage("bad", 100, "60 fs", "")));
         let message = case.ends_with(4, &[]);
-        for part in ["failed: step 1", cause, "of HOH", "largest of its energies", "out/unstable.pdb", "help: "] {
+        for part in ["error: step 1", cause, "of HOH", "largest of its energies", "out/unstable.pdb", "help: "] {
             assert!(message.contains(part), "{part} in {message}");
         }
         let found = atoms(&case.path("out/unstable.pdb"));

@@ -24,6 +24,7 @@ pub struct Reference {
     tables: Vec<CmapTable>,
     tail: DispersionTail,
     pme: Option<ReferencePme>,
+    room: nonbonded::Room,
 }
 
 /// Where the atoms are.
@@ -48,8 +49,11 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(atoms: usize) -> Self {
-        Sums { forces: vec![Vec3::ZERO; atoms], energies: Energies::default(), virial: Mat3::ZERO }
+    /// Zeros for so many atoms, the forces in the place of `forces`.
+    fn new(mut forces: Vec<Vec3>, atoms: usize) -> Self {
+        forces.clear();
+        forces.resize(atoms, Vec3::ZERO);
+        Sums { forces, energies: Energies::default(), virial: Mat3::ZERO }
     }
 
     /// A force on atom i and its opposite on j, with d = r_i − r_j.
@@ -83,6 +87,7 @@ impl Reference {
             tables,
             tail: DispersionTail::new(system),
             pme,
+            room: nonbonded::Room::default(),
             system: system.clone(),
         })
     }
@@ -92,11 +97,24 @@ impl Reference {
     /// The caller guarantees that there is a cell where PME or a cutoff needs one, and that no cutoff exceeds its
     /// [`PeriodicCell::max_cutoff`].
     pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
+        let mut out = Evaluation::default();
+        self.evaluate_into(cell, positions, workload, &mut out);
+        out
+    }
+
+    /// [`Self::evaluate`] in the place of the last result.
+    pub fn evaluate_into(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        workload: Workload,
+        out: &mut Evaluation,
+    ) {
         let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
         let geometry = Geometry { cell, positions };
-        let mut sums = Sums::new(positions.len());
+        let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
-        nonbonded::interacting_pairs(system, potential, charges, geometry, &mut sums);
+        nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.room, &mut sums));
         nonbonded::excluded_pairs(system, potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
         if let Some(cell) = cell {
@@ -114,18 +132,18 @@ impl Reference {
             sums.energies.coulomb += energy;
             sums.virial += virial;
         }
-        Evaluation {
+        *out = Evaluation {
             forces: sums.forces,
             energies: if workload.energy { sums.energies } else { Energies::default() },
             virial: if workload.virial { sums.virial } else { Mat3::ZERO },
-        }
+        };
     }
 
     /// Energies of the terms that `atom` takes part in, without the mesh: what it suffers from.
     pub fn energies_of(&self, atom: u32, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Energies {
         let (system, geometry) = (&self.system, Geometry { cell, positions });
         let bonded = system.topology.bonded.of_atom(atom);
-        let mut sums = Sums::new(positions.len());
+        let mut sums = Sums::new(vec![], positions.len());
         bonded::evaluate(&bonded, &self.tables, geometry, &mut sums);
         nonbonded::pairs_of(atom, system, &self.potential, geometry, &mut sums);
         nonbonded::pairs14(system, &bonded.pairs14, geometry, &mut sums);

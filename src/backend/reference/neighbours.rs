@@ -7,29 +7,33 @@ use crate::vec3::Vec3;
 /// Atoms sorted into boxes at least one cutoff wide, or not sorted at all.
 pub(super) struct Neighbours<'a> {
     geometry: Geometry<'a>,
-    boxes: Option<Boxes>,
+    boxes: Option<(&'a Boxes, &'a PeriodicCell)>,
     cutoff_squared: f64,
 }
 
 /// Boxes along the lattice vectors, at least three each way so that no neighbour is found twice.
-struct Boxes {
+#[derive(Default)]
+pub(super) struct Boxes {
     size: [usize; 3],
     /// first entry of each box in `members`, and the end
     starts: Vec<usize>,
     members: Vec<u32>,
+    /// where the next member of each box goes while they are filled
+    next: Vec<usize>,
     of_atom: Vec<[usize; 3]>,
     /// positions within the cell, nm
     wrapped: Vec<Vec3>,
-    cell: PeriodicCell,
 }
 
 /// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
 const MOST_BOXES: f64 = 128.0;
 
 impl<'a> Neighbours<'a> {
-    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff.
-    pub(super) fn new(geometry: Geometry<'a>, cutoff: f64) -> Self {
-        let boxes = geometry.cell.and_then(|cell| Boxes::new(cell, geometry.positions, cutoff));
+    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff; `boxes` is room
+    /// to work in.
+    pub(super) fn new(geometry: Geometry<'a>, cutoff: f64, boxes: &'a mut Boxes) -> Self {
+        let cell = geometry.cell.filter(|cell| boxes.fill(cell, geometry.positions, cutoff));
+        let boxes = cell.map(|cell| (&*boxes, cell));
         Self { geometry, boxes, cutoff_squared: cutoff * cutoff }
     }
 
@@ -46,43 +50,49 @@ impl<'a> Neighbours<'a> {
             None => {
                 (0..self.geometry.positions.len()).for_each(|j| consider(j, self.geometry.between(i as u32, j as u32)))
             }
-            Some(boxes) => boxes.around(i, consider),
+            Some((boxes, cell)) => boxes.around(cell, i, consider),
         }
     }
 }
 
 impl Boxes {
-    fn new(cell: &PeriodicCell, positions: &[Vec3], cutoff: f64) -> Option<Self> {
+    /// Sorts the atoms; false where the cell is too small for three boxes each way.
+    fn fill(&mut self, cell: &PeriodicCell, positions: &[Vec3], cutoff: f64) -> bool {
         let size = cell.face_distances().map(|width| (width / cutoff).floor().min(MOST_BOXES) as usize);
         if size.iter().any(|&n| n < 3) {
-            return None;
+            return false;
         }
-        let wrapped: Vec<Vec3> = positions.iter().map(|&r| cell.wrap(r).0).collect();
+        let Self { starts, members, next, of_atom, wrapped, .. } = self;
+        self.size = size;
+        wrapped.clear();
+        wrapped.extend(positions.iter().map(|&r| cell.wrap(r).0));
         let place = |r: &Vec3| {
             let s = cell.to_fractional(*r).to_array();
             [0, 1, 2].map(|d| ((s[d] * size[d] as f64) as usize).min(size[d] - 1))
         };
-        let of_atom: Vec<[usize; 3]> = wrapped.iter().map(place).collect();
+        of_atom.clear();
+        of_atom.extend(wrapped.iter().map(place));
         let number = |[x, y, z]: [usize; 3]| (x * size[1] + y) * size[2] + z;
-        let mut starts = vec![0; size.iter().product::<usize>() + 1];
-        for &place in &of_atom {
+        starts.clear();
+        starts.resize(size.iter().product::<usize>() + 1, 0);
+        for &place in &*of_atom {
             starts[number(place) + 1] += 1;
         }
         for index in 1..starts.len() {
             starts[index] += starts[index - 1];
         }
-        let mut next = starts.clone();
-        let mut members = vec![0; positions.len()];
+        next.clone_from(starts);
+        members.resize(positions.len(), 0);
         for (i, &place) in of_atom.iter().enumerate() {
             members[next[number(place)]] = i as u32;
             next[number(place)] += 1;
         }
-        Some(Self { size, starts, members, of_atom, wrapped, cell: *cell })
+        true
     }
 
     /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around that of atom i, in their image next to it.
     #[inline(always)]
-    fn around(&self, i: usize, mut consider: impl FnMut(usize, Vec3)) {
+    fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {
             let (mut place, mut image) = ([0; 3], [0; 3]);
             for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
@@ -91,7 +101,7 @@ impl Boxes {
                 place[d] = shifted % self.size[d];
                 image[d] = (shifted / self.size[d]) as i32 - 1;
             }
-            let from = self.wrapped[i] - self.cell.shift(image);
+            let from = self.wrapped[i] - cell.shift(image);
             let number = (place[0] * self.size[1] + place[1]) * self.size[2] + place[2];
             for &j in &self.members[self.starts[number]..self.starts[number + 1]] {
                 consider(j as usize, from - self.wrapped[j as usize]);
@@ -116,7 +126,8 @@ mod tests {
         let octahedron = PeriodicCell::from_lengths_angles([3.5; 3], [109.471_220_6; 3]).unwrap();
         for cell in [octahedron, PeriodicCell::orthorhombic([3.0, 3.7, 2.8])] {
             let positions = scattered(&cell, 400);
-            let neighbours = Neighbours::new(Geometry { cell: Some(&cell), positions: &positions }, 0.9);
+            let mut boxes = Boxes::default();
+            let neighbours = Neighbours::new(Geometry { cell: Some(&cell), positions: &positions }, 0.9, &mut boxes);
             assert!(neighbours.boxes.is_some());
             for i in 0..positions.len() {
                 let mut found = vec![];
@@ -134,7 +145,7 @@ mod tests {
         let positions = [vec3(0.0, 0.0, 0.0), vec3(50.0, 0.0, 0.0), vec3(0.0, 9e9, 0.0)];
         let mut found = vec![];
         let geometry = Geometry { cell: None, positions: &positions };
-        Neighbours::new(geometry, f64::INFINITY).for_each(1, |j, _, _| found.push(j));
+        Neighbours::new(geometry, f64::INFINITY, &mut Boxes::default()).for_each(1, |j, _, _| found.push(j));
         assert_eq!(found, [0, 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::neighbours::Neighbours;
+use super::neighbours::{Boxes, Neighbours};
 use super::{Geometry, Sums};
 use crate::backend::potential::CoulombPotential;
 use crate::system::{Electrostatics, ForceSettings, Modifier, Pair14, System};
@@ -60,6 +60,13 @@ struct Share {
     virial: Mat3,
 }
 
+/// What the pairs need to work in, kept from step to step.
+#[derive(Default)]
+pub(super) struct Room {
+    boxes: Boxes,
+    shares: Vec<Share>,
+}
+
 /// Pairs within the cutoff that are not excluded. Each is visited from both sides, which costs twice the arithmetic and
 /// needs neither locks nor a second set of forces.
 pub(super) fn interacting_pairs(
@@ -67,13 +74,13 @@ pub(super) fn interacting_pairs(
     potential: &PairPotential,
     charges: &[f64],
     geometry: Geometry,
-    sums: &mut Sums,
+    (room, sums): (&mut Room, &mut Sums),
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
-    let neighbours = Neighbours::new(geometry, cutoff);
+    let neighbours = Neighbours::new(geometry, cutoff, &mut room.boxes);
     let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
-    let one_chunk = |(chunk, forces): (usize, &mut [Vec3])| {
-        let mut share = Share::default();
+    let one_chunk = |(chunk, (forces, share)): (usize, (&mut [Vec3], &mut Share))| {
+        *share = Share::default();
         for (offset, force) in forces.iter_mut().enumerate() {
             let i = chunk * CHUNK + offset;
             let mut force_i = Vec3::ZERO;
@@ -90,10 +97,10 @@ pub(super) fn interacting_pairs(
             });
             *force += force_i;
         }
-        share
     };
-    let shares: Vec<Share> = sums.forces.par_chunks_mut(CHUNK).enumerate().map(one_chunk).collect();
-    for share in shares {
+    room.shares.resize(sums.forces.len().div_ceil(CHUNK), Share::default());
+    sums.forces.par_chunks_mut(CHUNK).zip(&mut room.shares).enumerate().for_each(one_chunk);
+    for share in &room.shares {
         sums.energies.coulomb += share.coulomb;
         sums.energies.lj += share.lj;
         sums.virial += share.virial;

@@ -346,6 +346,9 @@ mod tests {
         // as a kill at this moment leaves it
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
+        // HDF5 File Format Specification 3.0, superblock version 3: the end of the file at byte 28; other tools trust it
+        let bytes = fs::read(&killed).unwrap();
+        assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
         assert_eq!(repair(&killed).unwrap().frames, 3);
         assert_eq!(writer.close().unwrap(), 3);
         assert!(info(&path).unwrap().closed);
