@@ -96,7 +96,7 @@ impl Row {
         let list = schedule(plan, system, state);
         let atoms = system.topology.atoms.len();
         let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
-        let warm_up = (steps / 2).next_multiple_of(interval(&list)).min(steps);
+        let warm_up = (steps / 2).max(1).next_multiple_of(interval(&list)).min(steps);
         let measurement = Measurement { warm_up, steps, repeats, energies_every: ENERGIES_EVERY };
         let measured = measure(engine, plan, (system, dynamics), state, measurement)?;
         let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
