@@ -65,8 +65,7 @@ mod tests {
     fn correlated_noise_has_a_larger_error() {
         // ± 0.5 in runs of five, + − − +: of 19 pairs of neighbours 17 are alike and two not, ρ = 15/20 about the mean and,
         // the residuals being those of a line of slope zero by symmetry, about the line
-        let samples: Vec<_> =
-            (0..20u32).map(|i| (f64::from(i), if (i / 5 + 1) / 2 == 1 { -0.5 } else { 0.5 })).collect();
+        let samples: Vec<_> = (0..20u32).map(|i| (f64::from(i), [0.5, -0.5, -0.5, 0.5][i as usize / 5])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);
         let error = (20.0 * 0.25 / 18.0 / (20.0 * 399.0 / 12.0) * 1.75 / 0.25f64).sqrt();

@@ -60,7 +60,10 @@ impl StepReport {
             timed.map(|((name, seconds), work)| phase(name, seconds / steps, wall, work, roofline)).collect();
         let compute_share = phases.iter().map(|phase| phase.share).sum();
         let useful_pairs = (slots > 0.0).then(|| useful_pairs(system, volume) / slots);
-        let bottleneck = bottleneck(&phases, compute_share, useful_pairs);
+        let bottleneck = match useful_pairs {
+            Some(_) => bottleneck(&phases, compute_share, useful_pairs),
+            None => "The reference in double precision keeps no account of its forces.".to_owned(),
+        };
         StepReport { phases, useful_pairs, compute_share, bottleneck }
     }
 }

@@ -66,8 +66,8 @@ pub struct Row {
     pub ns_per_atom_step: f64,
     /// of the conserved energy; `None` where the timed part is too short to say
     pub drift: Option<Drift>,
-    /// pair lists as used
-    pub list: ListSchedule,
+    /// pair lists as used; `None` where every pair is listed
+    pub list: Option<ListSchedule>,
     /// where the time of a step goes
     pub step: StepReport,
 }
@@ -96,7 +96,7 @@ impl Row {
         let list = schedule(plan, system, state);
         let atoms = system.topology.atoms.len();
         let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
-        let warm_up = (steps / 2).next_multiple_of(interval(&list)).min(steps);
+        let warm_up = (steps / 2).max(1).next_multiple_of(interval(&list)).min(steps);
         let measurement = Measurement { warm_up, steps, repeats, energies_every: ENERGIES_EVERY };
         let measured = measure(engine, plan, (system, dynamics), state, measurement)?;
         let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
@@ -116,7 +116,7 @@ impl Row {
             us_per_step: step_seconds * 1e6,
             ns_per_atom_step: step_seconds * 1e9 / atoms as f64,
             drift: drift(&measured.conserved, measured.temperature, measured.degrees_of_freedom),
-            list: measured.schedule,
+            list: Some(measured.schedule).filter(|list| list.outer.is_finite()),
             step: StepReport::new(system, volume, &measured, steps * repeats as u64, engine.threads, roofline),
         })
     }

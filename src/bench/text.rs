@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{FftRow, Range, Report, Roofline, Row};
 use crate::observe::progress::three_digits;
+use crate::pair::ListSchedule;
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
@@ -64,6 +65,15 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     }
     let rest = 1.0 - step.compute_share;
     let _ = writeln!(text, "  {:<12}{:>10.1}{:>7.1}", "rest", rest * row.us_per_step, 100.0 * rest);
+    if let Some(list) = row.list {
+        let ListSchedule { rebuild, prune, outer, inner } = list;
+        let _ = if list.is_exact() {
+            writeln!(text, "  lists searched to {outer:.3} nm whenever a pair might be missed")
+        } else {
+            let searched = format!("lists searched every {rebuild} steps to {outer:.3} nm");
+            writeln!(text, "  {searched}, pruned every {prune} steps to {inner:.3} nm")
+        };
+    }
     let useful = step.useful_pairs.map_or(String::new(), |useful| {
         format!("{:.0} % of the pairs computed are within the cutoff; ", 100.0 * useful)
     });

@@ -78,7 +78,6 @@ impl Bench {
         let (folders, overrides) = (folders(), self.overrides()?);
         for case in &cases {
             if let Some(problem) = case.missing(&folders) {
-                super::say(&format!("left out: {problem}"));
                 missing.push(problem);
                 continue;
             }
@@ -90,6 +89,7 @@ impl Bench {
         if report.rows.is_empty() && report.core.is_empty() {
             return Err(Error::Input(missing));
         }
+        missing.iter().for_each(|problem| super::say(&format!("left out: {problem}")));
         self.write(&report)?;
         baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
     }
