@@ -12,6 +12,9 @@ pub const NO_ATOM: u32 = u32::MAX;
 
 /// Block centres are multiples of this (nm), so that differences of centres are exact in `f32` up to 16 µm.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
+/// Side of a column in units of (1/density)^(1/3): between cubic clusters (4^(1/3)) and cubic blocks (8^(1/3)), where
+/// water needs the fewest vectors of pairs.
+const COLUMN_SIDE: f64 = 1.9;
 /// Where empty slots are put, as an offset from the block's centre (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
@@ -102,9 +105,9 @@ impl Grid {
         self.place(cell);
     }
 
-    /// Near-cubic clusters of four: column side = (4 / density)^(1/3).
+    /// Square columns of [`COLUMN_SIDE`].
     fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize) {
-        let side = (CLUSTER as f64 * frame.volume() / atoms.max(1) as f64).cbrt();
+        let side = COLUMN_SIDE * (frame.volume() / atoms.max(1) as f64).cbrt();
         let [a, b, _] = frame.face_distances();
         self.columns = [a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096));
     }
