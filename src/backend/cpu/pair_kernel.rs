@@ -1,7 +1,8 @@
 //! The non-bonded kernel: one text for every instruction set, combination rule and output.
 //!
 //! An i-cluster's four atoms lie in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
-//! atoms is loaded twice into each vector, and meets both or only one of them. Per sixteen pairs, with r² from block-relative offsets:
+//! atoms is loaded twice into each vector, and meets both or only one of them. Per sixteen pairs, with r² from
+//! block-relative offsets:
 //!
 //! F/r = q_i q_j f(r²) + LJ, f from a table of piecewise quartics ([`crate::pair::RadialTable`]), LJ from 1/r².
 //!
@@ -9,10 +10,9 @@
 //! arithmetic with additional tables, so that asking for them does not change the forces.
 
 use super::pair_lj::{LjTerms, TYPE_TABLE, UNLIMITED};
+use super::pair_rows::{Near, Rows, apply, eight};
 use crate::cell::PeriodicCell;
-use crate::pair::{
-    BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image,
-};
+use crate::pair::{Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
 use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -145,10 +145,10 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
 
 /// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
 /// fetch again after each store to the forces.
-struct Fixed<'a, S: Simd> {
+pub(super) struct Fixed<'a, S: Simd> {
     input: &'a PairInput<'a>,
-    packed: &'a [[f32; 24]],
-    centres: &'a [[f32; 3]],
+    pub(super) packed: &'a [[f32; 24]],
+    pub(super) centres: &'a [[f32; 3]],
     charges: &'a [[f32; 8]],
     lj: &'a [[f32; 16]],
     bins: <S::F as Float>::Bins,
@@ -185,166 +185,6 @@ impl<S: Simd> Sums<S> {
     }
 }
 
-/// `N` vectors of two i-atoms each, in registers.
-struct Rows<S: Simd, const N: usize> {
-    /// offsets including what rounding the shifted centre left over
-    x: [[S::F; N]; 3],
-    charge: [S::F; N],
-    lj: [[S::F; N]; 2],
-    types: [[usize; 2]; N],
-    force: [[S::F; N]; 3],
-    /// centre plus lattice shift, rounded to the quantum of centres
-    centre: [S::F; 3],
-}
-
-/// Eight lanes of a block's array.
-#[inline(always)]
-fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
-    match values[k * BLOCK..(k + 1) * BLOCK].try_into() {
-        Ok(lanes) => lanes,
-        Err(_) => unreachable!("a slice of eight"),
-    }
-}
-
-/// Four rows of a block's array as two vectors.
-#[inline(always)]
-fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
-    [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
-}
-
-impl<S: Simd> Rows<S, 2> {
-    #[inline(always)]
-    fn load(input: &PairInput<'_>, entry: &Entry) -> Self {
-        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
-        let shift = match input.cell {
-            Some(cell) if entry.shift as usize != SHIFTS / 2 => cell.shift(shift_image(entry.shift as usize)),
-            _ => Vec3::ZERO,
-        };
-        let (coarse, fine) = split(shift);
-        let (packed, lj) = (&input.packed[index], &input.lj[index]);
-        let zero = S::F::splat(0.0);
-        let kind = |row: usize| lj[base + row] as usize;
-        let mut rows = Rows {
-            x: [[zero; 2]; 3],
-            charge: two_rows::<S>(&input.charges[index][base..], 0.0),
-            lj: [two_rows::<S>(&lj[base..], 0.0), two_rows::<S>(&lj[BLOCK + base..], 0.0)],
-            types: [[kind(0), kind(1)], [kind(2), kind(3)]],
-            force: [[zero; 2]; 3],
-            centre: [zero; 3],
-        };
-        for k in 0..3 {
-            rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // opaque, or the compiler would subtract centres as scalars and spread each difference by a permutation
-            rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
-        }
-        rows
-    }
-
-    /// One of the vectors, its force zero.
-    #[inline(always)]
-    fn row(&self, half: usize) -> Rows<S, 1> {
-        let zero = S::F::splat(0.0);
-        let Rows { x, charge, lj, types, centre, .. } = self;
-        Rows {
-            x: [[x[0][half]], [x[1][half]], [x[2][half]]],
-            charge: [charge[half]],
-            lj: [[lj[0][half]], [lj[1][half]]],
-            types: [types[half]],
-            force: [[zero]; 3],
-            centre: *centre,
-        }
-    }
-
-    /// Add the forces on one vector.
-    #[inline(always)]
-    fn add_forces(&mut self, half: usize, row: &Rows<S, 1>) {
-        for k in 0..3 {
-            self.force[k][half] += row.force[k][0];
-        }
-    }
-
-    /// Add the summed forces to the cluster's slots and to its lattice shift.
-    #[inline(always)]
-    fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
-        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
-        let mut total = [0f64; 3];
-        for k in 0..3 {
-            let slots = &mut forces[index][k * BLOCK + base..k * BLOCK + base + CLUSTER];
-            for half in 0..2 {
-                let [first, second] = self.force[k][half].half_sums();
-                slots[2 * half] += first;
-                slots[2 * half + 1] += second;
-                total[k] += f64::from(first) + f64::from(second);
-            }
-        }
-        output.shift_forces[entry.shift as usize] += Vec3::from(total);
-    }
-}
-
-/// Add f · d to the i-atoms, and take it from the j-atoms.
-#[inline(always)]
-fn apply<S: Simd, const N: usize>(
-    near: &Near<S, N>,
-    f: [S::F; N],
-    total: &mut [[S::F; N]; 3],
-    forces: &mut [[f32; 24]],
-) {
-    // SAFETY: as in `Near::new`
-    let slots = unsafe { forces.get_unchecked_mut(near.block) };
-    for k in 0..3 {
-        let mut reaction = f[0] * near.d[k][0];
-        total[k][0] += reaction;
-        for row in 1..N {
-            let component = f[row] * near.d[k][row];
-            total[k][row] += component;
-            reaction += component;
-        }
-        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
-            Ok(to) => reaction.subtract_folded(to),
-            Err(_) => unreachable!("a slice of eight"),
-        }
-    }
-}
-
-/// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
-#[inline(always)]
-fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
-    let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
-    (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
-}
-
-/// Distances of i-atoms to the atoms of a block.
-struct Near<S: Simd, const N: usize> {
-    block: usize,
-    /// i − j, nm
-    d: [[S::F; N]; 3],
-    /// nm²
-    r2: [S::F; N],
-}
-
-impl<S: Simd, const N: usize> Near<S, N> {
-    #[inline(always)]
-    fn new(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> Self {
-        let block = block as usize;
-        // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
-        // has one element per block of that grid
-        let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
-        let zero = S::F::splat(0.0);
-        let mut d = [[zero; N]; 3];
-        for k in 0..3 {
-            let position = S::F::load_twice(eight(packed, k)) - (rows.centre[k] - S::F::splat(centre[k]));
-            for row in 0..N {
-                d[k][row] = rows.x[k][row] - position;
-            }
-        }
-        let mut r2 = [zero; N];
-        for row in 0..N {
-            r2[row] = d[2][row].mul_add(d[2][row], d[1][row].mul_add(d[1][row], d[0][row] * d[0][row]));
-        }
-        Near { block, d, r2 }
-    }
-}
-
 /// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. The distances of the
 /// next block are computed beside the forces of this one: the chain of either alone is longer than what the
 /// processor looks ahead.
@@ -366,11 +206,7 @@ fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N
         apply(&near, f, &mut total, forces);
         near = next;
     }
-    for k in 0..3 {
-        for row in 0..N {
-            rows.force[k][row] += total[k][row];
-        }
-    }
+    rows.add(&total);
 }
 
 /// Blocks that only Lennard-Jones interactions reach.
@@ -402,11 +238,7 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
         }
         apply(&near, f, &mut total, forces);
     }
-    for k in 0..3 {
-        for row in 0..N {
-            rows.force[k][row] += total[k][row];
-        }
-    }
+    rows.add(&total);
 }
 
 /// Parameters of a block's atoms, where they belong to atoms.
