@@ -1,0 +1,178 @@
+//! What the pair kernel holds in registers: an i-cluster's atoms, and their distances to the atoms of a block.
+
+use super::pair_kernel::{Fixed, PairInput, PairOutput};
+use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
+use crate::simd::{Float, Simd};
+use crate::vec3::Vec3;
+
+/// `N` vectors of two i-atoms each, in registers.
+pub(super) struct Rows<S: Simd, const N: usize> {
+    /// offsets including what rounding the shifted centre left over
+    pub(super) x: [[S::F; N]; 3],
+    pub(super) charge: [S::F; N],
+    pub(super) lj: [[S::F; N]; 2],
+    pub(super) types: [[usize; 2]; N],
+    pub(super) force: [[S::F; N]; 3],
+    /// centre plus lattice shift, rounded to the quantum of centres
+    pub(super) centre: [S::F; 3],
+}
+
+/// Eight lanes of a block's array.
+#[inline(always)]
+pub(super) fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
+    match values[k * BLOCK..(k + 1) * BLOCK].try_into() {
+        Ok(lanes) => lanes,
+        Err(_) => unreachable!("a slice of eight"),
+    }
+}
+
+/// Four rows of a block's array as two vectors.
+#[inline(always)]
+fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
+    [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
+}
+
+impl<S: Simd> Rows<S, 2> {
+    #[inline(always)]
+    pub(super) fn load(input: &PairInput<'_>, entry: &Entry) -> Self {
+        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
+        let shift = match input.cell {
+            Some(cell) if entry.shift as usize != SHIFTS / 2 => cell.shift(shift_image(entry.shift as usize)),
+            _ => Vec3::ZERO,
+        };
+        let (coarse, fine) = split(shift);
+        let (packed, lj) = (&input.packed[index], &input.lj[index]);
+        let zero = S::F::splat(0.0);
+        let kind = |row: usize| lj[base + row] as usize;
+        let mut rows = Rows {
+            x: [[zero; 2]; 3],
+            charge: two_rows::<S>(&input.charges[index][base..], 0.0),
+            lj: [two_rows::<S>(&lj[base..], 0.0), two_rows::<S>(&lj[BLOCK + base..], 0.0)],
+            types: [[kind(0), kind(1)], [kind(2), kind(3)]],
+            force: [[zero; 2]; 3],
+            centre: [zero; 3],
+        };
+        for k in 0..3 {
+            rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
+            // opaque, or the compiler would subtract centres as scalars and spread each difference by a permutation
+            rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
+        }
+        rows
+    }
+
+    /// One of the vectors, its force zero.
+    #[inline(always)]
+    pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
+        let zero = S::F::splat(0.0);
+        let Rows { x, charge, lj, types, centre, .. } = self;
+        Rows {
+            x: [[x[0][half]], [x[1][half]], [x[2][half]]],
+            charge: [charge[half]],
+            lj: [[lj[0][half]], [lj[1][half]]],
+            types: [types[half]],
+            force: [[zero]; 3],
+            centre: *centre,
+        }
+    }
+
+    /// Add the forces on one vector.
+    #[inline(always)]
+    pub(super) fn add_forces(&mut self, half: usize, row: &Rows<S, 1>) {
+        for k in 0..3 {
+            self.force[k][half] += row.force[k][0];
+        }
+    }
+
+    /// Add the summed forces to the cluster's slots and to its lattice shift.
+    #[inline(always)]
+    pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
+        let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
+        let mut total = [0f64; 3];
+        for k in 0..3 {
+            let slots = &mut forces[index][k * BLOCK + base..k * BLOCK + base + CLUSTER];
+            for half in 0..2 {
+                let [first, second] = self.force[k][half].half_sums();
+                slots[2 * half] += first;
+                slots[2 * half + 1] += second;
+                total[k] += f64::from(first) + f64::from(second);
+            }
+        }
+        output.shift_forces[entry.shift as usize] += Vec3::from(total);
+    }
+}
+
+impl<S: Simd, const N: usize> Rows<S, N> {
+    /// Add to the forces on the i-atoms.
+    #[inline(always)]
+    pub(super) fn add(&mut self, total: &[[S::F; N]; 3]) {
+        for k in 0..3 {
+            for row in 0..N {
+                self.force[k][row] += total[k][row];
+            }
+        }
+    }
+}
+
+/// Add f · d to the i-atoms, and take it from the j-atoms.
+#[inline(always)]
+pub(super) fn apply<S: Simd, const N: usize>(
+    near: &Near<S, N>,
+    f: [S::F; N],
+    total: &mut [[S::F; N]; 3],
+    forces: &mut [[f32; 24]],
+) {
+    // SAFETY: as in `Near::new`
+    let slots = unsafe { forces.get_unchecked_mut(near.block) };
+    for k in 0..3 {
+        let mut reaction = f[0] * near.d[k][0];
+        total[k][0] += reaction;
+        for row in 1..N {
+            let component = f[row] * near.d[k][row];
+            total[k][row] += component;
+            reaction += component;
+        }
+        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
+            Ok(to) => reaction.subtract_folded(to),
+            Err(_) => unreachable!("a slice of eight"),
+        }
+    }
+}
+
+/// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
+#[inline(always)]
+fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
+    let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
+    (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
+}
+
+/// Distances of i-atoms to the atoms of a block.
+pub(super) struct Near<S: Simd, const N: usize> {
+    pub(super) block: usize,
+    /// i − j, nm
+    pub(super) d: [[S::F; N]; 3],
+    /// nm²
+    pub(super) r2: [S::F; N],
+}
+
+impl<S: Simd, const N: usize> Near<S, N> {
+    #[inline(always)]
+    pub(super) fn new(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> Self {
+        let block = block as usize;
+        // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
+        // has one element per block of that grid
+        let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
+        let zero = S::F::splat(0.0);
+        let mut d = [[zero; N]; 3];
+        for k in 0..3 {
+            let position = S::F::load_twice(eight(packed, k)) - (rows.centre[k] - S::F::splat(centre[k]));
+            for row in 0..N {
+                d[k][row] = rows.x[k][row] - position;
+            }
+        }
+        let mut r2 = [zero; N];
+        for row in 0..N {
+            r2[row] = d[2][row].mul_add(d[2][row], d[1][row].mul_add(d[1][row], d[0][row] * d[0][row]));
+        }
+        Near { block, d, r2 }
+    }
+}
