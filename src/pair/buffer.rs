@@ -113,10 +113,11 @@ impl<'a> BufferEstimate<'a> {
     pub fn drift(&self, radius: f64, steps: u32) -> f64 {
         let time = f64::from(steps.saturating_sub(1).max(1)) * self.timestep;
         let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
+        let variances: Vec<f64> = self.classes.iter().map(|c| c.motion.variance(self.kt, time)).collect();
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (index, a) in self.classes.iter().enumerate() {
             for (other, b) in self.classes[..=index].iter().enumerate() {
-                let sigma = (a.motion.variance(self.kt, time) + b.motion.variance(self.kt, time)).sqrt();
+                let sigma = (variances[index] + variances[other]).sqrt();
                 let pairs = if other == index { 0.5 * a.count * b.count } else { a.count * b.count };
                 let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
                 let (missed_lj, missed_coulomb) = self.missed(a, b, radius, sigma);
