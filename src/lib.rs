@@ -20,7 +20,7 @@
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
-//! | [`bench`] | how fast, where the time of a step goes, and what the machine could do |
+//! | [`bench`](mod@bench) | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
 //! # Where to start
