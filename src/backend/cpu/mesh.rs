@@ -10,9 +10,9 @@ use crate::cell::PeriodicCell;
 use crate::compute::Fft3;
 use crate::pair::Grid;
 use crate::pme::{Influence, plasma_energy, reciprocal_rows, self_energy};
-use crate::simd::{Level, dispatch};
+use crate::simd::{LANES, Level, dispatch};
 use crate::system::PmeParameters;
-use crate::vec3::{Mat3, Vec3};
+use crate::vec3::Mat3;
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -34,7 +34,8 @@ impl Padded {
     fn new(parameters: &PmeParameters) -> Self {
         let [nx, ny, nz] = parameters.grid;
         let over = parameters.order - 1;
-        let row = (nz + over).next_multiple_of(4);
+        // kernels move whole fours, and whole vectors along z
+        let row = (nz + parameters.order.next_multiple_of(4) - 1).next_multiple_of(LANES);
         Padded { size: parameters.grid, row, plane: (ny + over) * row, planes: nx + over }
     }
 
@@ -49,6 +50,8 @@ struct Share {
     grid: Vec<f32>,
     /// x-planes that hold anything
     touched: Vec<bool>,
+    /// x-planes at which an atom's spline begins
+    begins: Vec<bool>,
 }
 
 /// Time spent, s, in the parts of an evaluation.
@@ -87,7 +90,11 @@ impl Mesh {
         let padded = Padded::new(&parameters);
         let fft = Fft3::new(parameters.grid);
         let complex = fft.reciprocal_size().iter().product();
-        let share = || Share { grid: vec![0.0; padded.len()], touched: vec![false; padded.planes] };
+        let share = || Share {
+            grid: vec![0.0; padded.len()],
+            touched: vec![false; padded.planes],
+            begins: vec![false; padded.size[0]],
+        };
         Mesh {
             parameters,
             level,
@@ -133,9 +140,9 @@ impl Mesh {
         result
     }
 
-    fn spread(&mut self, MeshInput { grid, cell, positions, charges }: MeshInput<'_>) {
+    fn spread(&mut self, MeshInput { grid, cell, packed, charges }: MeshInput<'_>) {
         let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.shares.len());
-        let atoms = MeshAtoms { grid, cell, positions, charges, padded };
+        let atoms = MeshAtoms { grid, cell, packed, charges, padded };
         self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
             let blocks = part(grid.blocks(), index, parts);
             for (x, touched) in share.touched.iter_mut().enumerate() {
@@ -144,12 +151,16 @@ impl Mesh {
                     *touched = false;
                 }
             }
-            let (to, touched) = (&mut share.grid[..], &mut share.touched[..]);
+            share.begins.fill(false);
+            let (to, begins) = (&mut share.grid[..], &mut share.begins[..]);
             match order {
-                4 => dispatch(level, Spread::<4> { atoms, blocks, to, touched }),
-                5 => dispatch(level, Spread::<5> { atoms, blocks, to, touched }),
-                6 => dispatch(level, Spread::<6> { atoms, blocks, to, touched }),
-                _ => dispatch(level, Spread::<8> { atoms, blocks, to, touched }),
+                4 => dispatch(level, Spread::<4, 1> { atoms, blocks, to, begins }),
+                5 => dispatch(level, Spread::<5, 2> { atoms, blocks, to, begins }),
+                6 => dispatch(level, Spread::<6, 2> { atoms, blocks, to, begins }),
+                _ => dispatch(level, Spread::<8, 2> { atoms, blocks, to, begins }),
+            }
+            for (x, _) in share.begins.iter().enumerate().filter(|(_, begins)| **begins) {
+                share.touched[x..x + order].fill(true);
             }
         });
         self.fold();
@@ -196,15 +207,15 @@ impl Mesh {
 
     /// Reciprocal-space forces of the blocks of one part, into `forces` (that part's blocks only).
     pub(super) fn gather(&self, atoms: MeshInput<'_>, parts: Parts, forces: &mut [[f32; 24]]) {
-        let MeshInput { grid, cell, positions, charges } = atoms;
+        let MeshInput { grid, cell, packed, charges } = atoms;
         let blocks: Range<usize> = part(grid.blocks(), parts.index, parts.count);
-        let atoms = MeshAtoms { grid, cell, positions, charges, padded: self.padded };
+        let atoms = MeshAtoms { grid, cell, packed, charges, padded: self.padded };
         let from = &self.potential[..];
         match self.parameters.order {
-            4 => dispatch(self.level, Gather::<4> { atoms, blocks, from, forces }),
-            5 => dispatch(self.level, Gather::<5> { atoms, blocks, from, forces }),
-            6 => dispatch(self.level, Gather::<6> { atoms, blocks, from, forces }),
-            _ => dispatch(self.level, Gather::<8> { atoms, blocks, from, forces }),
+            4 => dispatch(self.level, Gather::<4, 1> { atoms, blocks, from, forces }),
+            5 => dispatch(self.level, Gather::<5, 2> { atoms, blocks, from, forces }),
+            6 => dispatch(self.level, Gather::<6, 2> { atoms, blocks, from, forces }),
+            _ => dispatch(self.level, Gather::<8, 2> { atoms, blocks, from, forces }),
         }
     }
 
@@ -262,7 +273,8 @@ impl Mesh {
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    pub positions: &'a [Vec3],
+    /// offsets of the slots from the centres of their blocks
+    pub packed: &'a [[f32; 24]],
     /// charges times √Coulomb constant, by slot
     pub charges: &'a [[f32; 8]],
 }

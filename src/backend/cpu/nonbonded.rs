@@ -59,7 +59,7 @@ pub(super) struct Nonbonded {
     pub grid: Grid,
     pub slot_charges: Vec<[f32; 8]>,
     slot_lj: Vec<[f32; 16]>,
-    packed: Vec<[f32; 24]>,
+    pub packed: Vec<[f32; 24]>,
     outer: PairList,
     inner: PairList,
     scratch: Vec<SearchScratch>,
