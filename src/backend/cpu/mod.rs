@@ -8,6 +8,7 @@ mod mesh;
 mod mesh_kernel;
 mod nonbonded;
 mod pair_kernel;
+mod spectral;
 mod threads;
 
 use super::{DispersionTail, Energies, Evaluation, ForceField, Phases, Workload};
@@ -250,9 +251,7 @@ impl ForceField for Cpu {
         let mut phases = self.phases;
         if let Some(mesh) = &self.mesh {
             phases.pme_spread = mesh.times.spread;
-            phases.pme_fft = mesh.times.fft;
             phases.pme_solve = mesh.times.solve;
-            phases.pme_gather += mesh.times.gather;
         }
         phases
     }
