@@ -9,9 +9,7 @@ pub struct Phases {
     pub search: f64,
     /// charges to the mesh
     pub pme_spread: f64,
-    /// Fourier transforms
-    pub pme_fft: f64,
-    /// influence function
+    /// from charges to the potential on the mesh: Fourier transforms with the influence function between them
     pub pme_solve: f64,
     /// forces from the mesh
     pub pme_gather: f64,
@@ -27,12 +25,11 @@ pub struct Phases {
 
 impl Phases {
     /// Names and seconds in the order of a step.
-    pub fn named(&self) -> [(&'static str, f64); 10] {
+    pub fn named(&self) -> [(&'static str, f64); 9] {
         [
             ("pairs", self.pairs),
             ("search", self.search),
             ("pme_spread", self.pme_spread),
-            ("pme_fft", self.pme_fft),
             ("pme_solve", self.pme_solve),
             ("pme_gather", self.pme_gather),
             ("bonded", self.bonded),
@@ -47,7 +44,6 @@ impl Phases {
         self.pairs += after.pairs - before.pairs;
         self.search += after.search - before.search;
         self.pme_spread += after.pme_spread - before.pme_spread;
-        self.pme_fft += after.pme_fft - before.pme_fft;
         self.pme_solve += after.pme_solve - before.pme_solve;
         self.pme_gather += after.pme_gather - before.pme_gather;
         self.bonded += after.bonded - before.bonded;

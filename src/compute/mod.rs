@@ -2,5 +2,7 @@
 //! analysis. No other module calls FFT or linear-algebra crates.
 
 mod fft;
+mod lines;
 
 pub use fft::{Fft3, FftReal};
+pub use lines::{LineFft, Lines, LinesMut, Split};

@@ -130,8 +130,11 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn spread4(from: &[f32; 4]) -> Self {
-        let row = |k: usize| [from[k]; 4];
-        F256([pair(row(0), row(1)), pair(row(2), row(3))])
+        op!({
+            let v = _mm_loadu_ps(from.as_ptr());
+            let low = _mm256_set_m128(_mm_shuffle_ps::<0x55>(v, v), _mm_shuffle_ps::<0x00>(v, v));
+            F256([low, _mm256_set_m128(_mm_shuffle_ps::<0xff>(v, v), _mm_shuffle_ps::<0xaa>(v, v))])
+        })
     }
     #[inline(always)]
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
@@ -230,6 +233,86 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn sums16(v: &[Self; 16]) -> Self {
-        Self::load(&from_fn(|k| v[k].sum()))
+        // the sixteen sums are those of the rows, so of the columns of the transpose
+        let mut rows = Self::transpose16(*v);
+        for width in [8, 4, 2, 1] {
+            for k in 0..width {
+                rows[k] += rows[k + width];
+            }
+        }
+        rows[0]
     }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        F256(both!(_mm256_min_ps, self.0, other.0))
+    }
+    #[inline(always)]
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self {
+        op!(F256([_mm256_loadu_ps(low.as_ptr()), _mm256_loadu_ps(high.as_ptr())]))
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        F256(both!(_mm256_floor_ps, self.0))
+    }
+    #[inline(always)]
+    fn store_whole(self, to: &mut [u32; 16]) {
+        op!({
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_cvttps_epi32(self.0[0]));
+            _mm256_storeu_si256(to.as_mut_ptr().add(8).cast(), _mm256_cvttps_epi32(self.0[1]));
+        })
+    }
+    #[inline(always)]
+    fn transpose4(v: [Self; 4]) -> [Self; 4] {
+        let low = transpose4(v[0].0[0], v[1].0[0], v[2].0[0], v[3].0[0]);
+        let high = transpose4(v[0].0[1], v[1].0[1], v[2].0[1], v[3].0[1]);
+        let mut out = v;
+        for k in 0..4 {
+            out[k] = F256([low[k], high[k]]);
+        }
+        out
+    }
+    #[inline(always)]
+    fn transpose16(v: [Self; 16]) -> [Self; 16] {
+        let mut out = v;
+        for rows in 0..2 {
+            for half in 0..2 {
+                let mut square = [v[0].0[0]; 8];
+                for k in 0..8 {
+                    square[k] = v[8 * rows + k].0[half];
+                }
+                square = transpose8(square);
+                for k in 0..8 {
+                    out[8 * half + k].0[rows] = square[k];
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Transposes the 4 × 4 squares of the lower and of the upper halves.
+#[inline(always)]
+fn transpose4(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
+    op!({
+        let (p, q) = (_mm256_castps_pd(_mm256_unpacklo_ps(a, b)), _mm256_castps_pd(_mm256_unpacklo_ps(c, d)));
+        let (r, s) = (_mm256_castps_pd(_mm256_unpackhi_ps(a, b)), _mm256_castps_pd(_mm256_unpackhi_ps(c, d)));
+        [
+            _mm256_castpd_ps(_mm256_unpacklo_pd(p, q)),
+            _mm256_castpd_ps(_mm256_unpackhi_pd(p, q)),
+            _mm256_castpd_ps(_mm256_unpacklo_pd(r, s)),
+            _mm256_castpd_ps(_mm256_unpackhi_pd(r, s)),
+        ]
+    })
+}
+
+/// Transposes an 8 × 8 square.
+#[inline(always)]
+fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
+    let (top, bottom) = (transpose4(v[0], v[1], v[2], v[3]), transpose4(v[4], v[5], v[6], v[7]));
+    let mut out = v;
+    for k in 0..4 {
+        out[k] = op!(_mm256_permute2f128_ps::<0x20>(top[k], bottom[k]));
+        out[4 + k] = op!(_mm256_permute2f128_ps::<0x31>(top[k], bottom[k]));
+    }
+    out
 }

@@ -244,6 +244,63 @@ impl Float for F512 {
             F512(add(_mm512_castpd_ps(low), _mm512_castpd_ps(high)))
         })
     }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        op!(F512(_mm512_min_ps(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self {
+        op!({
+            let low = _mm512_castps256_ps512(_mm256_loadu_ps(low.as_ptr()));
+            F512(_mm512_insertf32x8::<1>(low, _mm256_loadu_ps(high.as_ptr())))
+        })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        op!(F512(_mm512_roundscale_ps::<1>(self.0)))
+    }
+    #[inline(always)]
+    fn store_whole(self, to: &mut [u32; 16]) {
+        op!(_mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_cvttps_epi32(self.0)))
+    }
+    #[inline(always)]
+    fn transpose4(v: [Self; 4]) -> [Self; 4] {
+        op!({
+            let (a, b) = (_mm512_unpacklo_ps(v[0].0, v[1].0), _mm512_unpacklo_ps(v[2].0, v[3].0));
+            let (c, d) = (_mm512_unpackhi_ps(v[0].0, v[1].0), _mm512_unpackhi_ps(v[2].0, v[3].0));
+            let (a, b, c, d) = (_mm512_castps_pd(a), _mm512_castps_pd(b), _mm512_castps_pd(c), _mm512_castps_pd(d));
+            [
+                F512(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b))),
+                F512(_mm512_castpd_ps(_mm512_unpackhi_pd(a, b))),
+                F512(_mm512_castpd_ps(_mm512_unpacklo_pd(c, d))),
+                F512(_mm512_castpd_ps(_mm512_unpackhi_pd(c, d))),
+            ]
+        })
+    }
+    #[inline(always)]
+    fn transpose16(v: [Self; 16]) -> [Self; 16] {
+        // within groups of four lanes, then the groups
+        let mut quads = v;
+        for g in 0..4 {
+            let four = Self::transpose4([v[4 * g], v[4 * g + 1], v[4 * g + 2], v[4 * g + 3]]);
+            for j in 0..4 {
+                quads[4 * g + j] = four[j];
+            }
+        }
+        let mut out = v;
+        for j in 0..4 {
+            let [a, b, c, d] = [quads[j].0, quads[4 + j].0, quads[8 + j].0, quads[12 + j].0];
+            op!({
+                let (even, odd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+                let (even2, odd2) = (_mm512_shuffle_f32x4::<0x88>(c, d), _mm512_shuffle_f32x4::<0xdd>(c, d));
+                out[j] = F512(_mm512_shuffle_f32x4::<0x88>(even, even2));
+                out[4 + j] = F512(_mm512_shuffle_f32x4::<0x88>(odd, odd2));
+                out[8 + j] = F512(_mm512_shuffle_f32x4::<0xdd>(even, even2));
+                out[12 + j] = F512(_mm512_shuffle_f32x4::<0xdd>(odd, odd2));
+            });
+        }
+        out
+    }
 }
 
 #[inline(always)]

@@ -24,7 +24,7 @@ pub const LANES: usize = 16;
 
 /// Sixteen floats on a cache line.
 #[repr(C, align(64))]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Aligned16(pub [f32; LANES]);
 
 /// Five tables of 32 floats on cache lines.
@@ -162,6 +162,18 @@ pub trait Float:
     fn sum(self) -> f32;
     /// The sixteen sums of sixteen vectors, each as [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
+    /// Lane-wise smaller value.
+    fn min(self, other: Self) -> Self;
+    /// Eight floats in lanes 0–7, eight in lanes 8–15.
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
+    /// Nearest integer below or equal.
+    fn floor(self) -> Self;
+    /// Lanes as whole numbers; they must be at least 0 and below 2³¹, anything else gives any number.
+    fn store_whole(self, to: &mut [u32; 16]);
+    /// Transposes each 4 × 4 square: lane 4g + j of vector i becomes lane 4g + i of vector j.
+    fn transpose4(vectors: [Self; 4]) -> [Self; 4];
+    /// Lane j of vector i becomes lane i of vector j.
+    fn transpose16(vectors: [Self; 16]) -> [Self; 16];
 }
 
 /// Code that can be compiled for every level.

@@ -210,4 +210,30 @@ impl Float for Fx16 {
     fn sums16(v: &[Self; 16]) -> Self {
         Self::each(|k| v[k].sum())
     }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Fx16(self.0.fast_min(other.0))
+    }
+    #[inline(always)]
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self {
+        Self::each(|k| if k < 8 { low[k] } else { high[k - 8] })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Fx16(self.0.floor())
+    }
+    #[inline(always)]
+    fn store_whole(self, to: &mut [u32; 16]) {
+        *to = self.lanes().map(|x| x as u32);
+    }
+    #[inline(always)]
+    fn transpose4(v: [Self; 4]) -> [Self; 4] {
+        let lanes = v.map(Self::lanes);
+        from_fn(|j| Self::each(|k| lanes[k % 4][k / 4 * 4 + j]))
+    }
+    #[inline(always)]
+    fn transpose16(v: [Self; 16]) -> [Self; 16] {
+        let lanes = v.map(Self::lanes);
+        from_fn(|j| Self::each(|k| lanes[k][j]))
+    }
 }

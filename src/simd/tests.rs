@@ -289,3 +289,64 @@ fn fast_reciprocals_keep_their_error() {
         }
     }
 }
+
+/// Turns sixteen vectors, and the first four of them in squares of four.
+struct Turn([[f32; 16]; 16]);
+
+impl Kernel for Turn {
+    type Output = ([[f32; 16]; 16], [[f32; 16]; 4]);
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        let (mut rows, mut squares) = (self.0, [[0.0; 16]; 4]);
+        let vectors = S::F::transpose16(rows.each_ref().map(S::F::load));
+        vectors.iter().zip(&mut rows).for_each(|(vector, row)| vector.store(row));
+        let vectors = S::F::transpose4([0, 1, 2, 3].map(|k| S::F::load(&self.0[k])));
+        vectors.iter().zip(&mut squares).for_each(|(vector, row)| vector.store(row));
+        (rows, squares)
+    }
+}
+
+#[test]
+fn transposes_exchange_vectors_and_lanes() {
+    let numbers: [[f32; 16]; 16] = std::array::from_fn(|i| std::array::from_fn(|j| (16 * i + j) as f32));
+    for level in Level::available() {
+        let (rows, squares) = dispatch(level, Turn(numbers));
+        for (i, j) in (0..16).flat_map(|i| (0..16).map(move |j| (i, j))) {
+            assert_eq!(rows[j][i], numbers[i][j], "{level:?}");
+            if i < 4 {
+                assert_eq!(squares[j % 4][j / 4 * 4 + i], numbers[i][j], "{level:?}");
+            }
+        }
+    }
+}
+
+/// Sums of rows, and whole parts after rounding down and limiting to at most 5.
+struct Fold([[f32; 16]; 16]);
+
+impl Kernel for Fold {
+    type Output = ([f32; 16], [f32; 16], [u32; 16]);
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        let vectors = self.0.each_ref().map(S::F::load);
+        let (mut sums, mut floors, mut whole) = ([0.0; 16], [0.0; 16], [0; 16]);
+        S::F::sums16(&vectors).store(&mut sums);
+        vectors[0].floor().store(&mut floors);
+        vectors[0].max(S::F::splat(0.0)).min(S::F::splat(5.0)).store_whole(&mut whole);
+        (sums, floors, whole)
+    }
+}
+
+#[test]
+fn sums_floors_and_whole_numbers() {
+    let numbers: [[f32; 16]; 16] = std::array::from_fn(|i| std::array::from_fn(|j| (i * j) as f32 - 7.5 + j as f32));
+    for level in Level::available() {
+        let (sums, floors, whole) = dispatch(level, Fold(numbers));
+        for i in 0..16 {
+            assert_eq!(sums[i], numbers[i].iter().sum::<f32>(), "{level:?}: halves are exact in any order");
+            assert_eq!(floors[i], numbers[0][i].floor(), "{level:?}");
+            assert_eq!(whole[i], numbers[0][i].clamp(0.0, 5.0) as u32, "{level:?}");
+        }
+    }
+}

@@ -1,11 +1,12 @@
-//! Spreading charges to the mesh and gathering forces from it, sixteen atoms (two blocks) at a time.
+//! Spreading charges to the mesh and gathering forces from it, sixteen slots (two blocks) at a time.
 
 use super::mesh::Padded;
 use crate::cell::PeriodicCell;
-use crate::pair::{BLOCK, Grid, NO_ATOM};
+use crate::pair::{BLOCK, Grid};
 use crate::pme::{reciprocal_rows, spline};
 use crate::simd::{Float, Kernel, LANES, Simd};
 use crate::vec3::Vec3;
+use std::array::from_fn;
 use std::ops::Range;
 
 /// What both kernels read.
@@ -13,132 +14,227 @@ use std::ops::Range;
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    pub positions: &'a [Vec3],
+    /// offsets from the blocks' centres, as the pair kernel sees them
+    pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
 }
 
 /// Places of sixteen slots on the mesh.
-struct Places {
-    /// grid point below the atom, per direction
-    point: [[u32; LANES]; 3],
+struct Places<F> {
+    /// grid point below the atom along x
+    plane: [u32; LANES],
+    /// index of the grid point below the atom
+    index: [usize; LANES],
     /// fraction of the way to the next point
-    fraction: [[f32; LANES]; 3],
-    charge: [f32; LANES],
+    fraction: [F; 3],
 }
 
-impl<'a> MeshAtoms<'a> {
-    /// Fractions are formed in `f64`, so that they do not lose digits in a large cell. Empty slots have no charge.
+/// Turns offsets into grid coordinates: gradients of these, 1/nm.
+struct Frame {
+    gradient: [Vec3; 3],
+}
+
+impl Frame {
     #[inline(always)]
-    fn places(&self, reciprocal: &[Vec3; 3], blocks: Range<usize>) -> Places {
-        let mut places = Places { point: [[0; LANES]; 3], fraction: [[0.0; LANES]; 3], charge: [0.0; LANES] };
-        for (lane, slot) in (blocks.start * BLOCK..blocks.end * BLOCK).enumerate() {
-            let atom = self.grid.slot_atom[slot];
-            if atom == NO_ATOM {
-                continue;
-            }
-            let r = self.positions[atom as usize];
-            places.charge[lane] = self.charges[slot / BLOCK][slot % BLOCK];
-            for axis in 0..3 {
-                let s = reciprocal[axis].dot(r);
-                let size = self.padded.size[axis];
-                let place = (s - floor(s)) * size as f64;
-                // rounding can make the product reach the size
-                let point = (place as u32).min(size as u32 - 1);
-                places.point[axis][lane] = point;
-                places.fraction[axis][lane] = (place - f64::from(point)) as f32;
-            }
-        }
-        places
+    fn new(atoms: &MeshAtoms<'_>) -> Self {
+        let reciprocal = reciprocal_rows(atoms.cell);
+        Frame { gradient: from_fn(|d| reciprocal[d] * atoms.padded.size[d] as f64) }
+    }
+
+    /// The gradient of coordinate `d` along `axis`.
+    #[inline(always)]
+    fn at<S: Simd>(&self, d: usize, axis: usize) -> S::F {
+        S::F::splat(self.gradient[d].to_array()[axis] as f32)
+    }
+
+    /// Whole part and fraction of the grid coordinate `d` of a block's centre.
+    #[inline(always)]
+    fn centre(&self, d: usize, centre: [f32; 3]) -> (f32, f32) {
+        let place = self.gradient[d].dot(Vec3::from(centre.map(f64::from)));
+        let whole = floor(place);
+        (whole as f32, (place - whole) as f32)
     }
 }
 
-/// Round down without a library call: positions are a few cells from the origin at most.
+/// Round down without a library call: blocks are a few cells from the origin at most.
 #[inline(always)]
 fn floor(s: f64) -> f64 {
     let truncated = s as i64 as f64;
     if truncated > s { truncated - 1.0 } else { truncated }
 }
 
-/// Spline weights and slopes of sixteen atoms along one direction, [element][lane].
-struct Weights<const N: usize> {
-    value: [[f32; LANES]; N],
-    slope: [[f32; LANES]; N],
+impl MeshAtoms<'_> {
+    /// The centres of blocks are placed in `f64` and atoms relative to them, so that no digits are lost in a large cell.
+    /// Whatever the coordinates are, the places are on the mesh; empty slots are anywhere.
+    #[inline(always)]
+    fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> Places<S::F> {
+        let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
+        let centres = [self.grid.centres[blocks[0]], self.grid.centres[blocks[1]]];
+        let mut offset = [S::F::splat(0.0); 3];
+        for axis in 0..3 {
+            offset[axis] = S::F::load_halves(part_of(packed[0], axis), part_of(packed[1], axis));
+        }
+        let mut fraction = offset;
+        let mut points = [[0; LANES]; 3];
+        for d in 0..3 {
+            let (low, high) = (frame.centre(d, centres[0]), frame.centre(d, centres[1]));
+            let place = offset[0].mul_add(frame.at::<S>(d, 0), S::F::two(low.1, high.1));
+            let place = offset[1].mul_add(frame.at::<S>(d, 1), place);
+            let place = offset[2].mul_add(frame.at::<S>(d, 2), place);
+            let whole = place.floor();
+            fraction[d] = place - whole;
+            let (zero, size) = (S::F::splat(0.0), S::F::splat(self.padded.size[d] as f32));
+            let point = whole + S::F::two(low.0, high.0);
+            let point = point + size.keep(point.lt(zero));
+            let point = (point - size).select(S::F::splat(self.padded.size[d] as f32 - 0.5).lt(point), point);
+            let last = S::F::splat(self.padded.size[d] as f32 - 1.0);
+            point.max(zero).min(last).store_whole(&mut points[d]);
+        }
+        let Padded { row, plane, .. } = self.padded;
+        let mut index = [0; LANES];
+        for k in 0..LANES {
+            index[k] = points[0][k] as usize * plane + points[1][k] as usize * row + points[2][k] as usize;
+        }
+        Places { plane: points[0], index, fraction }
+    }
 }
 
-impl<const N: usize> Weights<N> {
+/// Eight of the offsets of a block.
+#[inline(always)]
+fn part_of(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
+    let (parts, _) = packed.as_chunks::<BLOCK>();
+    &parts[axis]
+}
+
+/// Spline weights or slopes of sixteen atoms along one direction, G fours of each, padded with zeros: four `g` of atom
+/// `a` begins at `[g][a % 4][a − a % 4]`.
+#[derive(Clone, Copy)]
+struct Weights<const G: usize>([[[f32; LANES]; 4]; G]);
+
+impl<const G: usize> Weights<G> {
+    /// before the first use
+    const NONE: Self = Weights([[[0.0; LANES]; 4]; G]);
+
     #[inline(always)]
-    fn new<S: Simd>(fraction: &[f32; LANES]) -> Self {
-        let (value, slope) = spline::<S::F, N>(S::F::load(fraction));
-        let mut weights = Weights { value: [[0.0; LANES]; N], slope: [[0.0; LANES]; N] };
-        for j in 0..N {
-            value[j].store(&mut weights.value[j]);
-            slope[j].store(&mut weights.slope[j]);
+    fn fill<S: Simd, const N: usize>(&mut self, weights: [S::F; N]) {
+        for g in 0..G {
+            let mut four = [S::F::splat(0.0); 4];
+            for j in 0..4.min(N - 4 * g) {
+                four[j] = weights[4 * g + j];
+            }
+            four = S::F::transpose4(four);
+            for k in 0..4 {
+                four[k].store(&mut self.0[g][k]);
+            }
         }
-        weights
+    }
+
+    /// Four `g` of the weights of an atom.
+    #[inline(always)]
+    fn four(&self, lane: usize, g: usize) -> &[f32; 4] {
+        let (fours, _) = self.0[g][lane % 4].as_chunks::<4>();
+        &fours[lane / 4]
     }
 
     #[inline(always)]
-    fn values_of(&self, lane: usize) -> [f32; N] {
-        let mut out = [0.0; N];
-        for j in 0..N {
-            out[j] = self.value[j][lane];
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn slopes_of(&self, lane: usize) -> [f32; N] {
-        let mut out = [0.0; N];
-        for j in 0..N {
-            out[j] = self.slope[j][lane];
-        }
-        out
+    fn at(&self, lane: usize, j: usize) -> f32 {
+        self.four(lane, j / 4)[j % 4]
     }
 }
 
-/// Charges of a run of blocks onto a padded grid; `touched` planes are marked.
-pub(super) struct Spread<'a, const N: usize> {
+/// Charges of a run of blocks onto a padded grid; x-planes on which a spline begins are marked.
+pub(super) struct Spread<'a, const N: usize, const G: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
     pub to: &'a mut [f32],
-    pub touched: &'a mut [bool],
+    pub begins: &'a mut [bool],
 }
 
-impl<const N: usize> Kernel for Spread<'_, N> {
+/// Sixteen slots on their way to the mesh.
+#[derive(Clone, Copy)]
+struct Batch<const G: usize> {
+    index: [usize; LANES],
+    /// weights along x, y, and z times the charge
+    weights: [Weights<G>; 3],
+    charge: [f32; LANES],
+}
+
+impl<const G: usize> Batch<G> {
+    /// before the first use
+    const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
+}
+
+/// Batches in flight: neighbours' splines overlap, and a sum that is read back before it has left the store queue,
+/// from another offset, waits for it. So atoms that follow each other are taken from distant blocks.
+const STREAMS: usize = 4;
+
+impl<const N: usize, const G: usize> Kernel for Spread<'_, N, G> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Spread { atoms, blocks, to, touched } = self;
-        let reciprocal = reciprocal_rows(atoms.cell);
-        let Padded { row, plane, .. } = atoms.padded;
-        let mut first = blocks.start;
-        while first < blocks.end {
-            let pair = first..(first + 2).min(blocks.end);
-            first += 2;
-            let places = atoms.places(&reciprocal, pair);
-            let wx = Weights::<N>::new::<S>(&places.fraction[0]);
-            let wy = Weights::<N>::new::<S>(&places.fraction[1]);
-            let wz = Weights::<N>::new::<S>(&places.fraction[2]);
+        let Spread { atoms, blocks, to, begins } = self;
+        let frame = Frame::new(&atoms);
+        let batches = blocks.len().div_ceil(2);
+        let stride = batches.div_ceil(STREAMS);
+        let mut batch = [Batch::NONE; STREAMS];
+        for turn in 0..stride {
+            for stream in 0..STREAMS {
+                let first = blocks.start + 2 * (stream * stride + turn);
+                fill_batch::<S, N, G>(&atoms, &frame, first..blocks.end, begins, &mut batch[stream]);
+            }
             for lane in 0..LANES {
-                let charge = places.charge[lane];
-                if charge == 0.0 {
-                    continue;
-                }
-                let [px, py, pz] = [0, 1, 2].map(|axis| places.point[axis][lane] as usize);
-                let (x, y, z) = (wx.values_of(lane), wy.values_of(lane), wz.values_of(lane));
-                let base = px * plane + py * row + pz;
-                for i in 0..N {
-                    touched[px + i] = true;
-                    let qx = charge * x[i];
-                    for j in 0..N {
-                        let qxy = qx * y[j];
-                        let to = &mut to[base + i * plane + j * row..][..N];
-                        for k in 0..N {
-                            to[k] = S::fma(qxy, z[k], to[k]);
-                        }
+                for batch in &batch {
+                    if batch.charge[lane] != 0.0 {
+                        spread_one::<S, N, G>(batch, lane, atoms.padded, to);
                     }
+                }
+            }
+        }
+    }
+}
+
+/// The first two of `blocks`, as far as there are any.
+#[inline(always)]
+fn fill_batch<S: Simd, const N: usize, const G: usize>(
+    atoms: &MeshAtoms<'_>,
+    frame: &Frame,
+    blocks: Range<usize>,
+    begins: &mut [bool],
+    batch: &mut Batch<G>,
+) {
+    let (first, last, none) = (blocks.start, blocks.end - 1, [0.0; BLOCK]);
+    let charge_of = |block: usize| if block <= last { &atoms.charges[block] } else { &none };
+    let charge = S::F::load_halves(charge_of(first), charge_of(first + 1));
+    let places = atoms.places::<S>(frame, [first.min(last), (first + 1).min(last)]);
+    for d in 0..3 {
+        let (mut value, _) = spline::<S::F, N>(places.fraction[d]);
+        if d == 2 {
+            for j in 0..N {
+                value[j] = value[j] * charge;
+            }
+        }
+        batch.weights[d].fill::<S, N>(value);
+    }
+    batch.index = places.index;
+    charge.store(&mut batch.charge);
+    for lane in 0..LANES {
+        begins[places.plane[lane] as usize] |= batch.charge[lane] != 0.0;
+    }
+}
+
+#[inline(always)]
+fn spread_one<S: Simd, const N: usize, const G: usize>(batch: &Batch<G>, lane: usize, padded: Padded, to: &mut [f32]) {
+    let [wx, wy, wz] = &batch.weights;
+    let base = batch.index[lane];
+    for i in 0..N {
+        for g in 0..G {
+            let z = wz.four(lane, g).map(|z| z * wx.at(lane, i));
+            for j in 0..N {
+                let to = &mut to[base + i * padded.plane + j * padded.row + 4 * g..][..4];
+                for k in 0..4 {
+                    to[k] = S::fma(wy.at(lane, j), z[k], to[k]);
                 }
             }
         }
@@ -146,75 +242,68 @@ impl<const N: usize> Kernel for Spread<'_, N> {
 }
 
 /// Forces on a run of blocks from the padded potential, stored in `forces` (indexed from the run's first block).
-pub(super) struct Gather<'a, const N: usize> {
+pub(super) struct Gather<'a, const N: usize, const G: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
     pub from: &'a [f32],
     pub forces: &'a mut [[f32; 24]],
 }
 
-impl<const N: usize> Kernel for Gather<'_, N> {
+impl<const N: usize, const G: usize> Kernel for Gather<'_, N, G> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Gather { atoms, blocks, from, forces } = self;
-        let reciprocal = reciprocal_rows(atoms.cell);
-        // gradient of the grid coordinates, 1/nm, with the sign of a force
-        let per_step = [0, 1, 2].map(|d| reciprocal[d] * -(atoms.padded.size[d] as f64));
-        let mut first = blocks.start;
-        while first < blocks.end {
-            let pair = first..(first + 2).min(blocks.end);
-            let places = atoms.places(&reciprocal, pair.clone());
-            let wx = Weights::<N>::new::<S>(&places.fraction[0]);
-            let wy = Weights::<N>::new::<S>(&places.fraction[1]);
-            let wz = Weights::<N>::new::<S>(&places.fraction[2]);
-            let slopes = if N == 4 {
-                slopes_of_four::<S, N>(&atoms.padded, from, &places, [&wx, &wy, &wz])
-            } else {
-                slopes::<S, N>(&atoms.padded, from, &places, [&wx, &wy, &wz])
-            };
-            let charge = S::F::load(&places.charge);
-            let along = [charge * slopes[0], charge * slopes[1], charge * slopes[2]];
-            let mut force = [[0.0; LANES]; 3];
-            for axis in 0..3 {
-                let c = |d: usize| S::F::splat(per_step[d].to_array()[axis] as f32);
-                along[0].mul_add(c(0), along[1].mul_add(c(1), along[2] * c(2))).store(&mut force[axis]);
+        let frame = Frame::new(&atoms);
+        let mut weights = [[Weights::NONE; 2]; 3];
+        for first in blocks.clone().step_by(2) {
+            let pair = [first, (first + 1).min(blocks.end - 1)];
+            let places = atoms.places::<S>(&frame, pair);
+            for d in 0..3 {
+                let (value, slope) = spline::<S::F, N>(places.fraction[d]);
+                weights[d][0].fill::<S, N>(value);
+                weights[d][1].fill::<S, N>(slope);
             }
-            for (half, block) in pair.enumerate() {
-                let to = &mut forces[block - blocks.start];
-                for axis in 0..3 {
-                    for lane in 0..BLOCK {
-                        to[axis * BLOCK + lane] = force[axis][half * BLOCK + lane];
-                    }
+            let slopes = if N == 4 {
+                slopes_of_four::<S, G>(&atoms.padded, from, &places.index, &weights)
+            } else {
+                slopes::<S, N, G>(&atoms.padded, from, &places.index, &weights)
+            };
+            // the force is against the gradient
+            let charge = -S::F::load_halves(&atoms.charges[pair[0]], &atoms.charges[pair[1]]);
+            let along = [charge * slopes[0], charge * slopes[1], charge * slopes[2]];
+            for axis in 0..3 {
+                let c = |d: usize| frame.at::<S>(d, axis);
+                let mut force = [0.0; LANES];
+                along[0].mul_add(c(0), along[1].mul_add(c(1), along[2] * c(2))).store(&mut force);
+                for (half, block) in pair.into_iter().enumerate().take(blocks.end - first) {
+                    forces[block - blocks.start][axis * BLOCK..][..BLOCK]
+                        .copy_from_slice(&force[half * BLOCK..][..BLOCK]);
                 }
             }
-            first += 2;
         }
     }
 }
 
 /// ∂φ/∂u along the three grid directions for sixteen atoms, order 4: one vector holds the four by four points of a
-/// plane, and sixteen atoms' sums are folded together.
+/// plane, and sixteen atoms' sums are folded together. Weights are values and slopes along x, y, z.
 #[inline(always)]
-fn slopes_of_four<S: Simd, const N: usize>(
+fn slopes_of_four<S: Simd, const G: usize>(
     padded: &Padded,
     from: &[f32],
-    places: &Places,
-    weights: [&Weights<N>; 3],
+    index: &[usize; LANES],
+    weights: &[[Weights<G>; 2]; 3],
 ) -> [S::F; 3] {
     let zero = S::F::splat(0.0);
     let mut sums = [[zero; LANES]; 3];
     for lane in 0..LANES {
-        let [px, py, pz] = [0, 1, 2].map(|axis| places.point[axis][lane] as usize);
-        let base = px * padded.plane + py * padded.row + pz;
-        let four = |w: &[[f32; LANES]; N]| [w[0][lane], w[1][lane], w[2][lane], w[3][lane]];
-        let (wy, dy) = (S::F::spread4(&four(&weights[1].value)), S::F::spread4(&four(&weights[1].slope)));
-        let (wz, dz) =
-            (S::F::load_four_times(&four(&weights[2].value)), S::F::load_four_times(&four(&weights[2].slope)));
+        let four = |d: usize, slope: usize| weights[d][slope].four(lane, 0);
+        let (wy, dy) = (S::F::spread4(four(1, 0)), S::F::spread4(four(1, 1)));
+        let (wz, dz) = (S::F::load_four_times(four(2, 0)), S::F::load_four_times(four(2, 1)));
         let (mut along, mut across) = (zero, zero);
         for i in 0..4 {
-            let plane = &from[base + i * padded.plane..][..3 * padded.row + 4];
+            let plane = &from[index[lane] + i * padded.plane..][..3 * padded.row + 4];
             let mut rows = [&[0f32; 4]; 4];
             for (j, row) in rows.iter_mut().enumerate() {
                 match plane[j * padded.row..j * padded.row + 4].try_into() {
@@ -223,8 +312,8 @@ fn slopes_of_four<S: Simd, const N: usize>(
                 }
             }
             let points = S::F::load_rows4(rows);
-            across = points.mul_add(S::F::splat(weights[0].value[i][lane]), across);
-            along = points.mul_add(S::F::splat(weights[0].slope[i][lane]), along);
+            across = points.mul_add(S::F::splat(four(0, 0)[i]), across);
+            along = points.mul_add(S::F::splat(four(0, 1)[i]), along);
         }
         sums[0][lane] = along * (wy * wz);
         sums[1][lane] = across * (dy * wz);
@@ -235,33 +324,43 @@ fn slopes_of_four<S: Simd, const N: usize>(
 
 /// As [`slopes_of_four`] for any order, row by row.
 #[inline(always)]
-fn slopes<S: Simd, const N: usize>(
+fn slopes<S: Simd, const N: usize, const G: usize>(
     padded: &Padded,
     from: &[f32],
-    places: &Places,
-    weights: [&Weights<N>; 3],
+    index: &[usize; LANES],
+    weights: &[[Weights<G>; 2]; 3],
 ) -> [S::F; 3] {
     let mut sums = [[0f32; LANES]; 3];
     for lane in 0..LANES {
-        let [px, py, pz] = [0, 1, 2].map(|axis| places.point[axis][lane] as usize);
-        let base = px * padded.plane + py * padded.row + pz;
-        let [value, slope] = [weights.map(|w| w.values_of(lane)), weights.map(|w| w.slopes_of(lane))];
+        let at = |d: usize, slope: usize, j: usize| weights[d][slope].at(lane, j);
+        // per z-point of the support: sums over x and y with a slope along x, along y, and along neither
+        let mut columns = [[[0f32; 4]; G]; 3];
         for i in 0..N {
-            let mut across = [0f32; 3];
+            let mut plane = [[[0f32; 4]; G]; 2];
             for j in 0..N {
-                let row = &from[base + i * padded.plane + j * padded.row..][..N];
-                let (mut plain, mut sloped) = (0.0, 0.0);
-                for k in 0..N {
-                    plain = S::fma(row[k], value[2][k], plain);
-                    sloped = S::fma(row[k], slope[2][k], sloped);
+                let row = &from[index[lane] + i * padded.plane + j * padded.row..][..4 * G];
+                for g in 0..G {
+                    for k in 0..4 {
+                        plane[0][g][k] = S::fma(row[4 * g + k], at(1, 0, j), plane[0][g][k]);
+                        plane[1][g][k] = S::fma(row[4 * g + k], at(1, 1, j), plane[1][g][k]);
+                    }
                 }
-                across[0] = S::fma(plain, value[1][j], across[0]);
-                across[1] = S::fma(plain, slope[1][j], across[1]);
-                across[2] = S::fma(sloped, value[1][j], across[2]);
             }
-            sums[0][lane] = S::fma(across[0], slope[0][i], sums[0][lane]);
-            sums[1][lane] = S::fma(across[1], value[0][i], sums[1][lane]);
-            sums[2][lane] = S::fma(across[2], value[0][i], sums[2][lane]);
+            for g in 0..G {
+                for k in 0..4 {
+                    columns[0][g][k] = S::fma(plane[0][g][k], at(0, 1, i), columns[0][g][k]);
+                    columns[1][g][k] = S::fma(plane[1][g][k], at(0, 0, i), columns[1][g][k]);
+                    columns[2][g][k] = S::fma(plane[0][g][k], at(0, 0, i), columns[2][g][k]);
+                }
+            }
+        }
+        for d in 0..3 {
+            for g in 0..G {
+                let z = weights[2][usize::from(d == 2)].four(lane, g);
+                for k in 0..4 {
+                    sums[d][lane] = S::fma(columns[d][g][k], z[k], sums[d][lane]);
+                }
+            }
         }
     }
     [S::F::load(&sums[0]), S::F::load(&sums[1]), S::F::load(&sums[2])]

@@ -10,6 +10,7 @@ mod nonbonded;
 mod pair_kernel;
 mod pair_lj;
 mod pair_rows;
+mod spectral;
 mod threads;
 
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
@@ -108,10 +109,10 @@ impl Cpu {
     }
 
     /// Reciprocal space; returns its energy and virial.
-    fn long_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], sums: bool) -> (f64, Mat3) {
+    fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> (f64, Mat3) {
         let (Some(mesh), Some(cell)) = (&mut self.mesh, cell) else { return (0.0, Mat3::ZERO) };
-        let Nonbonded { grid, slot_charges, .. } = &self.nonbonded;
-        let input = MeshInput { grid, cell, positions, charges: slot_charges };
+        let Nonbonded { grid, slot_charges, packed, .. } = &self.nonbonded;
+        let input = MeshInput { grid, cell, packed, charges: slot_charges };
         let result = mesh.solve(input, sums);
         let start = Instant::now();
         self.mesh_forces.resize(grid.blocks(), [0.0; 24]);
@@ -224,7 +225,7 @@ impl ForceField for Cpu {
         let packed = Instant::now();
         self.short_range(cell, positions, workload);
         let short = packed.elapsed().as_secs_f64();
-        let (reciprocal, reciprocal_virial) = self.long_range(cell, positions, workload.energy || workload.virial);
+        let (reciprocal, reciprocal_virial) = self.long_range(cell, workload.energy || workload.virial);
         let reducing = Instant::now();
         self.nonbonded.reduce();
         self.collect_forces(&mut out.forces);
@@ -252,9 +253,7 @@ impl ForceField for Cpu {
         let mut phases = self.phases;
         if let Some(mesh) = &self.mesh {
             phases.pme_spread = mesh.times.spread;
-            phases.pme_fft = mesh.times.fft;
             phases.pme_solve = mesh.times.solve;
-            phases.pme_gather += mesh.times.gather;
         }
         phases
     }

@@ -61,7 +61,7 @@ pub(super) struct Nonbonded {
     slot_lj: Vec<[f32; 16]>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     lj_lanes: Vec<u8>,
-    packed: Vec<[f32; 24]>,
+    pub packed: Vec<[f32; 24]>,
     outer: PairList,
     inner: PairList,
     scratch: Vec<SearchScratch>,
