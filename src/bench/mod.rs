@@ -5,6 +5,7 @@
 
 mod chart;
 mod compare;
+mod contention;
 mod drift;
 mod fft;
 mod phases;

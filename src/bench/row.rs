@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::contention::{DISTURBED, Ticks};
 use super::drift::{Drift, drift};
 use super::phases::StepReport;
 use super::roofline::Roofline;
@@ -64,6 +65,9 @@ pub struct Row {
     pub us_per_step: f64,
     /// the same over the number of atoms
     pub ns_per_atom_step: f64,
+    /// part of the machine's processor time that other programs used meanwhile; `None` where the system does not say
+    #[serde(default)]
+    pub others: Option<f64>,
     /// of the conserved energy; `None` where the timed part is too short to say
     pub drift: Option<Drift>,
     /// pair lists as used; `None` where every pair is listed
@@ -84,6 +88,13 @@ fn interval(list: &ListSchedule) -> u64 {
 }
 
 impl Row {
+    /// A warning where other programs took part of the machine.
+    pub fn disturbance(&self) -> Option<String> {
+        let share = self.others.filter(|&share| share > DISTURBED)?;
+        let what = format!("{}: other programs used {:.0} % of the processors", self.name, 100.0 * share);
+        Some(format!("{what}; measure again on an idle machine"))
+    }
+
     /// Times `repeats` segments of `steps` steps (else of [`default_steps`]) after half as many for warming up.
     pub fn measure(
         prepared: &Prepared,
@@ -98,6 +109,7 @@ impl Row {
         let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
         let warm_up = (steps / 2).max(1).next_multiple_of(interval(&list)).min(steps);
         let measurement = Measurement { warm_up, steps, repeats, energies_every: ENERGIES_EVERY };
+        let before = Ticks::now();
         let measured = measure(engine, plan, (system, dynamics), state, measurement)?;
         let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
         let speeds: Vec<f64> = per_step.iter().map(|seconds| dynamics.timestep * 1e-3 * 86_400.0 / seconds).collect();
@@ -115,6 +127,7 @@ impl Row {
             ns_per_day: Range::new(&speeds),
             us_per_step: step_seconds * 1e6,
             ns_per_atom_step: step_seconds * 1e9 / atoms as f64,
+            others: before.and_then(|before| Some(Ticks::now()?.others_since(&before))),
             drift: drift(&measured.conserved, measured.temperature, measured.degrees_of_freedom),
             list: Some(measured.schedule).filter(|list| list.outer.is_finite()),
             step: StepReport::new(system, volume, &measured, steps * repeats as u64, engine.threads, roofline),

@@ -123,15 +123,22 @@ impl Bench {
                 let engine = Engine::new(&prepared.plan)?;
                 let roofline = roofline(report, &engine);
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
-                if !self.markdown {
-                    super::print(&row_line(&row))?;
-                }
-                if self.phases {
-                    super::print(&phase_table(&row, &roofline))?;
-                }
+                self.show(&row, &roofline)?;
                 report.rows.push(row);
             }
         }
+        Ok(())
+    }
+
+    /// A row as soon as it is there.
+    fn show(&self, row: &Row, roofline: &Roofline) -> Result<()> {
+        if !self.markdown {
+            super::print(&row_line(row))?;
+        }
+        if self.phases {
+            super::print(&phase_table(row, roofline))?;
+        }
+        row.disturbance().iter().for_each(|warning| super::say(warning));
         Ok(())
     }
 
