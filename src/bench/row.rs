@@ -15,7 +15,7 @@ use crate::run::{Engine, Measurement, measure, schedule};
 const SEGMENT_WORK: f64 = 1.2e7;
 /// Steps from one search to the next where no fixed number lies between them.
 const NO_INTERVAL: u64 = 100;
-/// Steps between energies, as in `validation/speed`.
+/// Steps between energies, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
 
 /// Median, smallest and largest of the repeats.

@@ -22,7 +22,7 @@ const SIZE_TOLERANCE: f64 = 0.05;
 /// Room for more atoms than this has not been tried.
 const MOST_ATOMS: f64 = 5e7;
 
-/// Settings of the suite, those of `validation/speed`; velocities are drawn, since not every system brings them.
+/// Settings of the suite, those of `validation/performance`; velocities are drawn, since not every system brings them.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
