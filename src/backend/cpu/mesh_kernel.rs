@@ -363,10 +363,18 @@ fn slopes<S: Simd, const N: usize, const P: usize>(
             }
         }
         for d in 0..3 {
-            let z = weights[2][usize::from(d == 2)].of::<P>(lane);
+            let mut products = weights[2][usize::from(d == 2)].of::<P>(lane);
             for k in 0..P {
-                sums[d][lane] = S::fma(columns[d][k], z[k], sums[d][lane]);
+                products[k] *= columns[d][k];
             }
+            let mut width = P / 2;
+            while width > 0 {
+                for k in 0..width {
+                    products[k] += products[k + width];
+                }
+                width /= 2;
+            }
+            sums[d][lane] = products[0];
         }
     }
     [S::F::load(&sums[0]), S::F::load(&sums[1]), S::F::load(&sums[2])]
