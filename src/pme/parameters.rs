@@ -99,9 +99,11 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
     Ok(wanted.map(|points| good_size((points as usize).max(order))))
 }
 
-/// Orders among which [`ErrorModel::parameters`] chooses, with the clock cycles per atom that spreading and gathering take
-/// together, measured on Zen 4 in single precision. Between orders 4 and 5 rows grow from four to eight floats.
-const CHOICES: [(usize, f64); 3] = [(4, 107.0), (5, 250.0), (6, 360.0)];
+/// Orders among which [`ErrorModel::parameters`] chooses.
+const CHOICES: [usize; 3] = [4, 5, 6];
+/// Orders with the clock cycles per atom that spreading and gathering take together, measured on Zen 4 in single
+/// precision. From order 4 to 5 rows grow from four floats to eight.
+const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
 /// Clock cycles per grid point for both transforms and what lies between them, as long as the grid fits into a cache of
 /// 1 MiB, and for each doubling beyond [`CACHED_POINTS`]; measured between 40³ and 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
@@ -109,10 +111,11 @@ const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 const CACHED_POINTS: f64 = 17.0;
 
 /// Clock cycles of one PME evaluation, the model by which order and grid are weighed against each other.
-fn cost(atoms: f64, cycles_per_atom: f64, grid: [usize; 3]) -> f64 {
-    let points = grid.iter().product::<usize>() as f64;
+fn cost(atoms: f64, parameters: &PmeParameters) -> f64 {
+    let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
-    atoms * cycles_per_atom + points * cycles_per_point
+    let per_atom = CYCLES_PER_ATOM.iter().find(|(order, _)| *order == parameters.order);
+    atoms * per_atom.expect("the order has been checked against ORDERS").1 + points * cycles_per_point
 }
 
 /// Expected RMS force errors in kJ/mol/nm.
@@ -184,16 +187,15 @@ impl ErrorModel {
             return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
                 .help("ask for a positive error, relative to the RMS electrostatic force, such as 5e-4"));
         }
-        let candidate = |(order, cycles)| {
+        let candidate = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= reciprocal_share;
             // the error grows with α·spacing; below 0.02 rounding takes over, above 2 no wave vector is left
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
-            let grid = grid_for_spacing(&self.cell, spacing, order)?;
-            Ok((cost(self.atoms, cycles, grid), PmeParameters { alpha, grid, order }))
+            Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })
         };
         let candidates = CHOICES.into_iter().map(candidate).collect::<Result<Vec<_>, Problem>>()?;
-        let cheapest = candidates.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(cheapest.expect("there are orders to choose from").1)
+        let cheapest = candidates.into_iter().min_by(|a, b| cost(self.atoms, a).total_cmp(&cost(self.atoms, b)));
+        Ok(cheapest.expect("there are orders to choose from"))
     }
 }
 
