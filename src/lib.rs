@@ -69,8 +69,10 @@
 //!   then summed in the order of the threads. Energies and the virial are summed in `f64`; the virial follows from the
 //!   summed forces and the forces on lattice shifts, at no cost in the kernel.
 //! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
-//! - **Mesh.** Threads spread charges on padded grids of their own, folded in a fixed order; order, grid and α follow
-//!   from the force error asked for ([`pme::ErrorModel`]), counted against a plain Ewald sum in the tests.
+//! - **Mesh.** Threads spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
+//!   lines at a time ([`compute::LineFft`]), two real planes as one complex, and multiply the spectrum where they turn
+//!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
+//!   counted against a plain Ewald sum in the tests.
 //! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
 //!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. With
 //!   `list.buffer` it is searched anew as soon as a pair might be missed instead.

@@ -299,10 +299,7 @@ fn in_registers<F: Float, const R: usize>(a: [Complex<F>; R], roots: &[[f32; 2]]
         }
         4 => {
             let mut out = a;
-            let four = four([a[0], a[1], a[2], a[3]]);
-            for k in 0..4 {
-                out[k] = four[k];
-            }
+            [out[0], out[1], out[2], out[3]] = four([a[0], a[1], a[2], a[3]]);
             out
         }
         6 => product::<F, R, 3, 2>(a, roots),
@@ -353,10 +350,8 @@ fn product<F: Float, const R: usize, const P: usize, const Q: usize>(
             inner[q][p] = a[Q * p + q];
         }
         if P == 4 {
-            let four = four([inner[q][0], inner[q][1], inner[q][2], inner[q][3]]);
-            for p in 0..P {
-                inner[q][p] = four[p];
-            }
+            let numbers = [inner[q][0], inner[q][1], inner[q][2], inner[q][3]];
+            [inner[q][0], inner[q][1], inner[q][2], inner[q][3]] = four(numbers);
         } else {
             inner[q] = odd(inner[q], roots, Q);
         }

@@ -33,7 +33,9 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// The smallest even number of grid points ≥ `minimum` whose only prime factors are 2, 3, 5 and 7.
+/// The smallest even number of grid points ≥ `minimum` whose only prime factors are 2, 3, 5 and 7. Among these numbers
+/// the measured cost of the transforms falls nowhere from one to the next by more than its scatter, so the smallest is
+/// the cheapest; a factor of 11 or 13 costs more than the step to the next of them.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5, 7] {

@@ -155,10 +155,10 @@ impl Mesh {
             share.begins.fill(false);
             let (to, begins) = (bytemuck::cast_slice_mut(&mut share.grid), &mut share.begins[..]);
             match order {
-                4 => dispatch(level, Spread::<4, 1> { atoms, blocks, to, begins }),
-                5 => dispatch(level, Spread::<5, 2> { atoms, blocks, to, begins }),
-                6 => dispatch(level, Spread::<6, 2> { atoms, blocks, to, begins }),
-                _ => dispatch(level, Spread::<8, 2> { atoms, blocks, to, begins }),
+                4 => dispatch(level, Spread::<4, 4> { atoms, blocks, to, begins }),
+                5 => dispatch(level, Spread::<5, 8> { atoms, blocks, to, begins }),
+                6 => dispatch(level, Spread::<6, 8> { atoms, blocks, to, begins }),
+                _ => dispatch(level, Spread::<8, 8> { atoms, blocks, to, begins }),
             }
             for (x, _) in share.begins.iter().enumerate().filter(|(_, begins)| **begins) {
                 share.touched[x..x + order].fill(true);
@@ -174,10 +174,10 @@ impl Mesh {
         let atoms = MeshAtoms { grid, cell, packed, charges, padded: self.padded };
         let from = bytemuck::cast_slice(&self.potential);
         match self.parameters.order {
-            4 => dispatch(self.level, Gather::<4, 1> { atoms, blocks, from, forces }),
-            5 => dispatch(self.level, Gather::<5, 2> { atoms, blocks, from, forces }),
-            6 => dispatch(self.level, Gather::<6, 2> { atoms, blocks, from, forces }),
-            _ => dispatch(self.level, Gather::<8, 2> { atoms, blocks, from, forces }),
+            4 => dispatch(self.level, Gather::<4, 4> { atoms, blocks, from, forces }),
+            5 => dispatch(self.level, Gather::<5, 8> { atoms, blocks, from, forces }),
+            6 => dispatch(self.level, Gather::<6, 8> { atoms, blocks, from, forces }),
+            _ => dispatch(self.level, Gather::<8, 8> { atoms, blocks, from, forces }),
         }
     }
 }

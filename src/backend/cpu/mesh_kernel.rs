@@ -107,18 +107,18 @@ fn part_of(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
     &parts[axis]
 }
 
-/// Spline weights or slopes of sixteen atoms along one direction, G fours of each, padded with zeros: four `g` of atom
-/// `a` begins at `[g][a % 4][a − a % 4]`.
+/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to fours: four `g` of atom `a`
+/// begins at `[g][a % 4][a − a % 4]`.
 #[derive(Clone, Copy)]
-struct Weights<const G: usize>([[[f32; LANES]; 4]; G]);
+struct Weights([[[f32; LANES]; 4]; 2]);
 
-impl<const G: usize> Weights<G> {
+impl Weights {
     /// before the first use
-    const NONE: Self = Weights([[[0.0; LANES]; 4]; G]);
+    const NONE: Self = Weights([[[0.0; LANES]; 4]; 2]);
 
     #[inline(always)]
     fn fill<S: Simd, const N: usize>(&mut self, weights: [S::F; N]) {
-        for g in 0..G {
+        for g in 0..N.div_ceil(4) {
             let mut four = [S::F::splat(0.0); 4];
             for j in 0..4.min(N - 4 * g) {
                 four[j] = weights[4 * g + j];
@@ -137,14 +137,25 @@ impl<const G: usize> Weights<G> {
         &fours[lane / 4]
     }
 
+    /// The weights of an atom: P = 4 or 8 of them, with the zeros.
+    #[inline(always)]
+    fn of<const P: usize>(&self, lane: usize) -> [f32; P] {
+        let mut weights = [0.0; P];
+        for g in 0..P / 4 {
+            weights[4 * g..4 * g + 4].copy_from_slice(self.four(lane, g));
+        }
+        weights
+    }
+
     #[inline(always)]
     fn at(&self, lane: usize, j: usize) -> f32 {
         self.four(lane, j / 4)[j % 4]
     }
 }
 
-/// Charges of a run of blocks onto a padded grid; x-planes on which a spline begins are marked.
-pub(super) struct Spread<'a, const N: usize, const G: usize> {
+/// Charges of a run of blocks onto a padded grid; x-planes on which a spline begins are marked. Order N moves rows of P,
+/// whole fours.
+pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
     pub to: &'a mut [f32],
@@ -153,14 +164,14 @@ pub(super) struct Spread<'a, const N: usize, const G: usize> {
 
 /// Sixteen slots on their way to the mesh.
 #[derive(Clone, Copy)]
-struct Batch<const G: usize> {
+struct Batch {
     index: [usize; LANES],
     /// weights along x, y, and z times the charge
-    weights: [Weights<G>; 3],
+    weights: [Weights; 3],
     charge: [f32; LANES],
 }
 
-impl<const G: usize> Batch<G> {
+impl Batch {
     /// before the first use
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
@@ -169,7 +180,7 @@ impl<const G: usize> Batch<G> {
 /// from another offset, waits for it. So atoms that follow each other are taken from distant blocks.
 const STREAMS: usize = 4;
 
-impl<const N: usize, const G: usize> Kernel for Spread<'_, N, G> {
+impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     type Output = ();
 
     #[inline(always)]
@@ -182,12 +193,12 @@ impl<const N: usize, const G: usize> Kernel for Spread<'_, N, G> {
         for turn in 0..stride {
             for stream in 0..STREAMS {
                 let first = blocks.start + 2 * (stream * stride + turn);
-                fill_batch::<S, N, G>(&atoms, &frame, first..blocks.end, begins, &mut batch[stream]);
+                fill_batch::<S, N>(&atoms, &frame, first..blocks.end, begins, &mut batch[stream]);
             }
             for lane in 0..LANES {
                 for batch in &batch {
                     if batch.charge[lane] != 0.0 {
-                        spread_one::<S, N, G>(batch, lane, atoms.padded, to);
+                        spread_one::<S, N, P>(batch, lane, atoms.padded, to);
                     }
                 }
             }
@@ -197,12 +208,12 @@ impl<const N: usize, const G: usize> Kernel for Spread<'_, N, G> {
 
 /// The first two of `blocks`, as far as there are any.
 #[inline(always)]
-fn fill_batch<S: Simd, const N: usize, const G: usize>(
+fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,
     frame: &Frame,
     blocks: Range<usize>,
     begins: &mut [bool],
-    batch: &mut Batch<G>,
+    batch: &mut Batch,
 ) {
     let (first, last, none) = (blocks.start, blocks.end - 1, [0.0; BLOCK]);
     let charge_of = |block: usize| if block <= last { &atoms.charges[block] } else { &none };
@@ -225,31 +236,32 @@ fn fill_batch<S: Simd, const N: usize, const G: usize>(
 }
 
 #[inline(always)]
-fn spread_one<S: Simd, const N: usize, const G: usize>(batch: &Batch<G>, lane: usize, padded: Padded, to: &mut [f32]) {
+fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usize, padded: Padded, to: &mut [f32]) {
     let [wx, wy, wz] = &batch.weights;
-    let base = batch.index[lane];
+    let (base, weights) = (batch.index[lane], wz.of::<P>(lane));
     for i in 0..N {
-        for g in 0..G {
-            let z = wz.four(lane, g).map(|z| z * wx.at(lane, i));
-            for j in 0..N {
-                let to = &mut to[base + i * padded.plane + j * padded.row + 4 * g..][..4];
-                for k in 0..4 {
-                    to[k] = S::fma(wy.at(lane, j), z[k], to[k]);
-                }
+        let mut z = weights;
+        for k in 0..P {
+            z[k] *= wx.at(lane, i);
+        }
+        for j in 0..N {
+            let to = &mut to[base + i * padded.plane + j * padded.row..][..P];
+            for k in 0..P {
+                to[k] = S::fma(wy.at(lane, j), z[k], to[k]);
             }
         }
     }
 }
 
 /// Forces on a run of blocks from the padded potential, stored in `forces` (indexed from the run's first block).
-pub(super) struct Gather<'a, const N: usize, const G: usize> {
+pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
     pub from: &'a [f32],
     pub forces: &'a mut [[f32; 24]],
 }
 
-impl<const N: usize, const G: usize> Kernel for Gather<'_, N, G> {
+impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
     type Output = ();
 
     #[inline(always)]
@@ -266,9 +278,9 @@ impl<const N: usize, const G: usize> Kernel for Gather<'_, N, G> {
                 weights[d][1].fill::<S, N>(slope);
             }
             let slopes = if N == 4 {
-                slopes_of_four::<S, G>(&atoms.padded, from, &places.index, &weights)
+                slopes_of_four::<S>(&atoms.padded, from, &places.index, &weights)
             } else {
-                slopes::<S, N, G>(&atoms.padded, from, &places.index, &weights)
+                slopes::<S, N, P>(&atoms.padded, from, &places.index, &weights)
             };
             // the force is against the gradient
             let charge = -S::F::load_halves(&atoms.charges[pair[0]], &atoms.charges[pair[1]]);
@@ -289,11 +301,11 @@ impl<const N: usize, const G: usize> Kernel for Gather<'_, N, G> {
 /// ∂φ/∂u along the three grid directions for sixteen atoms, order 4: one vector holds the four by four points of a
 /// plane, and sixteen atoms' sums are folded together. Weights are values and slopes along x, y, z.
 #[inline(always)]
-fn slopes_of_four<S: Simd, const G: usize>(
+fn slopes_of_four<S: Simd>(
     padded: &Padded,
     from: &[f32],
     index: &[usize; LANES],
-    weights: &[[Weights<G>; 2]; 3],
+    weights: &[[Weights; 2]; 3],
 ) -> [S::F; 3] {
     let zero = S::F::splat(0.0);
     let mut sums = [[zero; LANES]; 3];
@@ -324,43 +336,45 @@ fn slopes_of_four<S: Simd, const G: usize>(
 
 /// As [`slopes_of_four`] for any order, row by row.
 #[inline(always)]
-fn slopes<S: Simd, const N: usize, const G: usize>(
+fn slopes<S: Simd, const N: usize, const P: usize>(
     padded: &Padded,
     from: &[f32],
     index: &[usize; LANES],
-    weights: &[[Weights<G>; 2]; 3],
+    weights: &[[Weights; 2]; 3],
 ) -> [S::F; 3] {
     let mut sums = [[0f32; LANES]; 3];
     for lane in 0..LANES {
         let at = |d: usize, slope: usize, j: usize| weights[d][slope].at(lane, j);
         // per z-point of the support: sums over x and y with a slope along x, along y, and along neither
-        let mut columns = [[[0f32; 4]; G]; 3];
+        let mut columns = [[0f32; P]; 3];
         for i in 0..N {
-            let mut plane = [[[0f32; 4]; G]; 2];
+            let mut plane = [[0f32; P]; 2];
             for j in 0..N {
-                let row = &from[index[lane] + i * padded.plane + j * padded.row..][..4 * G];
-                for g in 0..G {
-                    for k in 0..4 {
-                        plane[0][g][k] = S::fma(row[4 * g + k], at(1, 0, j), plane[0][g][k]);
-                        plane[1][g][k] = S::fma(row[4 * g + k], at(1, 1, j), plane[1][g][k]);
-                    }
+                let row = &from[index[lane] + i * padded.plane + j * padded.row..][..P];
+                for k in 0..P {
+                    plane[0][k] = S::fma(row[k], at(1, 0, j), plane[0][k]);
+                    plane[1][k] = S::fma(row[k], at(1, 1, j), plane[1][k]);
                 }
             }
-            for g in 0..G {
-                for k in 0..4 {
-                    columns[0][g][k] = S::fma(plane[0][g][k], at(0, 1, i), columns[0][g][k]);
-                    columns[1][g][k] = S::fma(plane[1][g][k], at(0, 0, i), columns[1][g][k]);
-                    columns[2][g][k] = S::fma(plane[0][g][k], at(0, 0, i), columns[2][g][k]);
-                }
+            for k in 0..P {
+                columns[0][k] = S::fma(plane[0][k], at(0, 1, i), columns[0][k]);
+                columns[1][k] = S::fma(plane[1][k], at(0, 0, i), columns[1][k]);
+                columns[2][k] = S::fma(plane[0][k], at(0, 0, i), columns[2][k]);
             }
         }
         for d in 0..3 {
-            for g in 0..G {
-                let z = weights[2][usize::from(d == 2)].four(lane, g);
-                for k in 0..4 {
-                    sums[d][lane] = S::fma(columns[d][g][k], z[k], sums[d][lane]);
-                }
+            let mut products = weights[2][usize::from(d == 2)].of::<P>(lane);
+            for k in 0..P {
+                products[k] *= columns[d][k];
             }
+            let mut width = P / 2;
+            while width > 0 {
+                for k in 0..width {
+                    products[k] += products[k + width];
+                }
+                width /= 2;
+            }
+            sums[d][lane] = products[0];
         }
     }
     [S::F::load(&sums[0]), S::F::load(&sums[1]), S::F::load(&sums[2])]
