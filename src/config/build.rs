@@ -185,7 +185,6 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         None => None,
     };
     Some(RunOptions {
-        tuning: table.word("tuning") != Some("off"),
         seed: u64::try_from(table.integer("seed")?).ok()?,
         device: device?,
         threads: table.integer("threads").and_then(|threads| usize::try_from(threads).ok()),

@@ -9,7 +9,7 @@ use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Problem, Result};
 use crate::format::{BoxKind, Coordinates, read_coordinates, read_prmtop};
 use crate::observe::checkpoint::is_checkpoint;
-use crate::pme::{self, Balance};
+use crate::pme;
 use crate::run::{Checkpoint, ElectrostaticsSpec, Plan, PmeSpec};
 use crate::system::{
     Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
@@ -54,11 +54,10 @@ pub fn load(plan: &Plan) -> Result<(System, State)> {
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;
-    let (electrostatics, cutoff) = electrostatics(plan, &topology, &state)?;
     let settings = ForceSettings {
-        cutoff,
+        cutoff: forces.cutoff,
         cutoff_lj: forces.cutoff_lj,
-        electrostatics,
+        electrostatics: electrostatics(plan, &topology, &state)?,
         lj_modifier: forces.lj_modifier,
         coulomb_modifier: forces.coulomb_modifier,
         dispersion_correction: forces.dispersion_correction,
@@ -111,9 +110,8 @@ fn make_molecules_whole(topology: &Topology, cell: &PeriodicCell, positions: &mu
     }
 }
 
-/// The Coulomb method, and its cutoff.
-fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<(Electrostatics, Option<f64>)> {
-    let method = match plan.forces.electrostatics {
+fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<Electrostatics> {
+    Ok(match plan.forces.electrostatics {
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
@@ -123,49 +121,39 @@ fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<(El
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
             let cell = state.cell.as_ref().ok_or_else(missing)?;
             let cutoff = plan.forces.cutoff.ok_or_else(missing)?;
-            let tuned = plan.run.tuning && plan.forces.cutoff_lj == plan.forces.cutoff;
-            let chosen = pme_parameters(spec, (cell, cutoff, tuned), topology, &state.positions)?;
-            return Ok((Electrostatics::Pme(chosen.parameters), Some(chosen.cutoff)));
+            Electrostatics::Pme(pme_parameters(spec, cell, cutoff, topology, &state.positions)?)
         }
-    };
-    Ok((method, plan.forces.cutoff))
+    })
 }
 
 /// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
 /// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
 
-/// What was asked for, or an equally accurate balance that is cheaper, where tuning is allowed.
 fn pme_parameters(
     spec: PmeSpec,
-    (cell, cutoff, tuned): (&PeriodicCell, f64, bool),
+    cell: &PeriodicCell,
+    cutoff: f64,
     topology: &Topology,
     positions: &[Vec3],
-) -> Result<Balance> {
-    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
-    let model = || {
-        let structure = pme::ChargeStructure::sample(cell, positions, &charges);
-        pme::ErrorModel::new(cell, cutoff, &charges, structure)
-    };
-    let checked = |parameters| pme::check(&parameters).map(|()| Balance { cutoff, parameters });
-    Ok(match spec {
-        PmeSpec::Explicit { alpha, grid, order } => checked(PmeParameters { alpha, grid, order })?,
-        PmeSpec::Spacing { spacing, order } => {
-            let given = checked(pme::parameters_for_spacing(cell, cutoff, spacing, order)?)?;
-            if tuned { pme::balance(&model(), given) } else { given }
-        }
+) -> Result<PmeParameters> {
+    let parameters = match spec {
+        PmeSpec::Explicit { alpha, grid, order } => PmeParameters { alpha, grid, order },
+        PmeSpec::Spacing { spacing, order } => pme::parameters_for_spacing(cell, cutoff, spacing, order)?,
         PmeSpec::ForceError(relative) => {
+            let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
             let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);
             let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
             let atoms = charges.len() as f64;
             let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
             let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
             let scale = force.max(SMALLEST_RELATIVE_FORCE * mean_force);
-            let model = model();
-            let given = checked(model.parameters(relative * scale)?)?;
-            if tuned { pme::balance(&model, given) } else { given }
+            let structure = pme::ChargeStructure::sample(cell, positions, &charges);
+            pme::ErrorModel::new(cell, cutoff, &charges, structure).parameters(relative * scale)?
         }
-    })
+    };
+    pme::check(&parameters)?;
+    Ok(parameters)
 }
 
 /// Drops the terms that constraints hold at a fixed value: bonds of fixed length, angles of rigid waters.

@@ -1,10 +1,9 @@
 //! Smooth particle-mesh Ewald (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): the mathematics every backend shares.
 //!
 //! `spline` spreads charges, `influence` holds the factors of reciprocal space; `parameters` chooses α, grid and order for
-//! a wanted error, which `mesh` and `structure` predict; `balance` shares the work with the direct sum. [`ReferencePme`] puts them together in double precision; [`ewald`] is the plain sum they converge to.
+//! a wanted error, which `mesh` and `structure` predict. [`ReferencePme`] puts them together in double precision; [`ewald`] is the plain sum they converge to.
 //! Wave vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
-mod balance;
 pub mod ewald;
 mod influence;
 mod mesh;
@@ -13,7 +12,6 @@ mod reference;
 mod spline;
 mod structure;
 
-pub use balance::{Balance, balance};
 pub use influence::{Element, Influence, reciprocal_rows};
 pub use parameters::{
     ErrorEstimate, ErrorModel, SPACING_TOLERANCE, alpha_for_tolerance, check, good_size, parameters_for_spacing,

@@ -109,7 +109,7 @@ const UNEVEN_ORDER: f64 = 1.3;
 const CYCLES_PER_POINT: [f64; 2] = [5.0, 1.2];
 
 /// Clock cycles of one PME evaluation, the model by which order and grid are weighed against each other.
-pub(super) fn cost(atoms: f64, parameters: &PmeParameters) -> f64 {
+fn cost(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let uneven = if parameters.order == 4 { 1.0 } else { UNEVEN_ORDER };
     atoms * CYCLES_PER_WEIGHT * uneven * (parameters.order as f64).powi(3)
@@ -133,7 +133,6 @@ impl ErrorEstimate {
 }
 
 /// What the force error of PME depends on beside its parameters: the cell, the cutoff, the charges and how they are arranged.
-#[derive(Clone)]
 pub struct ErrorModel {
     cell: PeriodicCell,
     cutoff: f64,
@@ -175,39 +174,19 @@ impl ErrorModel {
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// The same charges with another direct-space cutoff in nm.
-    pub fn with_cutoff(&self, cutoff: f64) -> Self {
-        Self { cutoff, ..self.clone() }
-    }
-
-    /// Number of charges.
-    pub(super) fn atoms(&self) -> f64 {
-        self.atoms
-    }
-
-    /// Charges per nm³.
-    pub(super) fn density(&self) -> f64 {
-        self.atoms / self.cell.volume()
-    }
-
-    /// The cheapest parameters whose expected RMS force error is at most `force_error` (kJ/mol/nm), of which the direct sum
-    /// may have [`DIRECT_SHARE`].
+    /// The cheapest parameters whose expected RMS force error is at most `force_error` (kJ/mol/nm): α from the direct part,
+    /// which is allowed [`DIRECT_SHARE`] of it, grid and order from the reciprocal part.
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
-        let direct = force_error * DIRECT_SHARE;
-        self.cheapest(ErrorEstimate { direct, reciprocal: force_error * (1.0 - DIRECT_SHARE * DIRECT_SHARE).sqrt() })
-    }
-
-    /// The cheapest parameters within two errors: α from the direct one, grid and order from the reciprocal one.
-    pub fn cheapest(&self, target: ErrorEstimate) -> Result<PmeParameters, Problem> {
+        let share = force_error * DIRECT_SHARE;
+        let reciprocal_share = force_error * (1.0 - DIRECT_SHARE * DIRECT_SHARE).sqrt();
         // from a Gaussian as wide as the cutoff to forces beyond it that are below the rounding of f64
-        let alpha = bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff) > target.direct) / self.cutoff;
-        if !(target.direct > 0.0 && self.direct(alpha) <= 1.1 * target.direct) {
-            let total = target.total();
-            return Err(Problem::new(format!("a PME force error of {total} kJ/mol/nm cannot be reached"))
+        let alpha = bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff) > share) / self.cutoff;
+        if !(share > 0.0 && self.direct(alpha) <= 1.1 * share) {
+            return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
                 .help("ask for a positive error, relative to the RMS electrostatic force, such as 5e-4"));
         }
         let candidate = |order| {
-            let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= target.reciprocal;
+            let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= reciprocal_share;
             // the error grows with α·spacing; below 0.02 rounding takes over, above 2 no wave vector is left
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
             Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })

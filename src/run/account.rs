@@ -36,18 +36,6 @@ fn reason(plan: &Plan) -> &'static str {
     }
 }
 
-/// What tuning has changed.
-fn tuning(plan: &Plan, system: &System) -> String {
-    match (plan.run.tuning, plan.forces.cutoff, system.settings.cutoff) {
-        (false, ..) => "off".to_owned(),
-        (true, Some(asked), Some(chosen)) if chosen < asked => format!(
-            "Coulomb cutoff {chosen} nm instead of {asked} nm, with the grid that keeps the force error: less work by \
-             the cost model (run.tuning = \"off\" keeps {asked} nm)"
-        ),
-        _ => "by the cost model; cutoffs as given".to_owned(),
-    }
-}
-
 /// System, settings and machine.
 pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
     let topology = &system.topology;
@@ -77,7 +65,6 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
         ("atoms", format!("{} in {} residues, charge {charge:.4} e", topology.atoms.len(), topology.residues.len())),
         ("cell", cell),
         ("cutoff", format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj))),
-        ("tuning", tuning(plan, system)),
         ("electrostatics", electrostatics),
         (
             "constraints",

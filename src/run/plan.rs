@@ -100,7 +100,7 @@ pub enum PmeSpec {
         /// B-spline order
         order: usize,
     },
-    /// α from erfc(α·cutoff) = 1e-5; the force error of this spacing is held
+    /// α from erfc(α·cutoff) = 1e-5; the accuracy of this spacing is held
     Spacing {
         /// largest distance of grid points in nm
         spacing: f64,
@@ -122,8 +122,6 @@ pub struct RunOptions {
     pub threads: Option<usize>,
     /// bind each thread to a processor of its own
     pub pin: bool,
-    /// whether the Coulomb cutoff, grid and order may be others of the same force error
-    pub tuning: bool,
     /// arithmetic
     pub precision: Precision,
     /// forced instruction set; `None` = best available

@@ -122,10 +122,10 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "tuning",
-        words: &["model", "off"],
+        words: &["model"],
         default: Is("\"model\""),
-        example: "\"off\"",
-        doc: "How the Coulomb cutoff, grid and order are chosen at the force error that forces.pme asks for: \"model\" is a cost model, the same on every run, which may move work from the pairs to the grid by a shorter Coulomb cutoff; \"off\" keeps forces.cutoff. Explicit PME parameters and the Lennard-Jones cutoff are never touched. Nothing is timed.",
+        example: "\"model\"",
+        doc: "How grid and list intervals are chosen at the accuracy asked for: \"model\", the only way so far, is a cost model, the same on every run. Nothing is timed, and the cutoff stays as given.",
         ..KEY
     },
     Key {
