@@ -101,19 +101,21 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
 
 /// Orders among which [`ErrorModel::parameters`] chooses.
 const CHOICES: [usize; 3] = [4, 5, 6];
-/// Clock cycles per atom and spline point, spreading and gathering together, measured on Zen 4 with order 4 in single precision.
-const CYCLES_PER_WEIGHT: f64 = 1.8;
-/// Other orders do not fill the vector registers evenly.
-const UNEVEN_ORDER: f64 = 1.3;
-/// Clock cycles per grid point for the influence function, and per point and power of two for both transforms.
-const CYCLES_PER_POINT: [f64; 2] = [5.0, 1.2];
+/// Orders with the clock cycles per atom that spreading and gathering take together, measured on Zen 4 in single
+/// precision. From order 4 to 5 rows grow from four floats to eight.
+const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
+/// Clock cycles per grid point for both transforms and what lies between them, as long as the grid fits into a cache of
+/// 1 MiB, and for each doubling beyond [`CACHED_POINTS`]; measured between 40³ and 192³ points.
+const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
+/// log₂ of the points of a grid that fits.
+const CACHED_POINTS: f64 = 17.0;
 
 /// Clock cycles of one PME evaluation, the model by which order and grid are weighed against each other.
 fn cost(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
-    let uneven = if parameters.order == 4 { 1.0 } else { UNEVEN_ORDER };
-    atoms * CYCLES_PER_WEIGHT * uneven * (parameters.order as f64).powi(3)
-        + points * (CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * points.log2())
+    let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
+    let per_atom = CYCLES_PER_ATOM.iter().find(|(order, _)| *order == parameters.order);
+    atoms * per_atom.expect("the order has been checked against ORDERS").1 + points * cycles_per_point
 }
 
 /// Expected RMS force errors in kJ/mol/nm.
