@@ -60,7 +60,9 @@ impl<T: Real> Dihedral<T> {
     /// Forces on i, j, k, l (kJ/mol/nm) for dE/dφ = `slope` (kJ/mol/rad).
     #[inline(always)]
     pub fn forces(&self, slope: T) -> [Vec3<T>; 4] {
-        self.gradient.map(|g| g * -slope)
+        // not `map`: its closure may be compiled as a function of its own, without the caller's instruction set
+        let ([i, j, k, l], torque) = (self.gradient, -slope);
+        [i * torque, j * torque, k * torque, l * torque]
     }
 }
 
