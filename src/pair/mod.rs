@@ -10,6 +10,7 @@ mod buffer;
 mod exclusion;
 mod grid;
 mod list;
+mod polynomial;
 mod prune;
 mod table;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub use list::{
     Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
     shift_index,
 };
+pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
 pub use table::{RadialFunction, RadialTable};

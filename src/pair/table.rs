@@ -3,8 +3,9 @@
 //! Four bins per octave of r² over eight octaves are 32 bins, found by the exponent and the two leading mantissa bits
 //! of r² (`Float::look_up`), each with a quartic in the exact offset u = r² − r²_bin. The force of erfc(αr)/r is met to
 //! 5·10⁻⁶ relative at worst, 2·10⁻⁶ RMS (`tests`); below the lowest bin the argument is clamped, which only overlapping atoms
-//! ever see.
+//! ever see. Levels without such registers evaluate a polynomial ([`Polynomial`]) and 1/r itself instead.
 
+use super::Polynomial;
 use crate::simd::Tables;
 
 /// Bins per octave of r².
@@ -17,18 +18,21 @@ const COEFFICIENTS: usize = 5;
 /// Anything that maps a distance (nm) to a value.
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
-/// A radial function, tabulated in r².
+/// A radial function of r² in both forms that kernels evaluate.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
     /// `tables.0[k][bin]` = coefficient of u^k
     pub tables: Tables,
     /// lowest r² covered, nm²; smaller arguments must be raised to it
     pub lowest: f32,
+    /// the function less its singular part
+    pub smooth: Polynomial,
 }
 
 impl RadialTable {
-    /// Tabulate `function(r)` for r up to `largest` nm.
-    pub fn new(function: RadialFunction, largest: f64) -> Self {
+    /// Both forms of `function(r)` for r up to `largest` nm. `singular(r)`: what the kernels add to a polynomial by
+    /// themselves.
+    pub fn new(function: RadialFunction, singular: RadialFunction, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);
         for octave in top - OCTAVES..top {
@@ -41,7 +45,15 @@ impl RadialTable {
                 }
             }
         }
-        Self { tables, lowest: 2f32.powi(top - OCTAVES) }
+        let lowest = 2f64.powi(top - OCTAVES);
+        let smooth = |r2: f64| function(r2.sqrt()) - singular(r2.sqrt());
+        let largest_smooth = smooth(lowest).abs().max(f64::MIN_POSITIVE);
+        let scale = |r2: f64| match singular(r2.sqrt()) {
+            0.0 => largest_smooth,
+            singular => singular,
+        };
+        let smooth = Polynomial::fit(smooth, scale, [lowest, largest * largest]);
+        Self { tables, lowest: lowest as f32, smooth }
     }
 
     /// The tabulated value at r² (scalar twin of the kernels' arithmetic).
@@ -53,27 +65,34 @@ impl RadialTable {
     }
 }
 
-/// Monomial coefficients of the quartic through the Chebyshev nodes of [0, width] (Newton's divided differences).
-fn quartic(function: impl Fn(f64) -> f64, width: f64) -> [f64; COEFFICIENTS] {
+/// Monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
+fn quartic(function: impl Fn(f64) -> f64, width: f64) -> Vec<f64> {
     let node = |k: usize| {
         let angle = std::f64::consts::PI * (k as f64 + 0.5) / COEFFICIENTS as f64;
         0.5 * width * (1.0 + angle.cos())
     };
-    let mut differences: [f64; COEFFICIENTS] = std::array::from_fn(|k| function(node(k)));
-    for order in 1..COEFFICIENTS {
-        for k in (order..COEFFICIENTS).rev() {
-            differences[k] = (differences[k] - differences[k - 1]) / (node(k) - node(k - order));
+    let nodes: [f64; COEFFICIENTS] = std::array::from_fn(node);
+    interpolate(function, &nodes)
+}
+
+/// Monomial coefficients of the polynomial through `nodes` (Newton's divided differences).
+pub(super) fn interpolate(function: impl Fn(f64) -> f64, nodes: &[f64]) -> Vec<f64> {
+    let count = nodes.len();
+    let mut differences: Vec<f64> = nodes.iter().map(|&node| function(node)).collect();
+    for order in 1..count {
+        for k in (order..count).rev() {
+            differences[k] = (differences[k] - differences[k - 1]) / (nodes[k] - nodes[k - order]);
         }
     }
-    let mut polynomial = [0.0; COEFFICIENTS];
-    for k in (0..COEFFICIENTS).rev() {
+    let mut polynomial = vec![0.0; count];
+    for k in (0..count).rev() {
         // polynomial ← polynomial · (u − node_k) + difference_k
-        let mut next = [0.0; COEFFICIENTS];
+        let mut next = vec![0.0; count];
         for (power, &c) in polynomial.iter().enumerate() {
-            if power + 1 < COEFFICIENTS {
+            if power + 1 < count {
                 next[power + 1] += c;
             }
-            next[power] -= c * node(k);
+            next[power] -= c * nodes[k];
         }
         next[0] += differences[k];
         polynomial = next;
@@ -92,7 +111,7 @@ mod tests {
     #[test]
     fn coulomb_force_is_tabulated_to_its_tolerance() {
         let force = |r: f64| r.powi(-3);
-        let table = RadialTable::new(&force, 0.9);
+        let table = RadialTable::new(&force, &force, 0.9);
         let mut worst = 0f64;
         for k in 0..200_000 {
             let r2 = 0.01 + 0.80 * f64::from(k) / 200_000.0;
@@ -104,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_quartic_is_reproduced() {
-        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), 1.3);
+        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), &|_| 0.0, 1.3);
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
             assert!((table.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
         }

@@ -11,6 +11,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 pub(super) struct Avx2;
 
 impl Simd for Avx2 {
+    const TABLES: bool = false;
     type F = F256;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
@@ -194,6 +195,22 @@ impl Float for F256 {
     fn recip_fast(self) -> Self {
         let y = F256(both!(_mm256_rcp_ps, self.0));
         y * y.neg_mul_add(self, F256::splat(2.0))
+    }
+    #[inline(always)]
+    fn recip_sqrt_fast(self) -> Self {
+        // the seed of 1/√(4 self), so that Newton's step needs no factor ½
+        let [low, high] = self.0;
+        let two_octaves = op!(_mm256_set1_epi32(2 << 23));
+        let x = F256(op!([
+            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(low), two_octaves)),
+            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(high), two_octaves)),
+        ]));
+        let y = F256(both!(_mm256_rsqrt_ps, x.0));
+        y * (x * y).neg_mul_add(y, F256::splat(3.0))
+    }
+    #[inline(always)]
+    fn uniform(self) -> Self {
+        F256([self.0[0]; 2])
     }
     #[inline(always)]
     fn bins(tables: &Tables) -> Tables {

@@ -9,6 +9,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 pub(super) struct Avx512;
 
 impl Simd for Avx512 {
+    const TABLES: bool = true;
     type F = F512;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
@@ -181,6 +182,12 @@ impl Float for F512 {
             let y = _mm512_rcp14_ps(self.0);
             F512(_mm512_mul_ps(y, _mm512_fnmadd_ps(y, self.0, _mm512_set1_ps(2.0))))
         })
+    }
+    #[inline(always)]
+    fn recip_sqrt_fast(self) -> Self {
+        let y = op!(F512(_mm512_rsqrt14_ps(self.0)));
+        let half = y * F512::splat(0.5);
+        half * (self * y).neg_mul_add(y, F512::splat(3.0))
     }
     #[inline(always)]
     fn bins(tables: &Tables) -> Self::Bins {

@@ -6,7 +6,7 @@
 //!
 //! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`, closures included – a call that
 //! is not inlined loses the instruction set. Horizontal sums are trait operations in one fixed tree order.
-//! Levels differ in the last bits where [`Float::recip_fast`] is used, and the portable one in every multiply-add,
+//! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable one in every multiply-add,
 //! which it rounds twice.
 
 #[cfg(target_arch = "x86_64")]
@@ -85,6 +85,8 @@ impl Level {
 
 /// An instruction set as a type: its vectors.
 pub trait Simd: Copy + 'static {
+    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10
+    const TABLES: bool;
     /// 16 floats
     type F: Float;
     /// a·b + c of scalars: fused where the level has the instruction
@@ -147,6 +149,13 @@ pub trait Float:
     fn sqrt(self) -> Self;
     /// 1/self to 2.6·10⁻⁷ relative where self and 1/self are normal; last bits differ between levels.
     fn recip_fast(self) -> Self;
+    /// 1/√self to 3.6·10⁻⁷ relative where self and 4·self are normal; last bits differ between levels.
+    fn recip_sqrt_fast(self) -> Self;
+    /// The same value, all of whose lanes the caller knows to be equal: arithmetic on it may be shared between registers.
+    #[inline(always)]
+    fn uniform(self) -> Self {
+        self
+    }
     /// Tables made ready for [`Self::look_up`].
     fn bins(tables: &Tables) -> Self::Bins;
     /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per

@@ -10,6 +10,7 @@ use wide::f32x16;
 pub(super) struct Portable;
 
 impl Simd for Portable {
+    const TABLES: bool = false;
     type F = Fx16;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
@@ -173,6 +174,10 @@ impl Float for Fx16 {
     #[inline(always)]
     fn recip_fast(self) -> Self {
         Fx16(f32x16::splat(1.0) / self.0)
+    }
+    #[inline(always)]
+    fn recip_sqrt_fast(self) -> Self {
+        Fx16(f32x16::splat(1.0) / self.0.sqrt())
     }
     #[inline(always)]
     fn bins(tables: &Tables) -> Tables {

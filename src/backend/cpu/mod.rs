@@ -9,6 +9,7 @@ mod mesh_kernel;
 mod nonbonded;
 mod pair_kernel;
 mod pair_lj;
+mod pair_radial;
 mod pair_rows;
 mod spectral;
 mod threads;

@@ -6,8 +6,8 @@ use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::pair::{
-    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialTable, Reach, SearchInput, SearchScratch,
-    prune_chunk, search_chunk,
+    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
+    SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
 use crate::simd::{Level, dispatch};
 use crate::system::{CombinationRule, Electrostatics, Modifier, System};
@@ -396,14 +396,15 @@ fn type_table(system: &System) -> Vec<[f32; 2]> {
 
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
 fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
-    let table = |function: &dyn Fn(f64) -> f64| match cutoff {
-        Some(cutoff) => RadialTable::new(function, cutoff),
-        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&|_| 0.0, 1.0) },
+    let none = |_: f64| 0.0;
+    let table = |function: RadialFunction, singular: RadialFunction| match cutoff {
+        Some(cutoff) => RadialTable::new(function, singular, cutoff),
+        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, 1.0) },
     };
     CoulombTables {
-        force: table(&|r| coulomb.interacting(1.0, r * r).0),
-        energy: table(&|r| coulomb.interacting(1.0, r * r).1),
-        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0),
-        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1),
+        force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3)),
+        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip),
+        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none),
+        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1, &none),
     }
 }

@@ -4,15 +4,16 @@
 //! atoms is loaded twice into each vector, and meets both or only one of them. Per sixteen pairs, with r² from
 //! block-relative offsets:
 //!
-//! F/r = q_i q_j f(r²) + LJ, f from a table of piecewise quartics ([`crate::pair::RadialTable`]), LJ from 1/r².
+//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] as the level evaluates it ([`Radial`]), LJ from 1/r².
 //!
 //! Forces of i sum in registers, forces of j go to the thread's force blocks. Energies are computed by the same
 //! arithmetic with additional tables, so that asking for them does not change the forces.
 
 use super::pair_lj::{LjTerms, TYPE_TABLE, UNLIMITED};
+use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Near, Rows, apply, eight};
 use crate::cell::PeriodicCell;
-use crate::pair::{Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
+use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
 use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -107,12 +108,13 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     };
                 }
                 match entry.lj_rows {
+                    _ if !S::TABLES => {}
                     LjRows::Half if !ENERGY => both_rows!(1),
                     LjRows::None if !ENERGY => both_rows!(0),
                     _ => both_rows!(2),
                 }
-                for half in 0..2 {
-                    let blocks = &chunk.plain[entry.single(half)];
+                for (half, blocks) in one_row_at_a_time::<S>(entry) {
+                    let blocks = &chunk.plain[blocks];
                     if !blocks.is_empty() {
                         let mut row = rows.row(half);
                         if ENERGY || half < entry.lj_rows.vectors() {
@@ -143,6 +145,15 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
     }
 }
 
+/// The vectors of atoms and the blocks that meet one alone. A level without registers for tables has none for two
+/// vectors at a time either, and takes one after the other past all blocks.
+#[inline(always)]
+fn one_row_at_a_time<S: Simd>(entry: &Entry) -> [(usize, Range<usize>); 3] {
+    let (both, first, second) = (entry.both(), entry.single(0), entry.single(1));
+    // the blocks of the first vector alone follow those of both
+    if S::TABLES { [(0, first), (1, second), (1, 0..0)] } else { [(0, both.start..first.end), (1, both), (1, second)] }
+}
+
 /// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
 /// fetch again after each store to the forces.
 pub(super) struct Fixed<'a, S: Simd> {
@@ -151,7 +162,7 @@ pub(super) struct Fixed<'a, S: Simd> {
     pub(super) centres: &'a [[f32; 3]],
     charges: &'a [[f32; 8]],
     lj: &'a [[f32; 16]],
-    bins: <S::F as Float>::Bins,
+    force: Radial<'a, S>,
     lowest: S::F,
     cutoff_squared: S::F,
 }
@@ -165,7 +176,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
             centres: &input.grid.centres,
             charges: input.charges,
             lj: input.lj,
-            bins: S::F::bins(&input.coulomb.force.tables),
+            force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
         }
@@ -286,14 +297,15 @@ fn radial_forces<
         }
         let r2 = true_r2.max(fixed.lowest);
         let charges = rows.charge[row] * charge;
-        let radial = coulomb::<S, RULE>(r2, &fixed.bins, true);
+        let inverse = Inverse::<S>::new::<RULE>(r2);
+        let radial = fixed.force.interacting::<RULE>(r2, &inverse, true);
         if ENERGY {
-            let energy = S::F::bins(&input.coulomb.energy.tables);
-            sums.coulomb += (charges * coulomb::<S, RULE>(r2, &energy, false)).keep(inside);
+            let energy = Radial::<S>::new(&input.coulomb.energy).interacting::<RULE>(r2, &inverse, false);
+            sums.coulomb += (charges * energy).keep(inside);
         }
         forces[row] = if row < LJ {
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let inverse2 = r2.recip_fast();
+            let inverse2 = inverse.square;
             let terms = LjTerms::<S>::new::<RULE>(input, inverse2, i, lj, rows.types[row], parameters);
             if ENERGY {
                 sums.lj += terms.energy::<RULE>(input).keep(inside_lj);
@@ -313,33 +325,15 @@ fn radial_forces<
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
         if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
             let excluded = S::F::mask(excluded_bits);
-            let force = S::F::bins(&input.coulomb.excluded_force.tables);
-            forces[row] += (charges * table::<S>(&force, r2)).keep(excluded);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2);
+            forces[row] += (charges * force).keep(excluded);
             if ENERGY {
-                let energy = S::F::bins(&input.coulomb.excluded_energy.tables);
-                sums.coulomb += (charges * table::<S>(&energy, r2)).keep(excluded);
+                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2);
+                sums.coulomb += (charges * energy).keep(excluded);
             }
         }
     }
     forces
-}
-
-/// The Coulomb function of interacting pairs: tabulated, or 1/r and its force without a cutoff.
-#[inline(always)]
-fn coulomb<S: Simd, const RULE: u8>(r2: S::F, bins: &<S::F as Float>::Bins, force: bool) -> S::F {
-    if RULE == UNLIMITED {
-        let inverse2 = r2.recip_fast();
-        if force { inverse2 * inverse2.sqrt() } else { inverse2.sqrt() }
-    } else {
-        table::<S>(bins, r2)
-    }
-}
-
-#[inline(always)]
-fn table<S: Simd>(bins: &<S::F as Float>::Bins, r2: S::F) -> S::F {
-    let [a0, a1, a2, a3, a4] = r2.look_up(bins);
-    let u = r2.bin_offset();
-    a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }
 
 /// Σ shift ⊗ force over lattice shifts: the part of the virial that positions of the home image miss.

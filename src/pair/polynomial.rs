@@ -1,0 +1,133 @@
+//! A smooth radial function as one polynomial in r²: what levels evaluate that cannot hold tables in registers.
+//!
+//! What is left of a Coulomb function without its 1/r or 1/r³ is an entire function of r², so that a polynomial of
+//! degree 10 to 18 meets it over the whole range. In powers of u = centre − r² with the centre at 0.6 cutoff² no
+//! power cancels against another: beyond the centre all terms have one sign (the function falls and so do all its
+//! derivatives in turn), and below it what rounding does is small beside the singular part.
+
+use super::table::interpolate;
+use std::f64::consts::PI;
+
+/// Coefficients that a kernel evaluates without asking for more.
+pub const FIRST_TERMS: usize = 11;
+/// Pairs of coefficients beyond these at most: degree 18.
+const MOST_PAIRS: usize = 4;
+/// Where u = 0, as a fraction of the largest r².
+const CENTRE: f64 = 0.6;
+/// Relative error that ends the search for a degree: that of the tables (`super::table`).
+const TOLERANCE: f64 = 5e-6;
+/// Distances at which the error is measured.
+const SAMPLES: usize = 400;
+
+/// Σ c_k u^k with u = centre − r².
+#[derive(Clone, Debug, Default)]
+pub struct Polynomial {
+    /// r² at which u is zero, nm²
+    pub centre: f32,
+    /// c₀ to c₁₀
+    pub first: [f32; FIRST_TERMS],
+    /// [c₁₂, c₁₁], [c₁₄, c₁₃] … in falling order; none for most functions
+    pub more: Vec<[f32; 2]>,
+}
+
+impl Polynomial {
+    /// The shortest polynomial that meets `function(r²)` for r² from `lowest` to `largest`, as far as one does. Errors
+    /// count relative to `scale(r²)`.
+    pub(super) fn fit(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, [lowest, largest]: [f64; 2]) -> Self {
+        let error = |polynomial: &Self| {
+            let sample = |k: usize| lowest + (largest - lowest) * k as f64 / SAMPLES as f64;
+            let relative =
+                |r2: f64| (f64::from(polynomial.value(r2 as f32)) - function(f64::from(r2 as f32))) / scale(r2);
+            (0..=SAMPLES).map(|k| relative(sample(k)).abs()).fold(0.0, f64::max)
+        };
+        let candidates = (0..=MOST_PAIRS).map(|pairs| Self::through(&function, largest, pairs));
+        let mut best = (f64::INFINITY, Self::default());
+        for candidate in candidates {
+            let error = error(&candidate);
+            if error < best.0 {
+                best = (error, candidate);
+            }
+            if error < TOLERANCE {
+                break;
+            }
+        }
+        best.1
+    }
+
+    /// Interpolation at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½, by their asymptotic
+    /// formula: where errors count relative to r⁻³ or r⁻¹ they ripple evenly, about.
+    fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
+        let count = FIRST_TERMS + 2 * pairs;
+        let node = |k: usize| {
+            let angle = PI * (2.0 * k as f64 + 3.25) / (2.0 * count as f64 + 2.25);
+            largest * (CENTRE - 0.5 * (1.0 - angle.cos()))
+        };
+        let centre = CENTRE * largest;
+        let nodes: Vec<f64> = (0..count).map(node).collect();
+        let coefficients = interpolate(|u| function(centre - u), &nodes);
+        let (first, more) = coefficients.split_at(FIRST_TERMS);
+        Polynomial {
+            centre: centre as f32,
+            first: std::array::from_fn(|k| first[k] as f32),
+            more: more.chunks_exact(2).rev().map(|pair| [pair[1] as f32, pair[0] as f32]).collect(),
+        }
+    }
+
+    /// The value at r² (scalar twin of the kernels' arithmetic).
+    pub fn value(&self, r2: f32) -> f32 {
+        let u = self.centre - r2;
+        let terms = self.first.iter().rev();
+        self.more.iter().flatten().chain(terms).fold(0.0, |sum, &c| sum.mul_add(u, c))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::{ewald_direct, ewald_excluded};
+
+    /// The largest error relative to `scale`, at many more distances than the fit looked at.
+    fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, cutoff: f64) -> f64 {
+        let range = [0.003, cutoff * cutoff];
+        let polynomial = Polynomial::fit(&function, &scale, range);
+        let error = |k: i32| {
+            let r2 = (range[0] + (range[1] - range[0]) * f64::from(k) / 20_011.0) as f32;
+            (f64::from(polynomial.value(r2)) - function(f64::from(r2))).abs() / scale(f64::from(r2))
+        };
+        (0..=20_011).map(error).fold(0.0, f64::max)
+    }
+
+    /// [`TOLERANCE`], and a tenth for what lies between the samples of the fit.
+    const WORST: f64 = 1.1 * TOLERANCE;
+
+    #[test]
+    fn ewald_functions_are_met_without_their_singular_part() {
+        // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰: coarse and very fine splits
+        for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
+            let cutoff = 0.9;
+            let alpha = strength / cutoff;
+            let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);
+            let force = worst(|r2| direct(r2).0 - r2.powf(-1.5), |r2| r2.powf(-1.5), cutoff);
+            let energy = worst(|r2| direct(r2).1 - r2.powf(-0.5), |r2| r2.powf(-0.5), cutoff);
+            let excluded = |r2: f64| ewald_excluded(1.0, r2, 1.0 / r2.sqrt(), alpha);
+            let largest = excluded(0.003);
+            let excluded_force = worst(|r2| excluded(r2).0, |_| largest.0.abs(), cutoff);
+            let excluded_energy = worst(|r2| excluded(r2).1, |_| largest.1.abs(), cutoff);
+            for error in [force, energy, excluded_force, excluded_energy] {
+                assert!(
+                    error < WORST,
+                    "α·cutoff = {strength}: {force:e} {energy:e} {excluded_force:e} {excluded_energy:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_polynomial_is_reproduced() {
+        let parabola = Polynomial::fit(|r2| 3.0 - r2 + 0.5 * r2 * r2, |_| 3.0, [0.01, 1.7]);
+        for r2 in [0.1f32, 0.5, 1.0, 1.6] {
+            assert!((parabola.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
+        }
+        assert!(parabola.more.is_empty());
+    }
+}
