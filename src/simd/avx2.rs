@@ -196,8 +196,7 @@ impl Float for F256 {
     #[inline(always)]
     fn recip_sqrt_fast(self) -> Self {
         // the seed of 1/√(4 self), so that Newton's step needs no factor ½
-        let four = #[inline(always)]
-        |v| op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(2 << 23))));
+        let four = |v| op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(2 << 23))));
         let x = F256(self.0.map(four));
         let y = F256(both!(_mm256_rsqrt_ps, x.0));
         y * (x * y).neg_mul_add(y, F256::splat(3.0))
