@@ -14,8 +14,6 @@ pub const FIRST_TERMS: usize = 11;
 const MOST_PAIRS: usize = 4;
 /// Where u = 0, as a fraction of the largest r².
 const CENTRE: f64 = 0.6;
-/// Relative error that ends the search for a degree: that of the tables (`super::table`).
-const TOLERANCE: f64 = 5e-6;
 /// Distances at which the error is measured.
 const SAMPLES: usize = 400;
 
@@ -31,9 +29,14 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The shortest polynomial that meets `function(r²)` for r² from `lowest` to `largest`, as far as one does. Errors
-    /// count relative to `scale(r²)`.
-    pub(super) fn fit(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, [lowest, largest]: [f64; 2]) -> Self {
+    /// The shortest polynomial that meets `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from `lowest`
+    /// to `largest`; the best one if none does.
+    pub(super) fn fit(
+        function: impl Fn(f64) -> f64,
+        scale: impl Fn(f64) -> f64,
+        tolerance: f64,
+        [lowest, largest]: [f64; 2],
+    ) -> Self {
         let error = |polynomial: &Self| {
             let sample = |k: usize| lowest + (largest - lowest) * k as f64 / SAMPLES as f64;
             let relative =
@@ -47,7 +50,7 @@ impl Polynomial {
             if error < best.0 {
                 best = (error, candidate);
             }
-            if error < TOLERANCE {
+            if error < tolerance {
                 break;
             }
         }
@@ -86,45 +89,46 @@ mod tests {
     use super::*;
     use crate::term::{ewald_direct, ewald_excluded};
 
-    /// The largest error relative to `scale`, at many more distances than the fit looked at.
-    fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, cutoff: f64) -> f64 {
-        let range = [0.003, cutoff * cutoff];
-        let polynomial = Polynomial::fit(&function, &scale, range);
+    /// The largest error relative to `scale` and `tolerance`, at many more distances than the fit looked at.
+    fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
+        let range = [0.003, CUTOFF * CUTOFF];
+        let polynomial = Polynomial::fit(&function, &scale, tolerance, range);
         let error = |k: i32| {
             let r2 = (range[0] + (range[1] - range[0]) * f64::from(k) / 20_011.0) as f32;
             (f64::from(polynomial.value(r2)) - function(f64::from(r2))).abs() / scale(f64::from(r2))
         };
-        (0..=20_011).map(error).fold(0.0, f64::max)
+        (0..=20_011).map(error).fold(0.0, f64::max) / tolerance
     }
 
-    /// [`TOLERANCE`], and a tenth for what lies between the samples of the fit.
-    const WORST: f64 = 1.1 * TOLERANCE;
+    const CUTOFF: f64 = 0.9;
+    /// As the tables (`super::super::table`).
+    const FORCE: f64 = 5e-6;
+    /// Sixteen roundings of 6·10⁻⁸.
+    const ENERGY: f64 = 1e-6;
+    /// The tolerance, and a tenth for what lies between the samples of the fit.
+    const WORST: f64 = 1.1;
 
     #[test]
     fn ewald_functions_are_met_without_their_singular_part() {
         // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰: coarse and very fine splits
         for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
-            let cutoff = 0.9;
-            let alpha = strength / cutoff;
+            let alpha = strength / CUTOFF;
             let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);
-            let force = worst(|r2| direct(r2).0 - r2.powf(-1.5), |r2| r2.powf(-1.5), cutoff);
-            let energy = worst(|r2| direct(r2).1 - r2.powf(-0.5), |r2| r2.powf(-0.5), cutoff);
             let excluded = |r2: f64| ewald_excluded(1.0, r2, 1.0 / r2.sqrt(), alpha);
             let largest = excluded(0.003);
-            let excluded_force = worst(|r2| excluded(r2).0, |_| largest.0.abs(), cutoff);
-            let excluded_energy = worst(|r2| excluded(r2).1, |_| largest.1.abs(), cutoff);
-            for error in [force, energy, excluded_force, excluded_energy] {
-                assert!(
-                    error < WORST,
-                    "α·cutoff = {strength}: {force:e} {energy:e} {excluded_force:e} {excluded_energy:e}"
-                );
-            }
+            let errors = [
+                worst(|r2| direct(r2).0 - r2.powf(-1.5), |r2| r2.powf(-1.5), FORCE),
+                worst(|r2| direct(r2).1 - r2.powf(-0.5), |r2| r2.powf(-0.5), ENERGY),
+                worst(|r2| excluded(r2).0, |_| largest.0.abs(), ENERGY),
+                worst(|r2| excluded(r2).1, |_| largest.1.abs(), ENERGY),
+            ];
+            assert!(errors.iter().all(|&error| error < WORST), "α·cutoff = {strength}: {errors:?}");
         }
     }
 
     #[test]
     fn a_short_polynomial_is_reproduced() {
-        let parabola = Polynomial::fit(|r2| 3.0 - r2 + 0.5 * r2 * r2, |_| 3.0, [0.01, 1.7]);
+        let parabola = Polynomial::fit(|r2| 3.0 - r2 + 0.5 * r2 * r2, |_| 3.0, ENERGY, [0.01, 1.7]);
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
             assert!((parabola.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
         }

@@ -30,9 +30,9 @@ pub struct RadialTable {
 }
 
 impl RadialTable {
-    /// Both forms of `function(r)` for r up to `largest` nm. `singular(r)`: what the kernels add to a polynomial by
-    /// themselves.
-    pub fn new(function: RadialFunction, singular: RadialFunction, largest: f64) -> Self {
+    /// Both forms of `function(r)` for r up to `largest` nm. `singular(r)` is what the kernels add to a polynomial by
+    /// themselves, and what its error, `tolerance`, is relative to; without singular part the largest value is.
+    pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);
         for octave in top - OCTAVES..top {
@@ -52,7 +52,7 @@ impl RadialTable {
             0.0 => largest_smooth,
             singular => singular,
         };
-        let smooth = Polynomial::fit(smooth, scale, [lowest, largest * largest]);
+        let smooth = Polynomial::fit(smooth, scale, tolerance, [lowest, largest * largest]);
         Self { tables, lowest: lowest as f32, smooth }
     }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn coulomb_force_is_tabulated_to_its_tolerance() {
         let force = |r: f64| r.powi(-3);
-        let table = RadialTable::new(&force, &force, 0.9);
+        let table = RadialTable::new(&force, &force, TOLERANCE, 0.9);
         let mut worst = 0f64;
         for k in 0..200_000 {
             let r2 = 0.01 + 0.80 * f64::from(k) / 200_000.0;
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_quartic_is_reproduced() {
-        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), &|_| 0.0, 1.3);
+        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), &|_| 0.0, TOLERANCE, 1.3);
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
             assert!((table.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
         }

@@ -25,6 +25,12 @@ const IMAGE_REACH: f64 = 1.0;
 /// Without a cutoff, pairs closer than this (nm) feel the force of this distance: only overlapping atoms.
 const CLOSEST: f32 = 0.01;
 
+/// Largest error of force polynomials relative to 1/r³: as that of the tables, far below the 2·10⁻⁵ of the whole.
+const FORCE_TOLERANCE: f64 = 5e-6;
+/// The same for energies, relative to 1/r, and for excluded pairs: these are many at few distances, so that their
+/// errors add up, and half of the 10⁻⁶ of the whole is left to the rest.
+const ENERGY_TOLERANCE: f64 = 5e-7;
+
 /// Forces of one thread.
 #[derive(Default)]
 struct Share {
@@ -397,14 +403,14 @@ fn type_table(system: &System) -> Vec<[f32; 2]> {
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
 fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
     let none = |_: f64| 0.0;
-    let table = |function: RadialFunction, singular: RadialFunction| match cutoff {
-        Some(cutoff) => RadialTable::new(function, singular, cutoff),
-        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, 1.0) },
+    let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
+        Some(cutoff) => RadialTable::new(function, singular, tolerance, cutoff),
+        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, tolerance, 1.0) },
     };
     CoulombTables {
-        force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3)),
-        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip),
-        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none),
-        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1, &none),
+        force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE),
+        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, ENERGY_TOLERANCE),
+        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none, ENERGY_TOLERANCE),
+        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1, &none, ENERGY_TOLERANCE),
     }
 }
