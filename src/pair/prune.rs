@@ -121,7 +121,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             // one byte per atom of the cluster
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = [0, 1].map(|half| {
-                0xff * u16::from(lj_rows >> (2 * half) & 1) | 0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1)
+                (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
             });
             let classify = |block: usize| {
                 let squares = probe.distances(grid, packed, block);
