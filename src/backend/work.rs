@@ -109,13 +109,12 @@ const FORCE: f64 = 12.0;
 
 impl StepCounts<'_> {
     /// Work per step, named and ordered as [`super::Phases::named`].
-    pub fn work(&self) -> [(&'static str, Work); 10] {
-        let [spread, fft, solve, gather] = self.mesh();
+    pub fn work(&self) -> [(&'static str, Work); 9] {
+        let [spread, solve, gather] = self.mesh();
         [
             ("pairs", self.pair_kernel()),
             ("search", self.search()),
             ("pme_spread", spread),
-            ("pme_fft", fft),
             ("pme_solve", solve),
             ("pme_gather", gather),
             ("bonded", self.bonded()),
@@ -149,9 +148,9 @@ impl StepCounts<'_> {
         Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
     }
 
-    /// Spreading, two transforms, influence function, gathering.
-    fn mesh(&self) -> [Work; 4] {
-        let Electrostatics::Pme(pme) = self.system.settings.electrostatics else { return [Work::default(); 4] };
+    /// Spreading, two transforms with the influence function between them, gathering.
+    fn mesh(&self) -> [Work; 3] {
+        let Electrostatics::Pme(pme) = self.system.settings.electrostatics else { return [Work::default(); 3] };
         let charged = self.system.topology.atoms.iter().filter(|atom| atom.charge != 0.0).count() as f64;
         let [nx, ny, nz] = pme.grid.map(|n| n as f64);
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
@@ -165,9 +164,9 @@ impl StepCounts<'_> {
                 flops: spread * charged,
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.threads as f64 + 4.0) * points,
             },
-            // 5/2 N log₂ N for a real transform; each of the two passes over x, y and z, x by way of a transpose
-            Work { flops: 5.0 * points * points.log2(), bytes: 48.0 * points },
-            Work { flops: 2.0 * complex, bytes: 20.0 * complex },
+            // 5/2 N log₂ N for a real transform, and two per complex point between them; three passes, each reading and
+            // writing four bytes per point, the one in the middle the influence function besides
+            Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
             // the potential is copied with its overhang before it is read
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + FORCE) * charged + 12.0 * points },
         ]

@@ -108,7 +108,7 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
     let help = match (name.as_str(), *roof_share > NEAR_ROOF) {
         ("pairs", true) => "only fewer pairs would help: a shorter cutoff with a finer mesh, or tighter lists",
         ("pairs", false) => "fewer operations per pair and tighter lists would help, memory would not",
-        ("pme_spread" | "pme_fft" | "pme_solve" | "pme_gather", _) => "a coarser mesh with a longer cutoff would help",
+        ("pme_spread" | "pme_solve" | "pme_gather", _) => "a coarser mesh with a longer cutoff would help",
         ("search", _) => "lists that live longer would help",
         (_, true) => "it moves data as fast as the memory allows; only moving less would help",
         (_, false) => "more operations in parallel would help",
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn the_sentence_names_the_largest_phase_or_the_gaps() {
-        let phases = [row("pairs", 0.5, 0.3), row("pme_fft", 0.4, 0.1)];
+        let phases = [row("pairs", 0.5, 0.3), row("pme_solve", 0.4, 0.1)];
         let text = bottleneck(&phases, 0.95, Some(0.6));
         assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roof, and 40 %"), "{text}");
         assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time lies outside"));
-        let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_fft", 0.7, 0.6)], 0.95, None);
-        assert!(mesh.contains("pme_fft takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");
+        let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_solve", 0.7, 0.6)], 0.95, None);
+        assert!(mesh.contains("pme_solve takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");
     }
 }
