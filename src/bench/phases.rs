@@ -54,7 +54,7 @@ impl StepReport {
         let prunes = if measured.schedule.is_exact() { searches } else { 1.0 / f64::from(measured.schedule.prune) };
         let counts = StepCounts { system, threads, pairs: measured.pairs, searches, prunes };
         let slots = measured.pairs.slots as f64;
-        let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 10] };
+        let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 9] };
         let timed = measured.phases.named().into_iter().zip(works);
         let phases: Vec<PhaseRow> =
             timed.map(|((name, seconds), work)| phase(name, seconds / steps, wall, work, roofline)).collect();

@@ -127,7 +127,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
 }
 
 /// Operations and bytes of a step with the lists of the last stage.
-fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 10]> {
+fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 9]> {
     let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;
     let prunes = if lists.is_exact() { searches } else { 1.0 / f64::from(lists.prune) };
