@@ -325,10 +325,10 @@ fn radial_forces<
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
         if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
             let excluded = S::F::mask(excluded_bits);
-            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2, true);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
-                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2);
+                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2, false);
                 sums.coulomb += (charges * energy).keep(excluded);
             }
         }

@@ -1,5 +1,6 @@
-//! Coulomb functions of the pair kernel: from tables in registers where the level has enough, otherwise from 1/r and a
-//! polynomial.
+//! Coulomb functions of the pair kernel: from tables in registers where the level has enough, otherwise forces from 1/r
+//! and a polynomial. Energies come from tables on every level: they are seldom asked for, and in a crystal, where all
+//! distances are alike, the error of a polynomial would add up.
 
 use super::pair_lj::UNLIMITED;
 use crate::pair::{FIRST_TERMS, RadialTable};
@@ -41,21 +42,18 @@ impl<'a, S: Simd> Radial<'a, S> {
     /// The force or energy of interacting pairs; without a cutoff that of 1/r.
     #[inline(always)]
     pub(super) fn interacting<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, force: bool) -> S::F {
-        if S::TABLES && RULE != UNLIMITED {
-            return self.table(r2);
-        }
         match (RULE == UNLIMITED, force) {
             (true, true) => inverse.square * inverse.first,
             (true, false) => inverse.first,
-            (false, true) => inverse.square.mul_add(inverse.first, self.polynomial(r2)),
-            (false, false) => inverse.first + self.polynomial(r2),
+            (false, true) if !S::TABLES => inverse.square.mul_add(inverse.first, self.polynomial(r2)),
+            (false, _) => self.table(r2),
         }
     }
 
     /// A function without singular part.
     #[inline(always)]
-    pub(super) fn smooth(&self, r2: S::F) -> S::F {
-        if S::TABLES { self.table(r2) } else { self.polynomial(r2) }
+    pub(super) fn smooth(&self, r2: S::F, force: bool) -> S::F {
+        if S::TABLES || !force { self.table(r2) } else { self.polynomial(r2) }
     }
 
     #[inline(always)]
