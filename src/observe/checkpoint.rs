@@ -45,10 +45,24 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     file.as_file().sync_all().map_err(io)?;
     // a damaged file must not push out the good one kept from before
     if load(path).is_ok() {
-        fs::rename(path, previous(path)).map_err(io)?;
+        keep(path).map_err(io)?;
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
+}
+
+/// Gives the checkpoint at `path` the name [`previous`] too, so that at no moment there is none under its own; where a
+/// file cannot have two names it is renamed.
+fn keep(path: &Path) -> std::io::Result<()> {
+    let (older, link) = (previous(path), path.with_extension("link.tmp"));
+    let _ = fs::remove_file(&link);
+    if fs::hard_link(path, &link).is_err() {
+        return fs::rename(path, older);
+    }
+    fs::rename(&link, older)?;
+    // renaming one name of a file to another of its names does nothing
+    let _ = fs::remove_file(&link);
+    Ok(())
 }
 
 /// Reads the checkpoint at `path`, or the one before it if this one is missing or damaged; `None` if there never was
