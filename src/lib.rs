@@ -65,7 +65,7 @@
 //!   operations is longer than what the processor holds in flight.
 //! - **Tables in registers.** The Coulomb force, erfc(αr) and all, is a piecewise quartic in r² over 32 bins; its
 //!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²
-//!   ([`pair::RadialTable`], which states its error). Levels with fewer registers evaluate 1/r and a polynomial of the
+//!   ([`pair::RadialTable`], which states its error). Levels with fewer registers evaluate forces from 1/r and a polynomial of the
 //!   same accuracy instead ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the
 //!   force field has one, from a type table otherwise. Energies use the same arithmetic with further tables, so asking
 //!   for them does not change the forces.
