@@ -1,6 +1,6 @@
 //! Stepping in host memory: the state, leapfrog and constraints around any [`ForceField`].
 //!
-//! All of it is `f64` in topology order. Sums run over fixed chunks of atoms and of constraint blocks in order, so that
+//! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that
 //! the bits do not depend on the number of threads.
 
 use super::{Advance, Backend, Evaluation, ForceField, Kinetic, PairCounts, Phases, Strain, Workload};
@@ -13,13 +13,10 @@ use crate::system::{Molecules, State, System};
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
-use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
-/// Constraint blocks per unit of parallel work: 256 waters.
-const BLOCKS: usize = 32;
 /// Kinetic energy per atom, both half steps together, at which a simulation counts as blown up: 10⁶ K. kJ/mol
 const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
 /// Atoms named when it does, at most.
@@ -41,11 +38,11 @@ pub struct Host<F> {
     /// positions and cell of the last search
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
-    kinetic_parts: Vec<f64>,
+    /// the last move of each section of the constraints
+    moves: Vec<Moved>,
     /// atoms that constraints hold together
     groups: Molecules,
     group_parts: Vec<f64>,
-    virial_parts: Vec<std::result::Result<Mat3, ConstraintFailure>>,
     phases: Phases,
 }
 
@@ -64,6 +61,7 @@ impl<F: ForceField> Host<F> {
             level,
             inverse_masses,
             masses,
+            moves: vec![Moved::NONE; constraints.sections()],
             constraints,
             cell: None,
             positions: vec![],
@@ -71,59 +69,45 @@ impl<F: ForceField> Host<F> {
             old: vec![],
             searched: (vec![], None),
             evaluation: Evaluation::default(),
-            kinetic_parts: vec![],
             group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
             groups,
-            virial_parts: vec![],
             phases: Phases::default(),
         })
     }
 
-    /// Kick and drift; K of the velocities before, in kJ/mol.
-    fn leap(&mut self, timestep: f64) -> f64 {
-        let level = self.level;
-        let atoms = self.positions.len();
-        self.kinetic_parts.resize(atoms.div_ceil(ATOMS), 0.0);
-        self.kinetic_parts
-            .par_iter_mut()
-            .zip(self.positions.par_chunks_mut(ATOMS))
-            .zip(self.velocities.par_chunks_mut(ATOMS))
-            .zip(self.old.par_chunks_mut(ATOMS))
-            .enumerate()
-            .for_each(|(chunk, (((kinetic, positions), velocities), old))| {
-                let range = chunk * ATOMS..chunk * ATOMS + positions.len();
-                let (masses, forces) = (&self.masses[range.clone()], &self.evaluation.forces[range.clone()]);
-                let inverse_masses = &self.inverse_masses[range];
-                let leap = Leap { positions, velocities, old, forces, masses, inverse_masses, timestep };
-                *kinetic = dispatch(level, leap);
-            });
-        self.kinetic_parts.iter().sum()
-    }
-
-    /// Restore the fixed distances after a move from `old`; with `rate` = 1/timestep velocities follow. Returns
-    /// Σ r⊗(m Δx).
-    fn constrain(&mut self, rate: Option<f64>, virial: bool) -> Result<Mat3> {
-        let blocks = self.constraints.blocks();
-        if blocks == 0 {
-            return Ok(Mat3::ZERO);
-        }
-        let velocities = rate.map(|rate| (SharedVectors::new(&mut self.velocities), rate));
-        let motion = Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities };
-        let (plan, level) = (&self.constraints, self.level);
-        self.virial_parts.resize(blocks.div_ceil(BLOCKS), Ok(Mat3::ZERO));
-        self.virial_parts.par_iter_mut().enumerate().for_each(|(index, part)| {
-            let blocks = index * BLOCKS..((index + 1) * BLOCKS).min(blocks);
-            *part = if virial {
-                dispatch(level, Constrain::<true> { plan, blocks, motion: &motion })
-            } else {
-                dispatch(level, Constrain::<false> { plan, blocks, motion: &motion })
-            };
+    /// Leapfrog with constraints, section by section: what a section needs stays in a cache through all of it.
+    fn leap(&mut self, Advance { timestep, virial }: Advance) -> Result<Mat3> {
+        std::mem::swap(&mut self.old, &mut self.positions);
+        let velocities = SharedVectors::new(&mut self.velocities);
+        let motion = &Motion {
+            old: &self.old,
+            positions: SharedVectors::new(&mut self.positions),
+            velocities: Some((velocities, 1.0 / timestep)),
+        };
+        let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
+        let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
+        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+            let leap = Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            *moved = if virial { dispatch(level, Move::<true>(leap)) } else { dispatch(level, Move::<false>(leap)) };
         });
         let mut sum = Mat3::ZERO;
-        for part in &self.virial_parts {
-            sum += (*part)?;
+        for moved in &self.moves {
+            sum += moved.constraint_virial?;
         }
         Ok(sum)
+    }
+
+    /// Restore the fixed distances after a move from `old` that was no step in time.
+    fn constrain(&mut self) -> Result<()> {
+        let motion = &Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities: None };
+        let (plan, level) = (&self.constraints, self.level);
+        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+            moved.constraint_virial = dispatch(level, Constrain { plan, section, motion });
+        });
+        for moved in &self.moves {
+            moved.constraint_virial?;
+        }
+        Ok(())
     }
 
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
@@ -210,25 +194,25 @@ impl<F: ForceField> Backend for Host<F> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial }: Advance) -> Result<Kinetic> {
+    fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
-        let before = self.leap(timestep);
-        let leapt = Instant::now();
-        let moved = self.constrain(Some(1.0 / timestep), virial)?;
-        let constrained = Instant::now();
-        let after = self.kinetic_energy();
+        let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
+        let [before, after] = self.moves.iter().fold([0.0; 2], |[b, a], moved| [b + moved.before, a + moved.after]);
         self.check_motion(before + after)?;
-        self.phases.constraints += (constrained - leapt).as_secs_f64();
-        self.phases.update += (leapt - start).as_secs_f64() + constrained.elapsed().as_secs_f64();
-        Ok(Kinetic { before, after, constraint_virial: moved.scaled(1.0 / (timestep * timestep)) })
+        let threads = rayon::current_num_threads() as f64;
+        let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
+        self.phases.constraints += constraints;
+        self.phases.update += start.elapsed().as_secs_f64() - constraints;
+        Ok(Kinetic { before, after, constraint_virial })
     }
 
     fn kinetic_energy(&mut self) -> f64 {
-        self.kinetic_parts
-            .par_iter_mut()
-            .zip(self.velocities.par_chunks(ATOMS).zip(self.masses.par_chunks(ATOMS)))
-            .for_each(|(kinetic, (velocities, masses))| *kinetic = chunk_kinetic(velocities, masses));
-        self.kinetic_parts.iter().sum()
+        let (plan, velocities, masses) = (&self.constraints, &self.velocities, &self.masses);
+        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+            let atoms = plan.atoms(section);
+            moved.after = kinetic(&velocities[atoms.clone()], &masses[atoms]);
+        });
+        self.moves.iter().map(|moved| moved.after).sum()
     }
 
     fn internal_kinetic_energy(&mut self) -> f64 {
@@ -248,7 +232,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.cell = self.cell.map(|cell| cell.scaled(factor));
         self.old.copy_from_slice(&self.positions);
         self.positions.par_iter_mut().with_min_len(ATOMS).for_each(|r| *r = *r * factor);
-        self.constrain(None, false)?;
+        self.constrain()?;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
     }
@@ -273,8 +257,9 @@ impl<F: ForceField> Backend for Host<F> {
     }
 }
 
+/// Σ ½ m v²
 #[inline(always)]
-fn chunk_kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
+fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
 }
 
@@ -292,45 +277,82 @@ fn internal_kinetic(atoms: &[u32], masses: &[f64], velocities: &[Vec3]) -> f64 {
     kinetic - 0.5 * momentum.norm_squared() / mass
 }
 
-/// One chunk of v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt.
+/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the fixed distances.
 struct Leap<'a> {
-    positions: &'a mut [Vec3],
-    velocities: &'a mut [Vec3],
-    old: &'a mut [Vec3],
+    plan: &'a ConstraintPlan,
+    section: usize,
+    motion: &'a Motion<'a>,
+    velocities: SharedVectors<'a>,
     forces: &'a [Vec3],
     masses: &'a [f64],
     inverse_masses: &'a [f64],
     timestep: f64,
 }
 
-impl Kernel for Leap<'_> {
-    type Output = f64;
+/// What came of it.
+#[derive(Clone)]
+struct Moved {
+    /// kinetic energies half a step before and after, kJ/mol
+    before: f64,
+    after: f64,
+    /// Σ r⊗(m Δx) of the constraints
+    constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
+    /// time spent on them
+    constraining: Duration,
+}
+
+impl Moved {
+    /// before the first
+    const NONE: Self =
+        Moved { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
+}
+
+/// [`Leap`] with or without the virial of the constraints.
+struct Move<'a, const VIRIAL: bool>(Leap<'a>);
+
+impl<const VIRIAL: bool> Kernel for Move<'_, VIRIAL> {
+    type Output = Moved;
 
     #[inline(always)]
-    fn run<S: Simd>(self) -> f64 {
-        let kinetic = chunk_kinetic(self.velocities, self.masses);
-        self.old.copy_from_slice(self.positions);
-        for (i, (r, v)) in self.positions.iter_mut().zip(self.velocities).enumerate() {
-            *v += self.forces[i] * (self.inverse_masses[i] * self.timestep);
-            *r += *v * self.timestep;
-        }
-        kinetic
+    fn run<S: Simd>(self) -> Moved {
+        let Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
+        let atoms = plan.atoms(section);
+        let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
+        let before = {
+            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
+            let (positions, velocities) =
+                unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
+            let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
+            let before = kinetic(velocities, masses);
+            for (i, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
+                *v += forces[i] * (inverse_masses[i] * timestep);
+                *r = old[i] + *v * timestep;
+            }
+            before
+        };
+        let start = Instant::now();
+        // SAFETY: as above
+        let constraint_virial = unsafe { plan.apply::<VIRIAL>(section, motion) };
+        let constraining = start.elapsed();
+        // SAFETY: as above
+        let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
+        Moved { before, after, constraint_virial, constraining }
     }
 }
 
-/// Some blocks of constraints, compiled for an instruction set.
-struct Constrain<'a, 'b, const VIRIAL: bool> {
+/// The constraints of one section, compiled for an instruction set.
+struct Constrain<'a> {
     plan: &'a ConstraintPlan,
-    blocks: Range<usize>,
-    motion: &'a Motion<'b>,
+    section: usize,
+    motion: &'a Motion<'a>,
 }
 
-impl<const VIRIAL: bool> Kernel for Constrain<'_, '_, VIRIAL> {
+impl Kernel for Constrain<'_> {
     type Output = std::result::Result<Mat3, ConstraintFailure>;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
-        // SAFETY: the ranges of one call to `constrain` do not overlap, and it alone works on these arrays
-        unsafe { self.plan.apply::<VIRIAL>(self.blocks, self.motion) }
+        // SAFETY: `Host::constrain` gives each section to one thread, and it alone works on these arrays
+        unsafe { self.plan.apply::<false>(self.section, self.motion) }
     }
 }

@@ -1,7 +1,7 @@
 //! Fixed distances: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
 //!
 //! [`derive()`] says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
-//! that share no atom; [`ConstraintPlan::apply`] solves a range of blocks after the unconstrained move of a step, and
+//! that share no atom; [`ConstraintPlan::apply`] solves those of a section after the unconstrained move of a step, and
 //! [`ConstraintPlan::project`] removes forbidden velocities (or, with unit masses, forbidden forces).
 //!
 //! All arithmetic is f64, all positions are unwrapped and molecules whole, so that no periodic image is taken here.

@@ -14,16 +14,16 @@ use crate::error::Problem;
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Blocks handled by one task of [`ConstraintPlan::apply_all`]: about 256 waters, some 10 µs.
-const BLOCKS_PER_TASK: usize = 32;
+/// Atoms of a section, at least: some 10 µs of work, what a step needs of them fits into a second-level cache, and
+/// eights of waters of three and of four sites fill it.
+const SECTION: usize = 1152;
 
-/// Every constraint of a system, sorted into blocks that share no atom.
-///
-/// Block order: coupled clusters (one per block, largest first), then waters and stars, eight per block.
+/// Every constraint of a system, sorted into blocks that share no atom, and these into sections of consecutive atoms.
 #[derive(Debug)]
 pub struct ConstraintPlan {
     atoms: usize,
     tolerance: f64,
+    sections: Vec<Section>,
     coupled: Vec<Coupled>,
     settles: Vec<SettleBlock>,
     stars1: Vec<StarBlock<1>>,
@@ -32,22 +32,26 @@ pub struct ConstraintPlan {
     stars4: Vec<StarBlock<4>>,
 }
 
-/// `$body` for the blocks of the named kinds that fall into `$range`, of which `$first` counts those before.
+/// Consecutive atoms, and the blocks of all constraints between them: coupled clusters, one per block, then waters and
+/// stars, eight per block.
+#[derive(Clone, Debug, Default)]
+struct Section {
+    atoms: Range<usize>,
+    coupled: Range<usize>,
+    settles: Range<usize>,
+    stars1: Range<usize>,
+    stars2: Range<usize>,
+    stars3: Range<usize>,
+    stars4: Range<usize>,
+}
+
+/// `$body` for the blocks of the named kinds in `$section`.
 macro_rules! for_each_block {
-    ($plan:ident, $range:ident, $first:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
-        $(for $block in &$plan.$kind[overlap(&$range, &mut $first, $plan.$kind.len())] {
+    ($plan:ident, $section:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
+        $(for $block in &$plan.$kind[$section.$kind.clone()] {
             $body;
         })*
     };
-}
-
-/// The part of `length` blocks numbered from `*first` on that lies in `range`; moves `first` behind them.
-#[inline(always)]
-fn overlap(range: &Range<usize>, first: &mut usize, length: usize) -> Range<usize> {
-    let start = range.start.saturating_sub(*first).min(length);
-    let end = range.end.saturating_sub(*first).min(length);
-    *first += length;
-    start..end.max(start)
 }
 
 impl ConstraintPlan {
@@ -60,103 +64,123 @@ impl ConstraintPlan {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
         }
         check(constraints, masses)?;
-        let (settles, distances) = separate(constraints, masses);
-        let inverse_mass = |atom: u32| 1.0 / masses[atom as usize];
+        let (mut settles, distances) = separate(constraints, masses);
+        settles.sort_by_key(|water| water.atoms.iter().min().copied());
+        let clusters = clusters_of(distances, masses.len())?;
         let mut plan = Self {
             atoms: masses.len(),
             tolerance: constraints.tolerance,
+            sections: vec![],
             coupled: vec![],
-            settles: settle_blocks(settles, masses)?,
+            settles: vec![],
             stars1: vec![],
             stars2: vec![],
             stars3: vec![],
             stars4: vec![],
         };
-        let (mut one, mut two, mut three, mut four) = (vec![], vec![], vec![], vec![]);
-        let mut clusters = vec![];
-        for cluster in clusters_of(distances, masses.len())? {
-            let Some(center) = center_of(&cluster, masses) else {
-                clusters.push(cluster);
-                continue;
-            };
-            match cluster.len() {
-                1 => one.push(star(&cluster, center)),
-                2 => two.push(star(&cluster, center)),
-                3 => three.push(star(&cluster, center)),
-                _ => four.push(star(&cluster, center)),
-            }
+        let (mut settles, mut clusters) = (&settles[..], &clusters[..]);
+        for atoms in cut(masses.len(), settles, clusters) {
+            let inside = |atom: u32| (atom as usize) < atoms.end;
+            let waters = settles.partition_point(|water| inside(water.atoms[0]));
+            let others = clusters.partition_point(|cluster| inside(cluster[0].atoms[0]));
+            plan.add_section(atoms, &settles[..waters], &clusters[..others], masses)?;
+            (settles, clusters) = (&settles[waters..], &clusters[others..]);
         }
-        plan.stars1 = one.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
-        plan.stars2 = two.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
-        plan.stars3 = three.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
-        plan.stars4 = four.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
-        // stable: clusters of equal size stay in the order of their atoms
-        clusters.sort_by_key(|c| std::cmp::Reverse(c.len()));
-        plan.coupled = clusters.iter().map(|c| Coupled::new(c, inverse_mass)).collect();
         Ok(plan)
     }
 
-    /// Number of blocks.
-    pub fn blocks(&self) -> usize {
-        self.coupled.len()
-            + self.settles.len()
-            + self.stars1.len()
-            + self.stars2.len()
-            + self.stars3.len()
-            + self.stars4.len()
+    /// Append the blocks of `settles` and of `clusters`, all within `atoms`.
+    fn add_section(
+        &mut self,
+        atoms: Range<usize>,
+        settles: &[Settle],
+        clusters: &[Vec<Constraint>],
+        masses: &[f64],
+    ) -> Result<(), Problem> {
+        let inverse_mass = |atom: u32| 1.0 / masses[atom as usize];
+        let (mut one, mut two, mut three, mut four) = (vec![], vec![], vec![], vec![]);
+        let (mut coupled, settles) = (vec![], settle_blocks(settles, masses)?);
+        for cluster in clusters {
+            let Some(center) = center_of(cluster, masses) else {
+                coupled.push(Coupled::new(cluster, inverse_mass));
+                continue;
+            };
+            match cluster.len() {
+                1 => one.push(star(cluster, center)),
+                2 => two.push(star(cluster, center)),
+                3 => three.push(star(cluster, center)),
+                _ => four.push(star(cluster, center)),
+            }
+        }
+        self.sections.push(Section {
+            atoms,
+            coupled: append(&mut self.coupled, coupled),
+            settles: append(&mut self.settles, settles),
+            stars1: append(&mut self.stars1, one.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
+            stars2: append(&mut self.stars2, two.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
+            stars3: append(&mut self.stars3, three.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
+            stars4: append(&mut self.stars4, four.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
+        });
+        Ok(())
     }
 
-    /// True when nothing is constrained.
-    pub fn is_empty(&self) -> bool {
-        self.blocks() == 0
+    /// Number of sections: runs of consecutive atoms, together all of them, between which nothing is constrained.
+    pub fn sections(&self) -> usize {
+        self.sections.len()
     }
 
-    /// Correct the positions and velocities of the atoms in `blocks`.
+    /// The atoms of a section.
+    pub fn atoms(&self, section: usize) -> Range<usize> {
+        self.sections[section].atoms.clone()
+    }
+
+    /// Correct the positions and velocities of the atoms in a section.
     ///
     /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero): divided by dt², it is the virial Σ r⊗F of the constraint
-    /// forces F = m Δx/dt² at the start of the step. The sum runs in block order; a caller that adds up fixed ranges
-    /// in order gets the same bits on any number of threads. Waters are exact; distances are right within the
+    /// forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same bits on any
+    /// number of threads. Waters are exact; distances are right within the
     /// relative tolerance of the constraints. Inlined whole, so that it uses the caller's instruction set.
     ///
     /// # Safety
-    /// No other thread works on the same blocks or touches their atoms meanwhile.
+    /// No other thread touches the atoms of the section meanwhile.
     ///
     /// # Panics
     /// Where an array has not the length of the system.
     #[inline(always)]
     pub unsafe fn apply<const VIRIAL: bool>(
         &self,
-        blocks: Range<usize>,
+        section: usize,
         motion: &Motion<'_>,
     ) -> Result<Mat3, ConstraintFailure> {
         assert!(motion.old.len() == self.atoms && motion.positions.len() == self.atoms, "one position for each atom");
         assert!(motion.velocities.is_none_or(|(v, _)| v.len() == self.atoms), "one velocity for each atom");
         let mut virial = LaneVirial::ZERO;
         let mut coupled_virial = Mat3::ZERO;
-        let mut first = 0;
+        let section = &self.sections[section];
         // SAFETY: `new` checked all atoms against the length, which is that of the arrays; no atom is in two blocks,
-        // and this call alone works on its blocks
+        // and this call alone works on its section
         unsafe {
-            for_each_block!(self, blocks, first, [coupled], |cluster| {
+            for_each_block!(self, section, [coupled], |cluster| {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
             });
-            for_each_block!(self, blocks, first, [settles], |block| block.apply::<VIRIAL>(motion, &mut virial)?);
-            for_each_block!(self, blocks, first, [stars1 stars2 stars3 stars4], |block| {
+            for_each_block!(self, section, [settles], |block| block.apply::<VIRIAL>(motion, &mut virial)?);
+            for_each_block!(self, section, [stars1 stars2 stars3 stars4], |block| {
                 block.apply::<VIRIAL>(motion, self.tolerance, &mut virial)?
             });
         }
         Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
     }
 
-    /// [`Self::apply`] to every block, in parallel, for callers without an instruction set of their own.
+    /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own.
     /// `partials` is room for intermediate results, kept between calls.
     pub fn apply_all<const VIRIAL: bool>(
         &self,
         motion: &Motion<'_>,
         partials: &mut Vec<Result<Mat3, ConstraintFailure>>,
     ) -> Result<Mat3, ConstraintFailure> {
-        // SAFETY: the tasks split the blocks, and the borrows inside `motion` keep everyone else out
-        self.tasks().map(|blocks| unsafe { self.apply::<VIRIAL>(blocks, motion) }).collect_into_vec(partials);
+        let sections = (0..self.sections()).into_par_iter();
+        // SAFETY: sections share no atom, and the borrows inside `motion` keep everyone else out
+        sections.map(|section| unsafe { self.apply::<VIRIAL>(section, motion) }).collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
@@ -171,26 +195,45 @@ impl ConstraintPlan {
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = SharedVectors::new(velocities);
-        self.tasks().try_for_each(|blocks| {
-            let mut first = 0;
-            // SAFETY: as in `apply`; the tasks split the blocks
+        self.sections.par_iter().try_for_each(|section| {
+            // SAFETY: as in `apply`; sections share no atom
             unsafe {
-                for_each_block!(self, blocks, first, [coupled settles stars1 stars2 stars3 stars4], |block| {
+                for_each_block!(self, section, [coupled settles stars1 stars2 stars3 stars4], |block| {
                     block.project(positions, velocities)?
                 });
             }
             Ok(())
         })
     }
+}
 
-    /// Ranges of blocks that cover the plan.
-    fn tasks(&self) -> impl IndexedParallelIterator<Item = Range<usize>> {
-        let blocks = self.blocks();
-        (0..blocks.div_ceil(BLOCKS_PER_TASK)).into_par_iter().map(move |task| {
-            let start = task * BLOCKS_PER_TASK;
-            start..(start + BLOCKS_PER_TASK).min(blocks)
-        })
+/// Appends, and tells where.
+fn append<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Range<usize> {
+    let start = all.len();
+    all.extend(more);
+    start..all.len()
+}
+
+/// Cuts all atoms into runs of at least [`SECTION`] that no constraint crosses.
+fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Range<usize>> {
+    // furthest partner of the first atom of each group
+    let mut last: Vec<u32> = (0..atoms as u32).collect();
+    let mut tie = |group: &mut dyn Iterator<Item = u32>| {
+        let (low, high) = group.fold((u32::MAX, 0), |(low, high), atom| (low.min(atom), high.max(atom)));
+        last[low as usize] = last[low as usize].max(high);
+    };
+    settles.iter().for_each(|water| tie(&mut water.atoms.into_iter()));
+    clusters.iter().for_each(|cluster| tie(&mut cluster.iter().flat_map(|c| c.atoms)));
+    let (mut sections, mut start, mut reach) = (vec![], 0, 0);
+    for (atom, &partner) in last.iter().enumerate() {
+        reach = reach.max(partner as usize);
+        let end = atom + 1;
+        if end == atoms || (reach < end && end - start >= SECTION) {
+            sections.push(start..end);
+            start = end;
+        }
     }
+    sections
 }
 
 /// Refuse what cannot be solved, whatever the geometry.
@@ -241,7 +284,7 @@ fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Cons
 }
 
 /// Waters eight by eight, each block of one shape.
-fn settle_blocks(settles: Vec<Settle>, masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
+fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
     // almost always one shape; a list keeps the order in which shapes first appear
     let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
     for water in settles {

@@ -1,6 +1,7 @@
 //! Vectors that several threads write at once, each only the atoms of its own blocks.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use crate::vec3::Vec3;
 
@@ -45,6 +46,18 @@ impl<'a> SharedVectors<'a> {
         debug_assert!((index as usize) < self.length);
         // SAFETY: in range and unaliased by the contract above
         unsafe { *self.start.add(index as usize) }
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Safety
+    /// The range is within `len()`, and while the slice lives nobody else reads or writes these elements.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "exclusive by the contract, as for a cell")]
+    pub unsafe fn slice(&self, range: Range<usize>) -> &mut [Vec3] {
+        debug_assert!(range.start <= range.end && range.end <= self.length);
+        // SAFETY: in range and unaliased by the contract above
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
     /// Add `change` to element `index`.

@@ -166,18 +166,58 @@ fn distances_momentum_velocities_and_virial() {
 }
 
 #[test]
-fn the_split_into_ranges_changes_no_bit() {
+fn the_order_of_sections_changes_no_bit() {
     let scene = Scene::mixed();
     let plan = scene.plan();
     let (mut all, mut velocities) = (scene.moved(), vec![Vec3::ZERO; scene.old.len()]);
     solve(&plan, &scene.old, &mut all, &mut velocities);
     let mut parts = scene.moved();
     let motion = Motion { old: &scene.old, positions: SharedVectors::new(&mut parts), velocities: None };
-    for start in (0..plan.blocks()).step_by(7) {
-        // SAFETY: one thread, each block once
-        unsafe { plan.apply::<false>(start..(start + 7).min(plan.blocks()), &motion) }.unwrap();
+    assert!(plan.sections() > 2);
+    for section in (0..plan.sections()).rev() {
+        // SAFETY: one thread, each section once
+        unsafe { plan.apply::<false>(section, &motion) }.unwrap();
     }
     assert!(all == parts);
+}
+
+#[test]
+fn sections_cover_all_atoms_and_no_constraint_crosses_them() {
+    let scene = Scene::mixed();
+    let plan = scene.plan();
+    let mut section_of = vec![];
+    for section in 0..plan.sections() {
+        assert_eq!(plan.atoms(section).start, section_of.len());
+        section_of.resize(plan.atoms(section).end, section);
+    }
+    assert_eq!(section_of.len(), scene.masses.len());
+    let bonds = scene.constraints.bonds.iter().map(|c| c.atoms.to_vec());
+    for atoms in bonds.chain(scene.constraints.settles.iter().map(|w| w.atoms.to_vec())) {
+        assert!(atoms.iter().all(|&a| section_of[a as usize] == section_of[atoms[0] as usize]), "{atoms:?}");
+    }
+}
+
+/// Two waters whose atoms lie far apart in the order, as in a file sorted by element: one section holds them.
+#[test]
+fn scattered_molecules_share_a_section() {
+    let mut stream = Stream::new(6, Purpose::Test, 0, 0);
+    let mut scene = Scene::new();
+    (0..1500).for_each(|_| scene.water(&mut stream));
+    let count = scene.masses.len() as u32;
+    // by kind: atom 3 k + m becomes m n/3 + k
+    let place = |a: u32| a % 3 * (count / 3) + a / 3;
+    let mut sorted = Scene::new();
+    sorted.constraints = scene.constraints.clone();
+    sorted.constraints.settles.iter_mut().for_each(|w| w.atoms = w.atoms.map(place));
+    (sorted.masses, sorted.old) = (scene.masses.clone(), scene.old.clone());
+    for a in 0..count {
+        sorted.masses[place(a) as usize] = scene.masses[a as usize];
+        sorted.old[place(a) as usize] = scene.old[a as usize];
+    }
+    assert_eq!(sorted.plan().sections(), 1);
+    let mut new = sorted.moved();
+    sorted.plan().satisfy(&sorted.old, &mut new).unwrap();
+    assert!(sorted.largest_error(&new) < TIGHT);
 }
 
 #[test]

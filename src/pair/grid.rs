@@ -2,6 +2,7 @@
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
+use rayon::prelude::*;
 
 /// Slots of a block (j side).
 pub const BLOCK: usize = 8;
@@ -17,6 +18,9 @@ pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 const COLUMN_SIDE: f64 = 1.9;
 /// Where empty slots are put, as an offset from the block's centre (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1.0e6;
+
+/// Atoms per unit of parallel work where that is a few operations per atom.
+const ATOMS: usize = 4096;
 
 /// Lower and upper corner of an axis-aligned box.
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +78,12 @@ pub struct Grid {
     pub block_depth: Vec<[f32; 2]>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
-    keys: Vec<(u32, f64)>,
-    order: Vec<u32>,
+    /// column and depth of each atom
+    keys: Vec<(u32, u32)>,
+    /// depth and number of the atom in each slot, column after column
+    sorted: Vec<u64>,
+    /// where the next atom of a column goes
+    filled: Vec<u32>,
 }
 
 impl Grid {
@@ -90,16 +98,17 @@ impl Grid {
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
         let origin = if cell.is_some() { Vec3::ZERO } else { lower_corner(positions) };
         self.choose_columns(&frame, positions.len());
-        self.images.clear();
-        self.keys.clear();
-        for &r in positions {
-            let (wrapped, image) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
+        let columns = self.columns;
+        self.images.resize(positions.len(), [0; 3]);
+        self.keys.resize(positions.len(), (0, 0));
+        let atoms = positions.par_iter().zip(&mut self.images).zip(&mut self.keys);
+        atoms.with_min_len(ATOMS).for_each(|((&r, image), key)| {
+            let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
             let s = frame.to_fractional(wrapped - origin);
             let column = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
-            let index = column(s.x, self.columns[0]) * self.columns[1] + column(s.y, self.columns[1]);
-            self.images.push(image);
-            self.keys.push((index as u32, s.z));
-        }
+            *image = shift;
+            *key = ((column(s.x, columns[0]) * columns[1] + column(s.y, columns[1])) as u32, ascending(s.z as f32));
+        });
         self.fill_slots(first);
         self.measure(cell, positions, origin, &frame);
         self.place(cell);
@@ -112,33 +121,34 @@ impl Grid {
         self.columns = [a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096));
     }
 
+    /// Columns by counting, then the atoms of each column by depth and number.
     fn fill_slots(&mut self, first: &[bool]) {
-        let atoms = self.keys.len();
         let columns = self.columns[0] * self.columns[1];
-        self.order.clear();
-        self.order.extend(0..atoms as u32);
-        let keys = &self.keys;
-        self.order.sort_unstable_by(|&a, &b| {
-            let (ka, kb) = (keys[a as usize], keys[b as usize]);
-            ka.0.cmp(&kb.0).then(ka.1.total_cmp(&kb.1)).then(a.cmp(&b))
-        });
-        self.slot_atom.clear();
         self.column_starts.clear();
-        let mut next = 0;
-        for column in 0..columns as u32 {
-            self.column_starts.push((self.slot_atom.len() / BLOCK) as u32);
-            while next < atoms && keys[self.order[next] as usize].0 == column {
-                self.slot_atom.push(self.order[next]);
-                next += 1;
-            }
-            self.slot_atom.resize(self.slot_atom.len().next_multiple_of(BLOCK), NO_ATOM);
+        self.column_starts.resize(columns + 1, 0);
+        self.keys.iter().for_each(|&(column, _)| self.column_starts[column as usize] += 1);
+        let mut blocks = 0;
+        for start in &mut self.column_starts {
+            (*start, blocks) = (blocks, blocks + start.div_ceil(BLOCK as u32));
         }
-        self.column_starts.push((self.slot_atom.len() / BLOCK) as u32);
-        for cluster in self.slot_atom.chunks_exact_mut(CLUSTER) {
-            cluster.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
+        self.sorted.clear();
+        self.sorted.resize(blocks as usize * BLOCK, u64::MAX);
+        self.filled.clear();
+        self.filled.extend(self.column_starts.iter().map(|&start| start * BLOCK as u32));
+        for (atom, &(column, depth)) in self.keys.iter().enumerate() {
+            let place = &mut self.filled[column as usize];
+            self.sorted[*place as usize] = u64::from(depth) << 32 | atom as u64;
+            *place += 1;
         }
-        self.atom_slot.clear();
-        self.atom_slot.resize(atoms, 0);
+        sort_columns(&self.column_starts, &mut self.sorted);
+        self.slot_atom.resize(self.sorted.len(), NO_ATOM);
+        let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
+        clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
+            // the lower half is the atom, or all ones where there is none
+            atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
+            atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
+        });
+        self.atom_slot.resize(self.keys.len(), 0);
         for (slot, &atom) in self.slot_atom.iter().enumerate() {
             if atom != NO_ATOM {
                 self.atom_slot[atom as usize] = slot as u32;
@@ -148,49 +158,51 @@ impl Grid {
 
     /// Bounds, centres and depths of clusters and blocks.
     fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], origin: Vec3, frame: &PeriodicCell) {
-        self.centres.clear();
-        self.cluster_bounds.clear();
-        self.block_bounds.clear();
-        self.block_depth.clear();
-        for block in self.slot_atom.chunks_exact(BLOCK) {
-            let mut whole = Bounds::EMPTY;
-            let mut depth = [f32::INFINITY, f32::NEG_INFINITY];
-            let mut middle = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
-            for cluster in block.chunks_exact(CLUSTER) {
-                let mut bounds = Bounds::EMPTY;
+        let blocks = self.blocks();
+        self.centres.resize(blocks, [0.0; 3]);
+        self.cluster_bounds.resize(2 * blocks, Bounds::EMPTY);
+        self.block_bounds.resize(blocks, Bounds::EMPTY);
+        self.block_depth.resize(blocks, [0.0; 2]);
+        let images = &self.images;
+        let of_blocks = self.slot_atom.par_chunks_exact(BLOCK).zip(self.cluster_bounds.par_chunks_exact_mut(2));
+        let of_blocks = of_blocks.zip(&mut self.block_bounds).zip(&mut self.block_depth).zip(&mut self.centres);
+        of_blocks.with_min_len(ATOMS / BLOCK).for_each(|((((block, clusters), whole), depth), centre)| {
+            *whole = Bounds::EMPTY;
+            *depth = [f32::INFINITY, f32::NEG_INFINITY];
+            let mut ends = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
+            for (cluster, bounds) in block.chunks_exact(CLUSTER).zip(clusters) {
+                *bounds = Bounds::EMPTY;
                 for &atom in cluster.iter().filter(|&&atom| atom != NO_ATOM) {
-                    let r = wrapped(cell, positions, &self.images, atom);
+                    let r = wrapped(cell, positions, images, atom);
                     bounds.include(r.map(|v| v as f32).to_array());
                     let s = frame.to_fractional(r - origin).z as f32;
-                    depth = [depth[0].min(s), depth[1].max(s)];
-                    middle.0 = vec3(middle.0.x.min(r.x), middle.0.y.min(r.y), middle.0.z.min(r.z));
-                    middle.1 = vec3(middle.1.x.max(r.x), middle.1.y.max(r.y), middle.1.z.max(r.z));
+                    *depth = [depth[0].min(s), depth[1].max(s)];
+                    ends.0 = vec3(ends.0.x.min(r.x), ends.0.y.min(r.y), ends.0.z.min(r.z));
+                    ends.1 = vec3(ends.1.x.max(r.x), ends.1.y.max(r.y), ends.1.z.max(r.z));
                 }
-                self.cluster_bounds.push(bounds);
                 if bounds.low[0] <= bounds.high[0] {
                     whole.include(bounds.low);
                     whole.include(bounds.high);
                 }
             }
-            self.block_bounds.push(whole);
-            self.block_depth.push(depth);
-            let centre = (middle.0 + middle.1) * 0.5;
             let quantise = |v: f64| ((v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM) as f32;
-            self.centres.push(centre.map(quantise).to_array());
-        }
+            *centre = ((ends.0 + ends.1) * 0.5).map(quantise).to_array();
+        });
     }
 
     /// Recompute the origin of every slot for the current cell: the block's centre plus the shift of the atom's image.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
-        self.origins.clear();
-        for (slot, &atom) in self.slot_atom.iter().enumerate() {
-            let centre = Vec3::from(self.centres[slot / BLOCK].map(f64::from));
-            let image = if atom == NO_ATOM { [0; 3] } else { self.images[atom as usize] };
-            self.origins.push(match cell {
+        self.origins.resize(self.slot_atom.len(), Vec3::ZERO);
+        let (images, centres) = (&self.images, &self.centres);
+        let slots = self.origins.par_iter_mut().zip(&self.slot_atom).enumerate();
+        slots.with_min_len(ATOMS).for_each(|(slot, (origin, &atom))| {
+            let centre = Vec3::from(centres[slot / BLOCK].map(f64::from));
+            let image = if atom == NO_ATOM { [0; 3] } else { images[atom as usize] };
+            *origin = match cell {
                 Some(cell) if image != [0; 3] => centre + cell.shift(image),
                 _ => centre,
-            });
-        }
+            };
+        });
     }
 
     /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences.
@@ -207,6 +219,29 @@ impl Grid {
             [to[lane], to[lane + 8], to[lane + 16]] = offset;
         }
     }
+}
+
+/// A number that orders as `value` does, whatever it is.
+fn ascending(value: f32) -> u32 {
+    let bits = value.to_bits();
+    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
+}
+
+/// Sorts the slots of each column; `starts` are the first blocks of some columns and the end of the last.
+fn sort_columns(starts: &[u32], slots: &mut [u64]) {
+    let columns = starts.len() - 1;
+    if slots.len() <= ATOMS || columns == 1 {
+        let mut rest = slots;
+        for ends in starts.windows(2) {
+            let (column, others) = rest.split_at_mut((ends[1] - ends[0]) as usize * BLOCK);
+            column.sort_unstable();
+            rest = others;
+        }
+        return;
+    }
+    let middle = columns / 2;
+    let (low, high) = slots.split_at_mut((starts[middle] - starts[0]) as usize * BLOCK);
+    rayon::join(|| sort_columns(&starts[..=middle], low), || sort_columns(&starts[middle..], high));
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@
 
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
 use super::spectral::Spectral;
-use super::threads::{Parts, part};
+use super::threads::part;
 use crate::cell::PeriodicCell;
 use crate::pair::Grid;
 use crate::pme::{Influence, plasma_energy, self_energy};
@@ -167,10 +167,9 @@ impl Mesh {
         });
     }
 
-    /// Reciprocal-space forces of the blocks of one part, into `forces` (that part's blocks only).
-    pub(super) fn gather(&self, atoms: MeshInput<'_>, parts: Parts, forces: &mut [[f32; 24]]) {
-        let MeshInput { grid, cell, packed, charges } = atoms;
-        let blocks: Range<usize> = part(grid.blocks(), parts.index, parts.count);
+    /// Adds the reciprocal-space forces on `blocks` to `forces` (those blocks only).
+    pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
+        let MeshInput { grid, cell, packed, charges } = input;
         let atoms = MeshAtoms { grid, cell, packed, charges, padded: self.padded };
         let from = bytemuck::cast_slice(&self.potential);
         match self.parameters.order {

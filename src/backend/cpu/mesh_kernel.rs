@@ -253,7 +253,7 @@ fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usiz
     }
 }
 
-/// Forces on a run of blocks from the padded potential, stored in `forces` (indexed from the run's first block).
+/// Forces on a run of blocks from the padded potential, added to `forces` (indexed from the run's first block).
 pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -290,8 +290,10 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
                 let mut force = [0.0; LANES];
                 along[0].mul_add(c(0), along[1].mul_add(c(1), along[2] * c(2))).store(&mut force);
                 for (half, block) in pair.into_iter().enumerate().take(blocks.end - first) {
-                    forces[block - blocks.start][axis * BLOCK..][..BLOCK]
-                        .copy_from_slice(&force[half * BLOCK..][..BLOCK]);
+                    let to = &mut forces[block - blocks.start][axis * BLOCK..][..BLOCK];
+                    for lane in 0..BLOCK {
+                        to[lane] += force[half * BLOCK + lane];
+                    }
                 }
             }
         }

@@ -22,13 +22,11 @@ use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
 use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
-use mesh::{Mesh, MeshInput};
+use mesh::Mesh;
 use nonbonded::Nonbonded;
 use rayon::prelude::*;
-use std::ops::Range;
-use std::sync::Mutex;
 use std::time::Instant;
-use threads::{Parts, part};
+use threads::Parts;
 
 /// How the CPU computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,9 +52,8 @@ pub struct Cpu {
     options: CpuOptions,
     nonbonded: Nonbonded,
     mesh: Option<Mesh>,
-    mesh_forces: Vec<[f32; 24]>,
     bonded: Bonded,
-    shares: Vec<Mutex<BondedShare>>,
+    shares: Vec<BondedShare>,
     tail: DispersionTail,
     phases: Phases,
 }
@@ -75,12 +72,11 @@ impl Cpu {
             _ => None,
         };
         let bonded = Bonded::new(system);
-        let share = || Mutex::new(BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() });
+        let share = || BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
         Ok(Cpu {
             options,
             nonbonded: Nonbonded::new(system, schedule, threads, level),
             mesh,
-            mesh_forces: vec![],
             shares: (0..threads).map(|_| share()).collect(),
             bonded,
             tail: DispersionTail::new(system),
@@ -90,13 +86,12 @@ impl Cpu {
 
     /// Pairs and bonded terms: every part does its share of both.
     fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
-        let (bonded, shares, level) = (&self.bonded, &self.shares, self.options.level);
+        let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
         let count = self.nonbonded.parts();
-        self.nonbonded.forces(cell, workload.energy, |index| {
+        self.nonbonded.forces(cell, workload.energy, &mut self.shares, |index, share| {
             let start = Instant::now();
-            let mut share = shares[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let BondedShare { forces, output, seconds } = &mut *share;
+            let BondedShare { forces, output, seconds } = share;
             forces.fill(Vec3::ZERO);
             *output = BondedOutput::default();
             let parts = Parts { index, count };
@@ -109,46 +104,41 @@ impl Cpu {
         });
     }
 
-    /// Reciprocal space; returns its energy and virial.
+    /// The potential of reciprocal space; returns its energy and virial.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> (f64, Mat3) {
-        let (Some(mesh), Some(cell)) = (&mut self.mesh, cell) else { return (0.0, Mat3::ZERO) };
-        let Nonbonded { grid, slot_charges, packed, .. } = &self.nonbonded;
-        let input = MeshInput { grid, cell, packed, charges: slot_charges };
-        let result = mesh.solve(input, sums);
-        let start = Instant::now();
-        self.mesh_forces.resize(grid.blocks(), [0.0; 24]);
-        gather_parts(mesh, input, 0..self.options.threads, self.options.threads, &mut self.mesh_forces);
-        self.phases.pme_gather += start.elapsed().as_secs_f64();
-        result
+        match (&mut self.mesh, cell) {
+            (Some(mesh), Some(cell)) => mesh.solve(self.nonbonded.mesh_input(cell), sums),
+            _ => (0.0, Mat3::ZERO),
+        }
     }
 
     /// Pair, mesh and bonded forces into one array in topology order.
     fn collect_forces(&mut self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
-        let (mesh_forces, meshed) = (&self.mesh_forces, self.mesh.is_some());
+        let (bonded, shares) = (&self.bonded.atoms, &self.shares);
         forces.resize(grid.atom_slot.len(), Vec3::ZERO);
-        forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).for_each(|(forces, slots)| {
-            for (force, &slot) in forces.iter_mut().zip(slots) {
-                let (block, lane) = (slot as usize / 8, slot as usize % 8);
-                let at = |values: &[f32; 24]| vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
-                *force = at(&total[block]);
-                if meshed {
-                    *force += at(&mesh_forces[block]);
+        forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate().for_each(
+            |(chunk, (forces, slots))| {
+                for (force, &slot) in forces.iter_mut().zip(slots) {
+                    let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
+                    *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
                 }
-            }
-        });
-        for share in &mut self.shares {
-            let share = share.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-            for (&atom, &force) in self.bonded.atoms.iter().zip(&share.forces) {
-                forces[atom as usize] += force;
-            }
-        }
+                let first = (chunk * ATOMS) as u32;
+                let place = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
+                let range = place(first)..place(first + forces.len() as u32);
+                for share in shares {
+                    for (&atom, &force) in bonded[range.clone()].iter().zip(&share.forces[range.clone()]) {
+                        forces[(atom - first) as usize] += force;
+                    }
+                }
+            },
+        );
     }
 
-    fn sum_energies(&mut self, cell: Option<&PeriodicCell>, reciprocal: f64) -> Energies {
+    fn sum_energies(&self, cell: Option<&PeriodicCell>, reciprocal: f64) -> Energies {
         let mut energies = Energies::default();
-        for share in &mut self.shares {
-            energies += share.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).output.energies;
+        for share in &self.shares {
+            energies += share.output.energies;
         }
         let (lj, coulomb) = self.nonbonded.energies();
         energies.lj += lj;
@@ -161,10 +151,10 @@ impl Cpu {
         energies
     }
 
-    fn sum_virial(&mut self, cell: Option<&PeriodicCell>, reciprocal: Mat3) -> Mat3 {
+    fn sum_virial(&self, cell: Option<&PeriodicCell>, reciprocal: Mat3) -> Mat3 {
         let mut virial = self.nonbonded.virial(cell) + reciprocal;
-        for share in &mut self.shares {
-            virial += share.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).output.virial;
+        for share in &self.shares {
+            virial += share.output.virial;
         }
         if let Some(cell) = cell {
             let tail = self.tail.at(cell.volume()).1;
@@ -174,22 +164,6 @@ impl Cpu {
         }
         virial
     }
-}
-
-/// Mesh forces of the blocks of the parts in `range`, each part by one thread; `forces` are those blocks. Halves the
-/// range down to single parts, because parts differ in length and a list of them would have to be allocated.
-fn gather_parts(mesh: &Mesh, input: MeshInput<'_>, range: Range<usize>, count: usize, forces: &mut [[f32; 24]]) {
-    if range.len() == 1 {
-        mesh.gather(input, Parts { index: range.start, count }, forces);
-        return;
-    }
-    let middle = range.start + range.len() / 2;
-    let first = |index| part(input.grid.blocks(), index, count).start;
-    let (left, right) = forces.split_at_mut(first(middle) - first(range.start));
-    rayon::join(
-        || gather_parts(mesh, input, range.start..middle, count, left),
-        || gather_parts(mesh, input, middle..range.end, count, right),
-    );
 }
 
 impl ForceField for Cpu {
@@ -227,8 +201,9 @@ impl ForceField for Cpu {
         self.short_range(cell, positions, workload);
         let short = packed.elapsed().as_secs_f64();
         let (reciprocal, reciprocal_virial) = self.long_range(cell, workload.energy || workload.virial);
-        let reducing = Instant::now();
-        self.nonbonded.reduce();
+        let summing = Instant::now();
+        self.nonbonded.sum(workload.virial, self.mesh.as_ref().zip(cell));
+        let summed = Instant::now();
         self.collect_forces(&mut out.forces);
         out.energies = if workload.energy { self.sum_energies(cell, reciprocal) } else { Energies::default() };
         out.virial = if workload.virial { self.sum_virial(cell, reciprocal_virial) } else { Mat3::ZERO };
@@ -242,11 +217,12 @@ impl ForceField for Cpu {
                 out.virial += Mat3::outer(d, d * f);
             }
         });
-        let bonded = self.shares.iter_mut().map(|share| share.get_mut().map_or(0.0, |s| s.seconds)).sum::<f64>()
-            / self.options.threads as f64;
+        let bonded = self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.options.threads as f64;
         self.phases.bonded += bonded;
         self.phases.pairs += short - bonded;
-        self.phases.reduce += (packed - start).as_secs_f64() + reducing.elapsed().as_secs_f64();
+        let phase = if self.mesh.is_some() { &mut self.phases.pme_gather } else { &mut self.phases.reduce };
+        *phase += (summed - summing).as_secs_f64();
+        self.phases.reduce += (packed - start).as_secs_f64() + summed.elapsed().as_secs_f64();
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
+use super::mesh::{Mesh, MeshInput};
 use super::pair_kernel::{CoulombTables, PairInput, PairKernel, PairOutput, shift_virial};
 use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, UNLIMITED};
+use super::threads::over_parts;
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
@@ -30,6 +32,9 @@ const FORCE_TOLERANCE: f64 = 5e-6;
 /// The same for energies, relative to 1/r, and for excluded pairs: these are many at few distances, so that their
 /// errors add up, and half of the 10⁻⁶ of the whole is left to the rest.
 const ENERGY_TOLERANCE: f64 = 5e-7;
+
+/// Blocks whose forces are summed at a time.
+const BLOCKS: usize = 64;
 
 /// Forces of one thread.
 #[derive(Default)]
@@ -132,21 +137,8 @@ impl Nonbonded {
     /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
     pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.grid.build(cell, positions, &self.has_lj);
+        self.fill_slots();
         let blocks = self.grid.blocks();
-        self.slot_charges.clear();
-        self.slot_charges.resize(blocks, [0.0; 8]);
-        self.slot_lj.clear();
-        self.slot_lj.resize(blocks, [0.0; 16]);
-        self.lj_lanes.clear();
-        self.lj_lanes.resize(blocks, 0);
-        let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
-        for (slot, &atom) in self.grid.slot_atom.iter().enumerate() {
-            let (block, lane) = (slot / BLOCK, slot % BLOCK);
-            let [a, b] = if atom == NO_ATOM { empty } else { self.lj[atom as usize] };
-            (self.slot_lj[block][lane], self.slot_lj[block][lane + BLOCK]) = (a, b);
-            self.lj_lanes[block] |= u8::from(atom != NO_ATOM && self.has_lj[atom as usize]) << lane;
-            self.slot_charges[block][lane] = if atom == NO_ATOM { 0.0 } else { self.charges[atom as usize] };
-        }
         self.packed.resize(blocks, [0.0; 24]);
         self.total.resize(blocks, [0.0; 24]);
         self.find_far_exclusions(cell, positions);
@@ -172,11 +164,32 @@ impl Nonbonded {
                 }
             },
         );
+        self.outer.split(self.shares.len(), &mut self.ranges);
+    }
+
+    /// Charges and Lennard-Jones parameters by slot.
+    fn fill_slots(&mut self) {
+        let blocks = self.grid.blocks();
+        self.slot_charges.resize(blocks, [0.0; 8]);
+        self.slot_lj.resize(blocks, [0.0; 16]);
+        self.lj_lanes.resize(blocks, 0);
+        let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
+        let Nonbonded { grid, lj, has_lj, charges, slot_charges, slot_lj, lj_lanes, .. } = self;
+        let slots = slot_charges.par_iter_mut().zip(slot_lj).zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
+        slots.with_min_len(BLOCKS).for_each(|(((slot_charges, slot_lj), lanes), atoms)| {
+            *lanes = 0;
+            for (lane, &atom) in atoms.iter().enumerate() {
+                let known = atom != NO_ATOM;
+                let [a, b] = if known { lj[atom as usize] } else { empty };
+                (slot_lj[lane], slot_lj[lane + BLOCK]) = (a, b);
+                slot_charges[lane] = if known { charges[atom as usize] } else { 0.0 };
+                *lanes |= u8::from(known && has_lj[atom as usize]) << lane;
+            }
+        });
     }
 
     /// Reduce the outer list to pairs within the inner radius now, and share it out.
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
-        self.place(cell);
         self.pack(positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
         let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff } else { 0.0 };
@@ -187,9 +200,10 @@ impl Nonbonded {
             lj_lanes: &self.lj_lanes,
             reach: Reach { coulomb: self.cutoff + buffer, lj: self.cutoff_lj + buffer },
         };
-        let (outer, level) = (&self.outer, self.level);
-        self.inner.chunks.par_chunks_mut(8).zip(outer.chunks.par_chunks(8)).for_each(|(inner, outer)| {
-            for (inner, outer) in inner.iter_mut().zip(outer) {
+        let (outer, level) = (&self.outer.chunks, self.level);
+        // by the thread that will read the list, or nearly: it is in its cache then
+        over_parts(&self.ranges, &mut self.inner.chunks, &|range, inner| {
+            for (inner, outer) in inner.iter_mut().zip(&outer[range]) {
                 prune_chunk(level, input, outer, inner);
             }
         });
@@ -233,8 +247,14 @@ impl Nonbonded {
         PairCounts::new(&self.outer, &self.inner)
     }
 
-    /// Run the kernel on every part, with `beside(part)` on the same thread.
-    pub(super) fn forces(&mut self, cell: Option<&PeriodicCell>, energy: bool, beside: impl Fn(usize) + Sync) {
+    /// Run the kernel on every part, and `work(part, item)` with its item of `beside` on the same thread.
+    pub(super) fn forces<T: Send>(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        energy: bool,
+        beside: &mut [T],
+        work: impl Fn(usize, &mut T) + Sync,
+    ) {
         let input = PairInput {
             grid: &self.grid,
             cell,
@@ -249,22 +269,25 @@ impl Nonbonded {
             lj_shift: self.lj_shift,
         };
         let (inner, level, rule, split) = (&self.inner, self.level, self.rule, self.split);
-        self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
+        self.shares.par_iter_mut().zip(beside).enumerate().for_each(|(index, (share, item))| {
             for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
             }
             share.output = PairOutput::default();
             run_kernel(level, (rule, split, energy), input, inner, share);
-            beside(index);
+            work(index, item);
         });
     }
 
-    /// Sum the forces of all parts into `total`, in order of the parts.
-    pub(super) fn reduce(&mut self) {
-        let shares = &self.shares;
-        self.total.par_chunks_mut(64).enumerate().for_each(|(chunk, total)| {
-            for (index, to) in total.iter_mut().enumerate() {
-                let block = chunk * 64 + index;
+    /// Forces by slot: those of all parts in order, and those of the mesh. Also makes what [`Self::virial`] needs of the
+    /// former if it is wanted.
+    pub(super) fn sum(&mut self, virial: bool, mesh: Option<(&Mesh, &PeriodicCell)>) {
+        self.virial_parts.resize(self.total.len().div_ceil(BLOCKS), Mat3::ZERO);
+        let Nonbonded { shares, total, virial_parts, grid, packed, slot_charges: charges, .. } = self;
+        let mesh = mesh.map(|(mesh, cell)| (mesh, MeshInput { grid, cell, packed, charges }));
+        total.par_chunks_mut(BLOCKS).zip(virial_parts).enumerate().for_each(|(chunk, (total, virial_part))| {
+            let first = chunk * BLOCKS;
+            for (block, to) in (first..).zip(total.iter_mut()) {
                 *to = [0.0; 24];
                 for share in shares.iter().filter(|share| share.touched[block]) {
                     for (sum, f) in to.iter_mut().zip(&share.forces[block]) {
@@ -272,7 +295,18 @@ impl Nonbonded {
                     }
                 }
             }
+            if virial {
+                *virial_part = block_virial(grid, packed, first, total);
+            }
+            if let Some((mesh, input)) = mesh {
+                mesh.gather(input, first..first + total.len(), total);
+            }
         });
+    }
+
+    /// What the mesh sees of the slots.
+    pub(super) fn mesh_input<'a>(&'a self, cell: &'a PeriodicCell) -> MeshInput<'a> {
+        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges: &self.slot_charges }
     }
 
     /// Energies (Lennard-Jones, Coulomb) of the last call, without excluded pairs outside the kernel's reach.
@@ -280,29 +314,9 @@ impl Nonbonded {
         self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
     }
 
-    /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
-    pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
-        const BLOCKS: usize = 64;
-        let mut parts = std::mem::take(&mut self.virial_parts);
-        let partial = |(chunk, total): (usize, &[[f32; 24]])| {
-            let mut sum = Mat3::ZERO;
-            for (index, forces) in total.iter().enumerate() {
-                let block = chunk * BLOCKS + index;
-                let (packed, centre) = (&self.packed[block], self.grid.centres[block].map(f64::from));
-                for lane in 0..BLOCK {
-                    if self.grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
-                        continue;
-                    }
-                    let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
-                    let r = Vec3::from([0, 1, 2].map(|k| centre[k] + at(k, packed)));
-                    sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
-                }
-            }
-            sum
-        };
-        self.total.par_chunks(BLOCKS).enumerate().map(partial).collect_into_vec(&mut parts);
-        let inside = parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
-        self.virial_parts = parts;
+    /// Virial of the pair forces: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
+    pub(super) fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
+        let inside = self.virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
         self.shares.iter().fold(inside, |sum, share| sum + shift_virial(cell, &share.output.shift_forces))
     }
 
@@ -331,6 +345,23 @@ impl Nonbonded {
             |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
         self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
     }
+}
+
+/// Σ r⊗F of consecutive blocks from `first` on, r the wrapped positions.
+fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
+    let mut sum = Mat3::ZERO;
+    for (block, forces) in (first..).zip(forces) {
+        let centre = grid.centres[block].map(f64::from);
+        for lane in 0..BLOCK {
+            if grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
+                continue;
+            }
+            let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
+            let r = Vec3::from([0, 1, 2].map(|k| centre[k] + at(k, &packed[block])));
+            sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
+        }
+    }
+    sum
 }
 
 /// One instantiation of the kernel for each rule, cutoff and output.
