@@ -9,7 +9,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] | which numbers, and what can go wrong (the variant of [`error::Error`] is the exit code) |
+//! | [`units`] [`error`] [`memory`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages |
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
@@ -135,6 +135,7 @@ pub mod constraint;
 pub mod ensemble;
 pub mod error;
 pub mod format;
+pub mod memory;
 pub mod observe;
 pub mod pair;
 pub mod pme;

@@ -1,5 +1,8 @@
 //! The `md` program.
 
+#[global_allocator]
+static ALLOCATOR: md::memory::LargePages = md::memory::LargePages;
+
 fn main() -> std::process::ExitCode {
     md::cli::main()
 }

@@ -11,11 +11,11 @@ pub struct Phases {
     pub pme_spread: f64,
     /// from charges to the potential on the mesh: Fourier transforms with the influence function between them
     pub pme_solve: f64,
-    /// forces from the mesh, added to the sum of the threads' pair forces
+    /// forces from the mesh
     pub pme_gather: f64,
     /// bonded terms and 1-4 pairs
     pub bonded: f64,
-    /// positions into the order of the lists, forces back into that of the topology
+    /// positions into the order of the lists, forces summed over threads and into the order of the topology
     pub reduce: f64,
     /// leapfrog, kinetic energy, coupling
     pub update: f64,

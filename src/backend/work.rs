@@ -167,11 +167,8 @@ impl StepCounts<'_> {
             // 5/2 N log₂ N for a real transform, and two per complex point between them; three passes, each reading and
             // writing four bytes per point, the one in the middle the influence function besides
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
-            // the potential is copied with its overhang before it is read; forces of the threads are summed on the way
-            Work {
-                flops: gather * charged + 3.0 * (self.threads as f64 - 1.0) * self.atoms(),
-                bytes: (VECTOR + 8.0) * charged + 12.0 * points + (self.threads as f64 + 1.0) * FORCE * self.atoms(),
-            },
+            // the potential is copied with its overhang before it is read; forces are added to those of the pairs
+            Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
         ]
     }
 
@@ -191,9 +188,11 @@ impl StepCounts<'_> {
         })
     }
 
-    /// Offsets from positions, and forces into topology order; either with an index.
+    /// Offsets from positions, forces summed over threads, and forces into topology order.
     fn reduce(&self) -> Work {
-        Work { flops: 3.0 * self.atoms(), bytes: 2.0 * (VECTOR + FORCE + 4.0) * self.atoms() }
+        let threads = self.threads as f64;
+        let bytes = 2.0 * (VECTOR + 4.0) + FORCE * (threads + 3.0);
+        Work { flops: 3.0 * threads * self.atoms(), bytes: bytes * self.atoms() }
     }
 
     fn constraints(&self) -> Work {

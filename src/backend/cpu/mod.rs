@@ -104,12 +104,14 @@ impl Cpu {
         });
     }
 
-    /// The potential of reciprocal space; returns its energy and virial.
+    /// Adds the forces of reciprocal space; returns its energy and virial.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> (f64, Mat3) {
-        match (&mut self.mesh, cell) {
-            (Some(mesh), Some(cell)) => mesh.solve(self.nonbonded.mesh_input(cell), sums),
-            _ => (0.0, Mat3::ZERO),
-        }
+        let (Some(mesh), Some(cell)) = (&mut self.mesh, cell) else { return (0.0, Mat3::ZERO) };
+        let result = mesh.solve(self.nonbonded.mesh_input(cell), sums);
+        let start = Instant::now();
+        self.nonbonded.gather(mesh, cell);
+        self.phases.pme_gather += start.elapsed().as_secs_f64();
+        result
     }
 
     /// Pair, mesh and bonded forces into one array in topology order.
@@ -151,8 +153,8 @@ impl Cpu {
         energies
     }
 
-    fn sum_virial(&self, cell: Option<&PeriodicCell>, reciprocal: Mat3) -> Mat3 {
-        let mut virial = self.nonbonded.virial(cell) + reciprocal;
+    fn sum_virial(&self, cell: Option<&PeriodicCell>, nonbonded: Mat3) -> Mat3 {
+        let mut virial = nonbonded;
         for share in &self.shares {
             virial += share.output.virial;
         }
@@ -199,14 +201,20 @@ impl ForceField for Cpu {
         self.nonbonded.pack(positions);
         let packed = Instant::now();
         self.short_range(cell, positions, workload);
-        let short = packed.elapsed().as_secs_f64();
+        let computed = Instant::now();
+        self.nonbonded.sum();
+        // before the mesh adds its forces
+        let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
+        let mut reducing = (packed - start) + computed.elapsed();
         let (reciprocal, reciprocal_virial) = self.long_range(cell, workload.energy || workload.virial);
-        let summing = Instant::now();
-        self.nonbonded.sum(workload.virial, self.mesh.as_ref().zip(cell));
-        let summed = Instant::now();
+        let collecting = Instant::now();
         self.collect_forces(&mut out.forces);
+        reducing += collecting.elapsed();
         out.energies = if workload.energy { self.sum_energies(cell, reciprocal) } else { Energies::default() };
-        out.virial = if workload.virial { self.sum_virial(cell, reciprocal_virial) } else { Mat3::ZERO };
+        out.virial = Mat3::ZERO;
+        if workload.virial {
+            out.virial = self.sum_virial(cell, direct_virial + reciprocal_virial);
+        }
         self.nonbonded.far_exclusions(cell, positions, |[i, j], d, f, energy| {
             out.forces[i] += d * f;
             out.forces[j] -= d * f;
@@ -219,10 +227,8 @@ impl ForceField for Cpu {
         });
         let bonded = self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.options.threads as f64;
         self.phases.bonded += bonded;
-        self.phases.pairs += short - bonded;
-        let phase = if self.mesh.is_some() { &mut self.phases.pme_gather } else { &mut self.phases.reduce };
-        *phase += (summed - summing).as_secs_f64();
-        self.phases.reduce += (packed - start).as_secs_f64() + summed.elapsed().as_secs_f64();
+        self.phases.pairs += (computed - packed).as_secs_f64() - bonded;
+        self.phases.reduce += reducing.as_secs_f64();
         Ok(())
     }
 

@@ -279,15 +279,11 @@ impl Nonbonded {
         });
     }
 
-    /// Forces by slot: those of all parts in order, and those of the mesh. Also makes what [`Self::virial`] needs of the
-    /// former if it is wanted.
-    pub(super) fn sum(&mut self, virial: bool, mesh: Option<(&Mesh, &PeriodicCell)>) {
-        self.virial_parts.resize(self.total.len().div_ceil(BLOCKS), Mat3::ZERO);
-        let Nonbonded { shares, total, virial_parts, grid, packed, slot_charges: charges, .. } = self;
-        let mesh = mesh.map(|(mesh, cell)| (mesh, MeshInput { grid, cell, packed, charges }));
-        total.par_chunks_mut(BLOCKS).zip(virial_parts).enumerate().for_each(|(chunk, (total, virial_part))| {
-            let first = chunk * BLOCKS;
-            for (block, to) in (first..).zip(total.iter_mut()) {
+    /// Sum the forces of all parts into `total`, in order of the parts.
+    pub(super) fn sum(&mut self) {
+        let shares = &self.shares;
+        self.total.par_chunks_mut(BLOCKS).enumerate().for_each(|(chunk, total)| {
+            for (block, to) in (chunk * BLOCKS..).zip(total) {
                 *to = [0.0; 24];
                 for share in shares.iter().filter(|share| share.touched[block]) {
                     for (sum, f) in to.iter_mut().zip(&share.forces[block]) {
@@ -295,12 +291,16 @@ impl Nonbonded {
                     }
                 }
             }
-            if virial {
-                *virial_part = block_virial(grid, packed, first, total);
-            }
-            if let Some((mesh, input)) = mesh {
-                mesh.gather(input, first..first + total.len(), total);
-            }
+        });
+    }
+
+    /// Add the forces of the mesh to `total`.
+    pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell) {
+        let Nonbonded { total, grid, packed, slot_charges: charges, .. } = self;
+        let input = MeshInput { grid, cell, packed, charges };
+        total.par_chunks_mut(BLOCKS).enumerate().for_each(|(chunk, total)| {
+            let first = chunk * BLOCKS;
+            mesh.gather(input, first..first + total.len(), total);
         });
     }
 
@@ -314,9 +314,13 @@ impl Nonbonded {
         self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
     }
 
-    /// Virial of the pair forces: Σ r⊗F over wrapped positions and Σ shift⊗F over lattice shifts.
-    pub(super) fn virial(&self, cell: Option<&PeriodicCell>) -> Mat3 {
-        let inside = self.virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
+    /// Virial of the forces in `total`, those of the pairs alone: Σ r⊗F over wrapped positions and Σ shift⊗F over
+    /// lattice shifts.
+    pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
+        let Nonbonded { total, virial_parts, grid, packed, .. } = self;
+        let parts = total.par_chunks(BLOCKS).enumerate();
+        parts.map(|(chunk, forces)| block_virial(grid, packed, chunk * BLOCKS, forces)).collect_into_vec(virial_parts);
+        let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
         self.shares.iter().fold(inside, |sum, share| sum + shift_virial(cell, &share.output.shift_forces))
     }
 

@@ -1,0 +1,83 @@
+//! Large arrays in large pages.
+//!
+//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than a processor holds translations for, and
+//! every look-up that misses costs as much as a miss of the cache. Pages of 2 MiB end that; Linux gives them to whoever
+//! asks (`madvise(2)`, the default of transparent huge pages on most systems). Without them nothing changes but the time.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// A large page of x86-64, bytes. Where pages are larger or there are none, asking is harmless.
+const PAGE: usize = 2 << 20;
+/// Arrays from this size on start at a large page.
+const LARGE: usize = PAGE;
+
+/// The system's allocator, with large pages for large arrays.
+pub struct LargePages;
+
+/// The layout in which a large array is asked for; `None` for others.
+fn large(layout: Layout) -> Option<Layout> {
+    if layout.size() < LARGE { None } else { layout.align_to(PAGE).ok() }
+}
+
+/// Asks for large pages; a refusal is of no consequence.
+fn advise(start: *mut u8, size: usize) {
+    #[cfg(target_os = "linux")]
+    if !start.is_null() {
+        // SAFETY: the range was just allocated, and the advice changes no content
+        unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, size);
+}
+
+// SAFETY: everything is passed on to the system's allocator, each block with the same layout when it is taken and when
+// it is given back, since `large` depends on nothing but the layout.
+unsafe impl GlobalAlloc for LargePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some(layout) = large(layout) else {
+            // SAFETY: the caller's promise
+            return unsafe { System.alloc(layout) };
+        };
+        // SAFETY: the caller's promise; a larger alignment is one as well
+        let start = unsafe { System.alloc(layout) };
+        advise(start, layout.size());
+        start
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let Some(layout) = large(layout) else {
+            // SAFETY: the caller's promise
+            return unsafe { System.alloc_zeroed(layout) };
+        };
+        // SAFETY: as above; advice comes before the first touch, which decides the size of a page
+        unsafe {
+            let start = System.alloc(layout);
+            advise(start, layout.size());
+            if !start.is_null() {
+                start.write_bytes(0, layout.size());
+            }
+            start
+        }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise, with the layout of `alloc`
+        unsafe { System.dealloc(start, large(layout).unwrap_or(layout)) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise
+        unsafe {
+            let new = Layout::from_size_align_unchecked(size, layout.align());
+            if large(layout).is_none() && large(new).is_none() {
+                return System.realloc(start, layout, size);
+            }
+            let moved = self.alloc(new);
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(start, layout.size().min(size));
+                self.dealloc(start, layout);
+            }
+            moved
+        }
+    }
+}
