@@ -1,4 +1,4 @@
-//! Large arrays in large pages.
+//! Large arrays in large pages, and fetching ahead from them.
 //!
 //! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than a processor holds translations for, and
 //! every look-up that misses costs as much as a miss of the cache. Pages of 2 MiB end that; Linux gives them to whoever
@@ -79,5 +79,20 @@ unsafe impl GlobalAlloc for LargePages {
             }
             moved
         }
+    }
+}
+
+/// Brings the line of `items[index]` into the cache while other work goes on; does nothing where there is no such item.
+#[inline(always)]
+pub fn prefetch<T>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: prefetching reads nothing that the program sees, and SSE is part of x86-64
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = item;
     }
 }

@@ -1,6 +1,7 @@
 //! Spatial sorting: which atom sits in which slot, and where each block is.
 
 use crate::cell::PeriodicCell;
+use crate::memory::prefetch;
 use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
 
@@ -16,9 +17,13 @@ pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 /// Side of a column in units of (1/density)^(1/3): between cubic clusters (4^(1/3)) and cubic blocks (8^(1/3)), where
 /// water needs the fewest vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
+/// Columns along the side of a tile, about.
+const TILE: usize = 16;
 /// Where empty slots are put, as an offset from the block's centre (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
+/// Slots between an atom that is packed and the one that is fetched into the cache meanwhile.
+const AHEAD: usize = 64;
 /// Atoms per unit of parallel work where that is a few operations per atom.
 const ATOMS: usize = 4096;
 
@@ -55,12 +60,36 @@ impl Bounds {
     }
 }
 
+/// The order of the columns: tile after tile, so that what neighbours share is still in a cache when they follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tiles {
+    /// columns along the first two lattice directions
+    pub columns: [usize; 2],
+    /// columns of a tile, less at the upper ends
+    side: [usize; 2],
+}
+
+impl Tiles {
+    pub(super) fn new(columns: [usize; 2]) -> Self {
+        Tiles { columns, side: columns.map(|n| n.div_ceil((n / TILE).max(1))) }
+    }
+
+    /// Place of the column (x, y) in the order.
+    #[inline(always)]
+    pub fn column(&self, x: usize, y: usize) -> usize {
+        let Tiles { columns: [nx, ny], side: [a, b] } = *self;
+        let [first_x, first_y] = [x - x % a, y - y % b];
+        let [a, b] = [a.min(nx - first_x), b.min(ny - first_y)];
+        first_x * ny + first_y * a + (x - first_x) * b + (y - first_y)
+    }
+}
+
 /// Atoms sorted into columns of blocks. Valid until atoms have moved too far (the list's lifetime).
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     /// columns along the first two lattice directions
-    pub columns: [usize; 2],
-    /// first block of each column, and the number of blocks at the end
+    pub tiles: Tiles,
+    /// first block of each column in the order of [`Tiles::column`], and the number of blocks at the end
     pub column_starts: Vec<u32>,
     /// atom of each slot, [`NO_ATOM`] where empty
     pub slot_atom: Vec<u32>,
@@ -98,16 +127,17 @@ impl Grid {
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
         let origin = if cell.is_some() { Vec3::ZERO } else { lower_corner(positions) };
         self.choose_columns(&frame, positions.len());
-        let columns = self.columns;
+        let tiles = self.tiles;
+        let [nx, ny] = tiles.columns;
         self.images.resize(positions.len(), [0; 3]);
         self.keys.resize(positions.len(), (0, 0));
         let atoms = positions.par_iter().zip(&mut self.images).zip(&mut self.keys);
         atoms.with_min_len(ATOMS).for_each(|((&r, image), key)| {
             let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
             let s = frame.to_fractional(wrapped - origin);
-            let column = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
+            let along = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
             *image = shift;
-            *key = ((column(s.x, columns[0]) * columns[1] + column(s.y, columns[1])) as u32, ascending(s.z as f32));
+            *key = (tiles.column(along(s.x, nx), along(s.y, ny)) as u32, ascending(s.z as f32));
         });
         self.fill_slots(first);
         self.measure(cell, positions, origin, &frame);
@@ -118,12 +148,12 @@ impl Grid {
     fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize) {
         let side = COLUMN_SIDE * (frame.volume() / atoms.max(1) as f64).cbrt();
         let [a, b, _] = frame.face_distances();
-        self.columns = [a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096));
+        self.tiles = Tiles::new([a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096)));
     }
 
     /// Columns by counting, then the atoms of each column by depth and number.
     fn fill_slots(&mut self, first: &[bool]) {
-        let columns = self.columns[0] * self.columns[1];
+        let columns = self.tiles.columns[0] * self.tiles.columns[1];
         self.column_starts.clear();
         self.column_starts.resize(columns + 1, 0);
         self.keys.iter().for_each(|&(column, _)| self.column_starts[column as usize] += 1);
@@ -210,6 +240,9 @@ impl Grid {
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
         for lane in 0..BLOCK {
             let slot = block * BLOCK + lane;
+            if let Some(&later) = self.slot_atom.get(slot + AHEAD) {
+                prefetch(positions, later as usize);
+            }
             let atom = self.slot_atom[slot];
             let offset = if atom == NO_ATOM {
                 [NOWHERE; 3]

@@ -218,7 +218,7 @@ impl Search<'_, '_> {
     fn search_cluster<S: Simd>(&mut self, cluster: usize) {
         let grid = self.input.grid;
         let reach = self.reach(cluster);
-        let [nx, ny] = grid.columns.map(|n| n as i32);
+        let [nx, ny] = grid.tiles.columns.map(|n| n as i32);
         let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
         let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
         for na in ia[0]..=ia[1] {
@@ -240,7 +240,7 @@ impl Search<'_, '_> {
     /// Columns and depths, in unwrapped fractional coordinates, that can hold partners of a cluster.
     fn reach(&self, cluster: usize) -> Reach {
         let SearchInput { grid, cell, radius, .. } = self.input;
-        let [nx, ny] = grid.columns.map(|n| n as i32);
+        let [nx, ny] = grid.tiles.columns.map(|n| n as i32);
         let Some(cell) = cell else {
             return Reach {
                 columns: [[0, nx - 1], [0, ny - 1]],
@@ -291,7 +291,7 @@ impl Search<'_, '_> {
         let bounds = &grid.cluster_bounds[cluster];
         for x in columns[0][0]..=columns[0][1] {
             for y in columns[1][0]..=columns[1][1] {
-                let column = x as usize * grid.columns[1] + y as usize;
+                let column = grid.tiles.column(x as usize, y as usize);
                 let (mut block, end) = (grid.column_starts[column] as usize, grid.column_starts[column + 1] as usize);
                 let depths = &grid.block_depth[block..end];
                 block += depths.partition_point(|d| d[1] < depth[0]);

@@ -18,7 +18,7 @@ mod tests;
 
 pub use buffer::{BufferEstimate, ListSchedule};
 pub use exclusion::BothWays;
-pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM};
+pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{
     Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
     shift_index,

@@ -294,3 +294,14 @@ proptest! {
         levels(atoms, seed as usize).into_iter().for_each(|level| check_case(&case, level, seed));
     }
 }
+
+#[test]
+fn tiles_hold_every_column_once() {
+    for columns in [[1, 1], [7, 40], [15, 15], [16, 33], [62, 65]] {
+        let tiles = Tiles::new(columns);
+        let all = (0..columns[0]).flat_map(|x| (0..columns[1]).map(move |y| [x, y]));
+        let mut order: Vec<usize> = all.map(|[x, y]| tiles.column(x, y)).collect();
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..columns[0] * columns[1]), "{columns:?}");
+    }
+}

@@ -179,6 +179,8 @@ impl Batch {
 /// Batches in flight: neighbours' splines overlap, and a sum that is read back before it has left the store queue,
 /// from another offset, waits for it. So atoms that follow each other are taken from distant blocks.
 const STREAMS: usize = 4;
+/// Blocks among which these are taken: several columns apart, yet on parts of the mesh that stay in a cache.
+const WINDOW: usize = 1024;
 
 impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     type Output = ();
@@ -187,18 +189,20 @@ impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     fn run<S: Simd>(self) {
         let Spread { atoms, blocks, to, begins } = self;
         let frame = Frame::new(&atoms);
-        let batches = blocks.len().div_ceil(2);
-        let stride = batches.div_ceil(STREAMS);
         let mut batch = [Batch::NONE; STREAMS];
-        for turn in 0..stride {
-            for stream in 0..STREAMS {
-                let first = blocks.start + 2 * (stream * stride + turn);
-                fill_batch::<S, N>(&atoms, &frame, first..blocks.end, begins, &mut batch[stream]);
-            }
-            for lane in 0..LANES {
-                for batch in &batch {
-                    if batch.charge[lane] != 0.0 {
-                        spread_one::<S, N, P>(batch, lane, atoms.padded, to);
+        for window in blocks.clone().step_by(WINDOW) {
+            let window = window..(window + WINDOW).min(blocks.end);
+            let stride = window.len().div_ceil(2).div_ceil(STREAMS);
+            for turn in 0..stride {
+                for stream in 0..STREAMS {
+                    let first = window.start + 2 * (stream * stride + turn);
+                    fill_batch::<S, N>(&atoms, &frame, first..window.end, begins, &mut batch[stream]);
+                }
+                for lane in 0..LANES {
+                    for batch in &batch {
+                        if batch.charge[lane] != 0.0 {
+                            spread_one::<S, N, P>(batch, lane, atoms.padded, to);
+                        }
                     }
                 }
             }

@@ -17,6 +17,7 @@ mod threads;
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
+use crate::memory::prefetch;
 use crate::pair::ListSchedule;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
@@ -58,6 +59,8 @@ pub struct Cpu {
     phases: Phases,
 }
 
+/// Atoms between one whose forces are collected and the one whose block is fetched into the cache meanwhile.
+const AHEAD: usize = 64;
 /// Atoms per unit of parallel work where the work is a few operations per atom.
 const ATOMS: usize = 2048;
 
@@ -121,7 +124,10 @@ impl Cpu {
         forces.resize(grid.atom_slot.len(), Vec3::ZERO);
         forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate().for_each(
             |(chunk, (forces, slots))| {
-                for (force, &slot) in forces.iter_mut().zip(slots) {
+                for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
+                    if let Some(&later) = slots.get(index + AHEAD) {
+                        prefetch(total, later as usize / 8);
+                    }
                     let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
                     *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
                 }
