@@ -39,7 +39,7 @@ struct Steps<'a> {
 impl<'a> Steps<'a> {
     fn new(prepared: &'a Prepared, level: Level) -> Self {
         let Prepared { plan, system, state, .. } = prepared;
-        let options = CpuOptions { threads: 1, level, schedule: schedule(plan, system, state) };
+        let options = CpuOptions { threads: 1, parts: 1, level, schedule: schedule(plan, system, state) };
         let field = Cpu::new(system, options).expect("a system of the suite");
         let mut backend = Host::new(system, field, level).expect("a system of the suite");
         backend.upload(state).expect("a state of that system");

@@ -176,10 +176,6 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
         report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
     }
-    if table.boolean("reproducible") == Some(true) {
-        let message = "run.reproducible = true is not in this version: the number of threads changes roundings";
-        report(problems, table, "reproducible", message, "set run.threads: the same number gives the same bits");
-    }
     let max_time = match table.number("max_time") {
         Some(seconds) => Some(wall_time(table, "max_time", seconds, problems)?),
         None => None,
@@ -188,6 +184,7 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         seed: u64::try_from(table.integer("seed")?).ok()?,
         device: device?,
         threads: table.integer("threads").and_then(|threads| usize::try_from(threads).ok()),
+        reproducible: table.boolean("reproducible")?,
         pin: table.boolean("pin")?,
         precision,
         simd: match table.word("simd")? {

@@ -17,12 +17,18 @@ const LIQUID_DENSITY: f64 = 100.0;
 /// Steps between sortings where every pair is listed anyway.
 const UNLIMITED_REBUILD: u32 = 100;
 
+/// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
+/// help. More cost more: buffers of neighbouring parts overlap.
+const REPRODUCIBLE_PARTS: usize = 16;
+
 /// Threads and instruction set of a run.
 pub struct Engine {
     /// every parallel part of a run happens in here
     pub pool: Arc<rayon::ThreadPool>,
     /// number of threads
     pub threads: usize,
+    /// parts the work is cut into, on which roundings depend
+    parts: usize,
     /// instruction set
     pub level: Level,
 }
@@ -34,12 +40,14 @@ impl Engine {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
-        Ok(Engine { pool: Arc::new(pool), threads, level })
+        let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
+        Ok(Engine { pool: Arc::new(pool), threads, parts, level })
     }
 
     /// The fast force field with the given lists.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Cpu> {
-        Ok(Cpu::new(system, CpuOptions { threads: self.threads, level: self.level, schedule })?)
+        let Engine { threads, parts, level, .. } = *self;
+        Ok(Cpu::new(system, CpuOptions { threads, parts, level, schedule })?)
     }
 
     /// Forces, energies and virial of one state.
@@ -75,7 +83,14 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
             .help("remove run.simd to take the best available")
             .into());
     }
-    Ok((plan.run.threads.unwrap_or(available), level))
+    let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
+    let threads = plan.run.threads.unwrap_or(available.min(most));
+    if threads > most {
+        return Err(Problem::new(format!("run.reproducible cuts the work into {most} parts: {threads} threads have none"))
+            .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
+            .into());
+    }
+    Ok((threads, level))
 }
 
 /// Refuses a device for which there is no backend.

@@ -120,6 +120,8 @@ pub struct RunOptions {
     pub device: Device,
     /// worker threads; `None` = all cores this process may use
     pub threads: Option<usize>,
+    /// the same bits on any number of threads
+    pub reproducible: bool,
     /// bind each thread to a processor of its own
     pub pin: bool,
     /// arithmetic

@@ -47,7 +47,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
     let freedom = md::constraint::degrees_of_freedom(&system.topology, &system.constraints, true);
     let deviations = |lists: ListSchedule, searches: u64| {
         let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level).unwrap();
-        let options = CpuOptions { threads: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
+        let options = CpuOptions { threads: 1, parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
         let mut fresh = Cpu::new(&system, options).unwrap();
         let rules = (lists, 1, freedom);
         let mut simulation = Simulation::new(backend, (&system, dynamics), rules, &state, (0, 0.0), None).unwrap();

@@ -52,6 +52,21 @@ fn constant_pressure() {
 }
 
 #[test]
+fn reproducible_on_any_number_of_threads() {
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    let record = |reproducible: bool, threads: &str| {
+        let run = format!("reproducible = {reproducible}");
+        let case = Case::new("peptide-charged", &format!("{}\n{OUTPUT}", input(&run, PERIODIC, &stage)));
+        case.ends_with(0, &["--steps", "60", "--threads", threads]);
+        case.record("whole")
+    };
+    let one = record(true, "1");
+    assert_same(&one, &record(true, "2"));
+    assert_same(&one, &record(true, "3"));
+    assert_ne!(record(false, "1").hash, record(false, "2").hash, "no difference to be seen in this test");
+}
+
+#[test]
 fn double_precision() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     in_pieces("water", &input("threads = 1\nprecision = \"double\"", PERIODIC, &stage), ["7", "20", "21", "30"]);

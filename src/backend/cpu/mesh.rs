@@ -103,7 +103,7 @@ pub(super) struct Mesh {
 
 impl Mesh {
     /// Plan for charges (e) in topology order.
-    pub(super) fn new(parameters: PmeParameters, charges: Vec<f64>, threads: usize, level: Level) -> Self {
+    pub(super) fn new(parameters: PmeParameters, charges: Vec<f64>, parts: usize, level: Level) -> Self {
         let padded = Padded::new(&parameters);
         let grid = || vec![Aligned16::default(); padded.plane * padded.planes / LANES];
         let marks = |planes| vec![false; planes];
@@ -113,8 +113,8 @@ impl Mesh {
             level,
             padded,
             charges,
-            shares: (0..threads).map(|_| share()).collect(),
-            spectral: Spectral::new(padded, Influence::new(&parameters), threads, level),
+            shares: (0..parts).map(|_| share()).collect(),
+            spectral: Spectral::new(padded, Influence::new(&parameters), parts, level),
             potential: grid(),
             times: MeshTimes::default(),
         }

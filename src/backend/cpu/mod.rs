@@ -1,7 +1,7 @@
 //! The CPU's fast path: pair interactions, mesh and bonded terms in `f32` on sixteen lanes, sums in `f64`.
 //!
-//! Work is cut into as many fixed parts as there are threads; sums are taken in order of the parts, so that a run on
-//! the same number of threads gives the same bits. Start reading at [`Cpu`].
+//! Work is cut into fixed parts, by default as many as there are threads; sums are taken in order of the parts, so that
+//! the bits depend on their number and on nothing else. Start reading at [`Cpu`].
 
 mod bonded;
 mod mesh;
@@ -32,8 +32,10 @@ use threads::Parts;
 /// How the CPU computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// parts the work is cut into: the number of threads
+    /// threads of the pool in which the forces are computed
     pub threads: usize,
+    /// parts the work is cut into, on which the roundings depend; no more threads than these have work
+    pub parts: usize,
     /// instruction set
     pub level: Level,
     /// list radii and lifetimes
@@ -68,19 +70,19 @@ impl Cpu {
     /// Refuses what [`super::Reference`] refuses.
     pub fn new(system: &System, options: CpuOptions) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
-        let CpuOptions { threads, level, schedule } = options;
+        let CpuOptions { parts, level, schedule, .. } = options;
         let charges = system.topology.atoms.iter().map(|atom| atom.charge).collect();
         let mesh = match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges, threads, level)),
+            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges, parts, level)),
             _ => None,
         };
         let bonded = Bonded::new(system);
         let share = || BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
         Ok(Cpu {
             options,
-            nonbonded: Nonbonded::new(system, schedule, threads, level),
+            nonbonded: Nonbonded::new(system, schedule, parts, level),
             mesh,
-            shares: (0..threads).map(|_| share()).collect(),
+            shares: (0..parts).map(|_| share()).collect(),
             bonded,
             tail: DispersionTail::new(system),
             phases: Phases::default(),

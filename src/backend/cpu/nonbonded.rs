@@ -36,7 +36,7 @@ const ENERGY_TOLERANCE: f64 = 5e-7;
 /// Blocks whose forces are summed at a time.
 const BLOCKS: usize = 64;
 
-/// Forces of one thread.
+/// Forces of one part.
 #[derive(Default)]
 struct Share {
     forces: Vec<[f32; 24]>,
@@ -84,7 +84,7 @@ pub(super) struct Nonbonded {
 }
 
 impl Nonbonded {
-    pub(super) fn new(system: &System, schedule: ListSchedule, threads: usize, level: Level) -> Self {
+    pub(super) fn new(system: &System, schedule: ListSchedule, parts: usize, level: Level) -> Self {
         let settings = &system.settings;
         let atoms = &system.topology.atoms;
         let coulomb = CoulombPotential::new(settings);
@@ -126,9 +126,9 @@ impl Nonbonded {
             packed: vec![],
             outer: PairList::default(),
             inner: PairList::default(),
-            scratch: vec![SearchScratch::default(); threads],
+            scratch: vec![SearchScratch::default(); parts],
             ranges: vec![],
-            shares: (0..threads).map(|_| Share::default()).collect(),
+            shares: (0..parts).map(|_| Share::default()).collect(),
             total: vec![],
             virial_parts: vec![],
         }

@@ -16,9 +16,9 @@ use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 
-/// Work is handed out in this many portions per thread, so that a late thread does not hold up the others. Nothing
+/// Work is handed out in this many portions per part, so that a late thread does not hold up the others. Nothing
 /// depends on it but the time.
-const PORTIONS_PER_THREAD: usize = 4;
+const PORTIONS_PER_PART: usize = 4;
 
 /// Work space of one portion.
 struct Scratch {
@@ -79,7 +79,7 @@ impl Extent {
 }
 
 impl Spectral {
-    pub(super) fn new(padded: Padded, influence: Influence, threads: usize, level: Level) -> Self {
+    pub(super) fn new(padded: Padded, influence: Influence, parts: usize, level: Level) -> Self {
         let [nx, ny, nz] = padded.size;
         let Extent { half, x_blocks, z_blocks, plane, .. } = Extent::new(&padded);
         let scratch = || Scratch {
@@ -98,7 +98,7 @@ impl Spectral {
             backward: Split::new(nx * half * z_blocks),
             green: vec![Aligned16::default(); half * x_blocks * nz],
             green_cell: None,
-            scratch: (0..PORTIONS_PER_THREAD * threads).map(|_| scratch()).collect(),
+            scratch: (0..PORTIONS_PER_PART * parts).map(|_| scratch()).collect(),
             partial: vec![(0.0, Mat3::ZERO); half],
         }
     }
@@ -249,22 +249,29 @@ impl Spectral {
 /// The charges of plane x: those of the share that has any, or else their sum, made in `sum`.
 fn charges<'a>(shares: &'a [Share], x: usize, padded: &Padded, sum: &'a mut [Aligned16]) -> &'a [Aligned16] {
     let plane = padded.plane / LANES;
-    let mut with_charges = shares.iter().filter(|share| x < padded.size[0] && share.touched[x]);
     let of = |share: &'a Share| &share.grid[x * plane..][..plane];
-    match (with_charges.next(), with_charges.next()) {
-        (Some(only), None) => of(only),
-        _ => {
+    let mut parts = shares.iter().filter(|share| x < padded.size[0] && share.touched[x]).map(of);
+    let (first, second) = match (parts.next(), parts.next()) {
+        (Some(only), None) => return only,
+        (Some(first), Some(second)) => (first, second),
+        (None, _) => {
             sum.fill(Aligned16::default());
-            for share in shares.iter().filter(|share| x < padded.size[0] && share.touched[x]) {
-                for (sum, from) in sum.iter_mut().zip(of(share)) {
-                    for lane in 0..LANES {
-                        sum.0[lane] += from.0[lane];
-                    }
-                }
-            }
-            sum
+            return sum;
+        }
+    };
+    for (sum, (a, b)) in sum.iter_mut().zip(first.iter().zip(second)) {
+        for lane in 0..LANES {
+            sum.0[lane] = a.0[lane] + b.0[lane];
         }
     }
+    for part in parts {
+        for (sum, from) in sum.iter_mut().zip(part) {
+            for lane in 0..LANES {
+                sum.0[lane] += from.0[lane];
+            }
+        }
+    }
+    sum
 }
 
 /// Copies the first rows behind the last, and in every row the first points behind the last.
