@@ -6,9 +6,10 @@
 //! damaged. What the body holds is the caller's affair.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,6 +18,8 @@ use crate::error::{Error, Problem, Result};
 
 const MAGIC: [u8; 8] = *b"MDCHECKP";
 const HEADER: usize = 24;
+/// Bytes that are written at a time.
+const BUFFER: usize = 1 << 16;
 
 /// What [`read`] found.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,17 +34,26 @@ pub struct Restored<T> {
 /// [`previous`]. When this returns, the new one is on disk.
 pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     let io = |e| Error::io(path, e);
-    let body = postcard::to_stdvec(body).map_err(|e| Error::Internal(format!("checkpoint: {e}")))?;
+    let mut file = temporary_beside(path)?;
+    file.write_all(&[0; HEADER]).map_err(io)?;
+    let sum = Summed { to: file.as_file(), length: 0, checksum: Hasher::new(), failure: None };
+    let mut to = BufWriter::with_capacity(BUFFER, sum);
+    let written = postcard::to_io(body, &mut to).map(|_| ());
+    let flushed = to.flush();
+    if let Some(failure) = to.get_mut().failure.take() {
+        return Err(io(failure));
+    }
+    written.map_err(|e| Error::Internal(format!("checkpoint: {e}")))?;
+    flushed.map_err(io)?;
+    let Summed { length, checksum: sum, .. } = to.get_ref();
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&version.to_le_bytes());
-    header[12..20].copy_from_slice(&(body.len() as u64).to_le_bytes());
-    let checksum = checksum(&header, &body);
+    header[12..20].copy_from_slice(&length.to_le_bytes());
+    let checksum = checksum(&header, sum);
     header[20..].copy_from_slice(&checksum.to_le_bytes());
-
-    let mut file = temporary_beside(path)?;
-    file.write_all(&header).map_err(io)?;
-    file.write_all(&body).map_err(io)?;
+    drop(to);
+    file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&header)).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     // a damaged file must not push out the good one kept from before
     if load(path).is_ok() {
@@ -140,7 +152,9 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     }
     let mut body = vec![];
     file.read_to_end(&mut body).map_err(fault)?;
-    if checksum(&header, &body) != word(20) {
+    let mut sum = Hasher::new();
+    sum.update(&body);
+    if checksum(&header, &sum) != word(20) {
         return Err(Fault::Damaged("damaged: its checksum is wrong".into()));
     }
     Ok(Stored { version: word(8), body })
@@ -156,11 +170,38 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("not understood: {e}")))
 }
 
-fn checksum(header: &[u8; HEADER], body: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&header[8..20]);
-    hasher.update(body);
-    hasher.finalize()
+/// Of version, length and body.
+fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
+    let mut whole = Hasher::new();
+    whole.update(&header[8..20]);
+    whole.combine(body);
+    whole.finalize()
+}
+
+/// Passes bytes on, and knows how many there were and their checksum: a body as long as the state of a million atoms
+/// is never in memory as a whole.
+struct Summed<W> {
+    to: W,
+    length: u64,
+    checksum: Hasher,
+    /// what the serializer does not pass on
+    failure: Option<std::io::Error>,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Err(failure) = self.to.write_all(bytes) {
+            self.failure = Some(failure);
+            return Err(std::io::ErrorKind::Other.into());
+        }
+        self.length += bytes.len() as u64;
+        self.checksum.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
 }
 
 #[cfg(test)]
