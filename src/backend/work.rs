@@ -235,9 +235,9 @@ mod tests {
         let pair = MaskedPair { block: 0, interacting: 1, excluded: 0 };
         let chunk = ListChunk {
             entries: vec![
-                entry(LjRows::All, [0, 1], [0, 2, 2, 3, 3]),
-                entry(LjRows::Half, [1, 1], [3, 6, 7, 9, 9]),
-                entry(LjRows::None, [1, 2], [9, 10, 10, 10, 10]),
+                entry(LjRows::All, [0, 1], [0, 0, 2, 3, 3]),
+                entry(LjRows::Half, [1, 1], [3, 4, 7, 9, 9]),
+                entry(LjRows::None, [1, 2], [9, 9, 10, 10, 10]),
             ],
             masked: vec![pair; 2],
             plain: vec![0; 10],

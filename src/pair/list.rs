@@ -63,7 +63,7 @@ pub struct Entry {
     pub lj_rows: LjRows,
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds in [`ListChunk::plain`]: blocks that meet both vectors of the cluster's atoms, only the first, only the
+    /// bounds in [`ListChunk::plain`]: blocks that meet only the first vector of the cluster's atoms, both, only the
     /// second; blocks in the reach of Lennard-Jones interactions alone
     pub plain: [u32; 5],
 }
@@ -72,13 +72,19 @@ impl Entry {
     /// Blocks in [`ListChunk::plain`] within reach of both vectors of atoms.
     #[inline(always)]
     pub fn both(&self) -> Range<usize> {
-        self.plain[0] as usize..self.plain[1] as usize
+        self.plain[1] as usize..self.plain[2] as usize
     }
 
     /// Blocks in [`ListChunk::plain`] within reach of only this vector of atoms.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
-        self.plain[1 + half] as usize..self.plain[2 + half] as usize
+        self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms.
+    #[inline(always)]
+    pub fn row(&self, half: usize) -> Range<usize> {
+        self.plain[half] as usize..self.plain[half + 2] as usize
     }
 
     /// Blocks in [`ListChunk::plain`] that only Lennard-Jones interactions reach.
@@ -371,7 +377,7 @@ impl Search<'_, '_> {
             shift: shift_index(image) as u8,
             lj_rows,
             masked: [masked, self.out.masked.len() as u32],
-            plain: [plain, end, end, end, end],
+            plain: [plain, plain, end, end, end],
         });
     }
 }

@@ -127,13 +127,13 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                 let squares = probe.distances(grid, packed, block);
                 let near = squares.map(|r2| probe.bits(r2, probe.radius_squared) != 0);
                 if !FAR {
-                    return [near[0] & near[1], near[0] & !near[1], near[1] & !near[0], false];
+                    return [near[0] & !near[1], near[0] & near[1], near[1] & !near[0], false];
                 }
                 let lanes = 0x101 * u16::from(lj_lanes[block]);
                 let lj = [0, 1].map(|half| probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
                 let any = near[0] | near[1];
                 let needed = [near[0] | lj[0], near[1] | lj[1]];
-                [any & needed[0] & needed[1], any & !needed[1], any & !needed[0], !any & (lj[0] | lj[1])]
+                [any & !needed[1], any & needed[0] & needed[1], any & !needed[0], !any & (lj[0] | lj[1])]
             };
             let plain = sort_blocks(&mut inner.plain, &outer.plain[entry.both()], classify);
             if plain[4] > plain[0] || entry.masked[1] > entry.masked[0] {

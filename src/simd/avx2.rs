@@ -118,6 +118,10 @@ impl Float for F256 {
         })
     }
     #[inline(always)]
+    fn store_low(self, to: &mut [f32; 8]) {
+        op!(_mm256_storeu_ps(to.as_mut_ptr(), self.0[0]))
+    }
+    #[inline(always)]
     fn load_twice(from: &[f32; 8]) -> Self {
         op!(F256([_mm256_loadu_ps(from.as_ptr()); 2]))
     }
@@ -238,6 +242,13 @@ impl Float for F256 {
         op!({
             let folded = _mm256_add_ps(self.0[0], self.0[1]);
             _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
+        })
+    }
+    #[inline(always)]
+    fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
+        op!({
+            let less = _mm256_fnmadd_ps(self.0[0], factor.0[0], _mm256_loadu_ps(to.as_ptr()));
+            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_fnmadd_ps(self.0[1], factor.0[1], less));
         })
     }
     #[inline(always)]

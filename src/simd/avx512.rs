@@ -105,6 +105,10 @@ impl Float for F512 {
         op!(_mm512_storeu_ps(to.as_mut_ptr(), self.0))
     }
     #[inline(always)]
+    fn store_low(self, to: &mut [f32; 8]) {
+        op!(_mm256_storeu_ps(to.as_mut_ptr(), _mm512_castps512_ps256(self.0)))
+    }
+    #[inline(always)]
     fn load_twice(from: &[f32; 8]) -> Self {
         op!(F512(_mm512_broadcast_f32x8(_mm256_loadu_ps(from.as_ptr()))))
     }

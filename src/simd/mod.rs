@@ -85,7 +85,8 @@ impl Level {
 
 /// An instruction set as a type: its vectors.
 pub trait Simd: Copy + 'static {
-    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10
+    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10: a vector is one
+    /// register, and there are 32
     const TABLES: bool;
     /// 16 floats
     type F: Float;
@@ -115,6 +116,8 @@ pub trait Float:
     fn load(from: &[f32; 16]) -> Self;
     /// Sixteen consecutive floats.
     fn store(self, to: &mut [f32; 16]);
+    /// Lanes 0–7.
+    fn store_low(self, to: &mut [f32; 8]);
     /// Eight floats, twice.
     fn load_twice(from: &[f32; 8]) -> Self;
     /// `low` in lanes 0–7, `high` in lanes 8–15.
@@ -165,6 +168,11 @@ pub trait Float:
     fn bin_offset(self) -> Self;
     /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.
     fn subtract_folded(self, to: &mut [f32; 8]);
+    /// As [`Self::subtract_folded`] of the product with `factor`.
+    #[inline(always)]
+    fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
+        (self * factor).subtract_folded(to);
+    }
     /// Sums of lanes 0–7 and of lanes 8–15, tree order 8 → 4 → 2 → 1.
     fn half_sums(self) -> [f32; 2];
     /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.

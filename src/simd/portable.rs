@@ -106,6 +106,10 @@ impl Float for Fx16 {
         *to = self.lanes();
     }
     #[inline(always)]
+    fn store_low(self, to: &mut [f32; 8]) {
+        to.copy_from_slice(&self.0.to_array()[..8]);
+    }
+    #[inline(always)]
     fn load_twice(from: &[f32; 8]) -> Self {
         Self::each(|k| from[k % 8])
     }

@@ -144,6 +144,9 @@ impl Kernel for Loads {
         check("splat", S::F::splat(x[3]), |_| x[3]);
         check("two", S::F::two(x[0], x[1]), |k| x[k / 8]);
         check("load twice", S::F::load_twice(&eight), |k| x[k % 8]);
+        let mut low = [0.0; 8];
+        S::F::load(&x).store_low(&mut low);
+        check("store low", S::F::load_twice(&low), |k| x[k % 8]);
         check("load four times", S::F::load_four_times(&four[1]), |k| x[4 + k % 4]);
         check("spread", S::F::spread4(&four[2]), |k| x[8 + k / 4]);
         let rows = [&four[2], &four[0], &four[3], &four[1]];
@@ -194,6 +197,10 @@ fn masks_choose_lanes() {
 /// Sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
+/// Two products, their sum and the difference are rounded, each to half of 2⁻²³ of no more than the sum of magnitudes,
+/// and a little more for what rounding has added to these.
+const FOLDED_PRODUCT: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
+
 /// Sum by halves: 16 → 8 → 4 → 2 → 1.
 fn tree(values: &[f32]) -> f32 {
     if values.len() == 1 {
@@ -217,6 +224,15 @@ impl Kernel for Sums {
         vectors[0].subtract_folded(&mut to);
         for k in 0..8 {
             assert!(same(to[k], rows[1][k] - (rows[0][k] + rows[0][k + 8])), "folded, lane {k}: {}", to[k]);
+        }
+        to = from_fn(|k| rows[1][k]);
+        vectors[2].subtract_folded_product(vectors[3], &mut to);
+        for k in 0..8 {
+            let product = |lane: usize| f64::from(rows[2][lane]) * f64::from(rows[3][lane]);
+            let terms = [f64::from(rows[1][k]), -product(k), -product(k + 8)];
+            let scale = terms.iter().map(|term| term.abs()).sum::<f64>();
+            let error = f64::from(to[k]) - terms.iter().sum::<f64>();
+            assert!(error.abs() <= FOLDED_PRODUCT * scale, "folded product, lane {k}: {error:e} of {scale:e}");
         }
     }
 }

@@ -417,7 +417,7 @@ fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
     match rule {
         GEOMETRIC => [(6.0 * c6).sqrt() as f32, (12.0 * c12).sqrt() as f32],
-        LORENTZ_BERTHELOT => [(0.5 * sigma) as f32, (24.0 * epsilon).sqrt() as f32],
+        LORENTZ_BERTHELOT => [(0.5 * sigma) as f32, (48.0 * epsilon).sqrt() as f32],
         _ => [lj_type as f32, 0.0],
     }
 }

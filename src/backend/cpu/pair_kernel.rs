@@ -11,7 +11,7 @@
 
 use super::pair_lj::{LjTerms, TYPE_TABLE, UNLIMITED};
 use super::pair_radial::{Inverse, Radial};
-use super::pair_rows::{Near, Rows, apply, eight};
+use super::pair_rows::{Near, Rows, apply, eight, positions};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
 use crate::simd::{Float, Kernel, Simd};
@@ -86,13 +86,16 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
         assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
+        let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &chunks[range] {
             for entry in &chunk.entries {
                 let mut rows = Rows::<S, 2>::load(&input, entry);
                 let mut sums = Sums::<S>::zero();
                 for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                     let near = Near::new(&fixed, &rows, pair.block);
-                    let f = radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &near, pair, &mut sums);
+                    let distances = Distances::new::<RULE>(&fixed, &near);
+                    let f =
+                        radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &distances, pair, &mut sums);
                     apply(&near, f, &mut rows.force, forces);
                 }
                 // with energies one text serves all rows: parameters of atoms without Lennard-Jones are zero
@@ -113,14 +116,24 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     LjRows::None if !ENERGY => both_rows!(0),
                     _ => both_rows!(2),
                 }
-                for (half, blocks) in one_row_at_a_time::<S>(entry) {
-                    let blocks = &chunk.plain[blocks];
+                for half in 0..2 {
+                    let blocks = &chunk.plain[alone::<S>(entry, half)];
                     if !blocks.is_empty() {
                         let mut row = rows.row(half);
-                        if ENERGY || half < entry.lj_rows.vectors() {
-                            plain::<S, RULE, SPLIT, ENERGY, 1, 1>(&fixed, &mut row, blocks, forces, &mut sums);
+                        let lj = ENERGY || half < entry.lj_rows.vectors();
+                        macro_rules! one_row {
+                            ($lj:literal) => {
+                                if S::TABLES || ENERGY {
+                                    plain::<S, RULE, SPLIT, ENERGY, 1, $lj>(&fixed, &mut row, blocks, forces, &mut sums)
+                                } else {
+                                    staged::<S, RULE, SPLIT, $lj>(&fixed, &mut row, blocks, forces, &mut scratch)
+                                }
+                            };
+                        }
+                        if lj {
+                            one_row!(1)
                         } else {
-                            plain::<S, RULE, SPLIT, ENERGY, 1, 0>(&fixed, &mut row, blocks, forces, &mut sums);
+                            one_row!(0)
                         }
                         rows.add_forces(half, &row);
                     }
@@ -145,13 +158,11 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
     }
 }
 
-/// The vectors of atoms and the blocks that meet one alone. A level without registers for tables has none for two
-/// vectors at a time either, and takes one after the other past all blocks.
+/// The blocks that a vector of atoms meets by itself. A level without registers for tables has none for two vectors at a
+/// time either, and takes one after the other past all blocks.
 #[inline(always)]
-fn one_row_at_a_time<S: Simd>(entry: &Entry) -> [(usize, Range<usize>); 3] {
-    let (both, first, second) = (entry.both(), entry.single(0), entry.single(1));
-    // the blocks of the first vector alone follow those of both
-    if S::TABLES { [(0, first), (1, second), (1, 0..0)] } else { [(0, both.start..first.end), (1, both), (1, second)] }
+fn alone<S: Simd>(entry: &Entry, half: usize) -> Range<usize> {
+    if S::TABLES { entry.single(half) } else { entry.row(half) }
 }
 
 /// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
@@ -163,7 +174,8 @@ pub(super) struct Fixed<'a, S: Simd> {
     charges: &'a [[f32; 8]],
     lj: &'a [[f32; 16]],
     force: Radial<'a, S>,
-    lowest: S::F,
+    /// least r² that forces are computed for, nm²
+    pub(super) lowest: S::F,
     cutoff_squared: S::F,
 }
 
@@ -183,6 +195,29 @@ impl<'a, S: Simd> Fixed<'a, S> {
     }
 }
 
+/// What forces follow from, of i-atoms and a block.
+struct Distances<S: Simd, const N: usize> {
+    block: usize,
+    /// nm², raised to the least that forces are computed for
+    r2: [S::F; N],
+    /// nm², as they are
+    true_r2: [S::F; N],
+    /// as [`Radial::regular`]
+    regular: [S::F; N],
+}
+
+impl<S: Simd, const N: usize> Distances<S, N> {
+    #[inline(always)]
+    fn new<const RULE: u8>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
+        let r2 = near.raised(fixed);
+        let mut regular = r2;
+        for row in 0..N {
+            regular[row] = fixed.force.regular::<RULE>(r2[row]);
+        }
+        Distances { block: near.block, r2, true_r2: near.r2, regular }
+    }
+}
+
 /// Energy sums of one entry.
 struct Sums<S: Simd> {
     lj: S::F,
@@ -196,6 +231,9 @@ impl<S: Simd> Sums<S> {
     }
 }
 
+/// All pairs of a block interact.
+const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0 };
+
 /// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. The distances of the
 /// next block are computed beside the forces of this one: the chain of either alone is longer than what the
 /// processor looks ahead.
@@ -208,16 +246,79 @@ fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N
     sums: &mut Sums<S>,
 ) {
     let Some((&first, &last)) = blocks.first().zip(blocks.last()) else { return };
-    let pair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0 };
     let mut near = Near::new(fixed, rows, first);
     let mut total = [[S::F::splat(0.0); N]; 3];
     for n in 1..=blocks.len() {
         let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
-        let f = radial_forces::<S, RULE, SPLIT, ENERGY, false, N, LJ>(fixed, rows, &near, &pair, sums);
+        let distances = Distances::new::<RULE>(fixed, &near);
+        let f = radial_forces::<S, RULE, SPLIT, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
         apply(&near, f, &mut total, forces);
         near = next;
     }
     rows.add(&total);
+}
+
+/// Blocks that [`staged`] takes at a time: few enough that the processor foresees the ends of its loops, many enough
+/// that one stage of the next batch does not wait for the last stage of this one.
+const BATCH: usize = 8;
+
+/// What stages hand on for one block.
+#[derive(Clone, Copy)]
+struct Staged<S: Simd> {
+    /// as [`positions`], once
+    positions: [[f32; 8]; 3],
+    r2: S::F,
+    /// as [`Radial::regular`]
+    regular: S::F,
+    /// force over distance
+    force: S::F,
+}
+
+impl<S: Simd> Staged<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        let zero = S::F::splat(0.0);
+        Staged { positions: [[0.0; 8]; 3], r2: zero, regular: zero, force: zero }
+    }
+}
+
+/// As [`plain`] for one vector, without energies, in four short loops: where a vector takes two registers, the
+/// operations of one block fill what the processor holds in flight, so that chains overlap only where they are cut.
+/// And each loop finds room for its constants in sixteen registers, the coefficients of the polynomial above all.
+#[inline(always)]
+fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
+    fixed: &Fixed<'_, S>,
+    row: &mut Rows<S, 1>,
+    blocks: &[u32],
+    forces: &mut [[f32; 24]],
+    scratch: &mut [Staged<S>; BATCH],
+) {
+    let mut sums = Sums::zero();
+    let mut total = [[S::F::splat(0.0); 1]; 3];
+    for blocks in blocks.chunks(BATCH) {
+        for (&block, stage) in blocks.iter().zip(&mut *scratch) {
+            let positions = positions(fixed, row, block);
+            for k in 0..3 {
+                positions[k].store_low(&mut stage.positions[k]);
+            }
+            [stage.r2] = Near::at(row, block, positions).raised(fixed);
+        }
+        for stage in &mut scratch[..blocks.len()] {
+            stage.regular = fixed.force.regular::<RULE>(stage.r2);
+        }
+        for (&block, stage) in blocks.iter().zip(&mut *scratch) {
+            let Staged { r2, regular, .. } = *stage;
+            let distances = Distances { block: block as usize, r2: [r2], true_r2: [r2], regular: [regular] };
+            [stage.force] =
+                radial_forces::<S, RULE, SPLIT, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
+        }
+        for (&block, stage) in blocks.iter().zip(&*scratch) {
+            let [x, y, z] = &stage.positions;
+            let positions = [S::F::load_twice(x), S::F::load_twice(y), S::F::load_twice(z)];
+            apply(&Near::at(row, block, positions), [stage.force], &mut total, forces);
+        }
+    }
+    row.add(&total);
 }
 
 /// Blocks that only Lennard-Jones interactions reach.
@@ -233,7 +334,7 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
     let mut total = [[S::F::splat(0.0); N]; 3];
     for &block in blocks {
         let near = Near::new(fixed, rows, block);
-        // SAFETY: as in `Near::new`
+        // SAFETY: as in `positions`
         let parameters = unsafe { fixed.lj.get_unchecked(near.block) };
         let lj = lj_of_block::<S, RULE>(parameters);
         let mut f = [S::F::splat(0.0); N];
@@ -245,7 +346,7 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
             if ENERGY {
                 sums.lj += terms.energy::<RULE>(fixed.input).keep(inside);
             }
-            f[row] = (terms.force * inverse2).keep(inside);
+            f[row] = terms.force.keep(inside);
         }
         apply(&near, f, &mut total, forces);
     }
@@ -275,32 +376,32 @@ fn radial_forces<
 >(
     fixed: &Fixed<'_, S>,
     rows: &Rows<S, N>,
-    near: &Near<S, N>,
+    distances: &Distances<S, N>,
     pair: &MaskedPair,
     sums: &mut Sums<S>,
 ) -> [S::F; N] {
     let input = fixed.input;
-    // SAFETY: as in `Near::new`
-    let (charge, parameters) = unsafe { (fixed.charges.get_unchecked(near.block), fixed.lj.get_unchecked(near.block)) };
+    let block = distances.block;
+    // SAFETY: as in `positions`
+    let (charge, parameters) = unsafe { (fixed.charges.get_unchecked(block), fixed.lj.get_unchecked(block)) };
     let zero = S::F::splat(0.0);
     let charge = S::F::load_twice(charge);
     let lj = if LJ > 0 { lj_of_block::<S, RULE>(parameters) } else { [zero; 2] };
     let mut forces = [zero; N];
     for row in 0..N {
-        let true_r2 = near.r2[row];
-        let mut inside = true_r2.lt(fixed.cutoff_squared);
-        let mut inside_lj = if SPLIT { true_r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
+        let r2 = distances.r2[row];
+        let mut inside = r2.lt(fixed.cutoff_squared);
+        let mut inside_lj = if SPLIT { r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
         if MASKED {
             let interacting = S::F::mask((pair.interacting >> (16 * row)) as u16);
             inside = S::F::and(inside, interacting);
             inside_lj = S::F::and(inside_lj, interacting);
         }
-        let r2 = true_r2.max(fixed.lowest);
         let charges = rows.charge[row] * charge;
         let inverse = Inverse::<S>::new::<RULE>(r2);
-        let radial = fixed.force.interacting::<RULE>(r2, &inverse, true);
+        let radial = fixed.force.force::<RULE>(r2, &inverse, distances.regular[row]);
         if ENERGY {
-            let energy = Radial::<S>::new(&input.coulomb.energy).interacting::<RULE>(r2, &inverse, false);
+            let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, &inverse);
             sums.coulomb += (charges * energy).keep(inside);
         }
         forces[row] = if row < LJ {
@@ -311,16 +412,16 @@ fn radial_forces<
                 sums.lj += terms.energy::<RULE>(input).keep(inside_lj);
             }
             if SPLIT {
-                charges.mul_add(radial.keep(inside), (terms.force * inverse2).keep(inside_lj))
+                charges.mul_add(radial.keep(inside), terms.force.keep(inside_lj))
             } else {
-                charges.mul_add(radial, terms.force * inverse2).keep(inside)
+                charges.mul_add(radial, terms.force).keep(inside)
             }
         } else {
             (charges * radial).keep(inside)
         };
         if ENERGY {
             // below the lowest distance the force f·d is that of ½ f (lowest² − r²): minimisers need both to agree
-            sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - true_r2));
+            sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
         if MASKED && RULE != UNLIMITED && excluded_bits != 0 {

@@ -6,17 +6,18 @@ use crate::simd::{Float, Simd};
 
 /// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
 pub(super) const GEOMETRIC: u8 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(24 ε) (Lorentz–Berthelot).
+/// Lennard-Jones parameters per atom are σ/2 and √(48 ε) (Lorentz–Berthelot).
 pub(super) const LORENTZ_BERTHELOT: u8 = 1;
 /// Lennard-Jones parameters come from a type-by-type table.
 pub(super) const TYPE_TABLE: u8 = 2;
 /// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
 pub(super) const UNLIMITED: u8 = 3;
 
-/// Lennard-Jones in terms of 1/r²; `force` still lacks the last factor 1/r².
+/// Lennard-Jones in terms of 1/r².
 pub(super) struct LjTerms<S: Simd> {
+    /// over distance
     pub(super) force: S::F,
-    /// 24 ε, or 6 c6 with the attraction taken out
+    /// 48 ε, or 6 c6 with the attraction taken out
     strength: [S::F; 2],
     power6: S::F,
     sigma6: S::F,
@@ -34,19 +35,19 @@ impl<S: Simd> LjTerms<S> {
     ) -> Self {
         if RULE == LORENTZ_BERTHELOT {
             let sigma = i[0] + j[0];
-            let epsilon24 = i[1] * j[1];
+            let epsilon48 = i[1] * j[1];
             let sigma2 = sigma * sigma;
             let ratio2 = sigma2 * inverse2;
             let power6 = ratio2 * ratio2 * ratio2;
-            // 24 ε (2 s¹² − s⁶)
-            let force = epsilon24 * power6 * (power6 + power6 - S::F::splat(1.0));
+            // 48 ε (s¹² − ½ s⁶)
+            let force = (epsilon48 * inverse2) * power6 * (power6 - S::F::splat(0.5));
             let sigma6 = sigma2 * sigma2 * sigma2;
-            return LjTerms { force, strength: [epsilon24; 2], power6, sigma6 };
+            return LjTerms { force, strength: [epsilon48; 2], power6, sigma6 };
         }
         let [six_c6, twelve_c12] =
             if RULE >= TYPE_TABLE { gather_types::<S>(input, types, parameters) } else { [i[0] * j[0], i[1] * j[1]] };
         let power6 = inverse2 * inverse2 * inverse2;
-        let force = power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
+        let force = inverse2 * power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
         LjTerms { force, strength: [six_c6, twelve_c12], power6, sigma6: S::F::splat(1.0) }
     }
 
@@ -58,7 +59,7 @@ impl<S: Simd> LjTerms<S> {
         let attraction = self.power6 - at_cutoff;
         let repulsion = self.power6 * self.power6 - at_cutoff * at_cutoff;
         if RULE == LORENTZ_BERTHELOT {
-            self.strength[0] * sixth * (repulsion - attraction)
+            self.strength[0] * twelfth * (repulsion - attraction)
         } else {
             self.strength[1] * twelfth * repulsion - self.strength[0] * sixth * attraction
         }

@@ -39,15 +39,28 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// The force or energy of interacting pairs; without a cutoff that of 1/r.
+    /// What [`Self::force`] needs of interacting pairs beside 1/r, on levels that have no tables.
     #[inline(always)]
-    pub(super) fn interacting<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, force: bool) -> S::F {
-        match (RULE == UNLIMITED, force) {
-            (true, true) => inverse.square * inverse.first,
-            (true, false) => inverse.first,
-            (false, true) if !S::TABLES => inverse.square.mul_add(inverse.first, self.polynomial(r2)),
-            (false, _) => self.table(r2),
+    pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
+        if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
+    }
+
+    /// The force of interacting pairs; without a cutoff that of 1/r. `regular` is from [`Self::regular`].
+    #[inline(always)]
+    pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
+        if RULE == UNLIMITED {
+            inverse.square * inverse.first
+        } else if S::TABLES {
+            self.table(r2)
+        } else {
+            inverse.square.mul_add(inverse.first, regular)
         }
+    }
+
+    /// The energy of interacting pairs; without a cutoff that of 1/r.
+    #[inline(always)]
+    pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
+        if RULE == UNLIMITED { inverse.first } else { self.table(r2) }
     }
 
     /// A function without singular part.

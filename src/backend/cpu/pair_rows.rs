@@ -26,6 +26,15 @@ pub(super) fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
     }
 }
 
+/// Eight lanes of a block's array.
+#[inline(always)]
+fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
+    match (&mut values[k * BLOCK..(k + 1) * BLOCK]).try_into() {
+        Ok(lanes) => lanes,
+        Err(_) => unreachable!("a slice of eight"),
+    }
+}
+
 /// Four rows of a block's array as two vectors.
 #[inline(always)]
 fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
@@ -113,7 +122,8 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Add f · d to the i-atoms, and take it from the j-atoms.
+/// Add f · d to the i-atoms, and take it from the j-atoms. A level of two registers to a vector has more operations than
+/// it has room to wait in, and is better off with the fewest: multiply-adds throughout.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -121,20 +131,26 @@ pub(super) fn apply<S: Simd, const N: usize>(
     total: &mut [[S::F; N]; 3],
     forces: &mut [[f32; 24]],
 ) {
-    // SAFETY: as in `Near::new`
+    // SAFETY: as in `positions`
     let slots = unsafe { forces.get_unchecked_mut(near.block) };
     for k in 0..3 {
-        let mut reaction = f[0] * near.d[k][0];
+        let to = eight_mut(slots, k);
+        let d = near.d[k];
+        if !S::TABLES {
+            for row in 0..N {
+                total[k][row] = f[row].mul_add(d[row], total[k][row]);
+                f[row].subtract_folded_product(d[row], to);
+            }
+            continue;
+        }
+        let mut reaction = f[0] * d[0];
         total[k][0] += reaction;
         for row in 1..N {
-            let component = f[row] * near.d[k][row];
+            let component = f[row] * d[row];
             total[k][row] += component;
             reaction += component;
         }
-        match (&mut slots[k * BLOCK..(k + 1) * BLOCK]).try_into() {
-            Ok(to) => reaction.subtract_folded(to),
-            Err(_) => unreachable!("a slice of eight"),
-        }
+        reaction.subtract_folded(to);
     }
 }
 
@@ -145,7 +161,7 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
 }
 
-/// Distances of i-atoms to the atoms of a block.
+/// Where i-atoms are, seen from the atoms of a block.
 pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
     /// i − j, nm
@@ -157,22 +173,48 @@ pub(super) struct Near<S: Simd, const N: usize> {
 impl<S: Simd, const N: usize> Near<S, N> {
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> Self {
-        let block = block as usize;
-        // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
-        // has one element per block of that grid
-        let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
+        Self::at(rows, block, positions(fixed, rows, block))
+    }
+
+    /// From what [`positions`] gave for the block.
+    #[inline(always)]
+    pub(super) fn at(rows: &Rows<S, N>, block: u32, positions: [S::F; 3]) -> Self {
         let zero = S::F::splat(0.0);
         let mut d = [[zero; N]; 3];
         for k in 0..3 {
-            let position = S::F::load_twice(eight(packed, k)) - (rows.centre[k] - S::F::splat(centre[k]));
             for row in 0..N {
-                d[k][row] = rows.x[k][row] - position;
+                d[k][row] = rows.x[k][row] - positions[k];
             }
         }
         let mut r2 = [zero; N];
         for row in 0..N {
             r2[row] = d[2][row].mul_add(d[2][row], d[1][row].mul_add(d[1][row], d[0][row] * d[0][row]));
         }
-        Near { block, d, r2 }
+        Near { block: block as usize, d, r2 }
     }
+
+    /// The distances, raised to the least that forces are computed for.
+    #[inline(always)]
+    pub(super) fn raised(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
+        let mut r2 = self.r2;
+        for row in 0..N {
+            r2[row] = r2[row].max(fixed.lowest);
+        }
+        r2
+    }
+}
+
+/// Positions of a block's atoms, twice, from the centre of the i-atoms.
+#[inline(always)]
+pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
+    let block = block as usize;
+    // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
+    // has one element per block of that grid
+    let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
+    let mut positions = [S::F::splat(0.0); 3];
+    for k in 0..3 {
+        let between = rows.centre[k].uniform() - S::F::splat(centre[k]);
+        positions[k] = S::F::load_twice(eight(packed, k)) - between;
+    }
+    positions
 }
