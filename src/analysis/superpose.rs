@@ -39,8 +39,8 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
         let value = excess * excess - 8.0 * determinant * root - 4.0 * cofactor_square;
         let slope = 4.0 * root * excess - 8.0 * determinant;
         let step = value / slope;
-        // beyond the root there are only roundings
-        if !(step > ARRIVED * root) {
+        // beyond the root there are only roundings; where all is zero, no step is a number
+        if step.is_nan() || step <= ARRIVED * root {
             break;
         }
         root -= step;

@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 
+use super::outputs::rounded;
 use crate::analysis::{Frames, Origin, Pca, RmsdMatrix, rmsd_matrix, write_pca, write_rmsd};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::observe::trajectory::TrajectoryReader;
+use crate::run::Engine;
 use crate::select::select;
 
 /// Compare the frames of a trajectory
@@ -77,15 +79,14 @@ impl Analyze {
         };
         common.check_output(output)?;
         let begin = Instant::now();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(common.threads.map_or(0, usize::from)).build();
-        let pool = pool.map_err(|error| Error::Device(format!("cannot start threads: {error}")))?;
-        let text = pool.install(|| {
-            let (frames, mut text) = common.read(&self.observable)?;
-            text += &match &self.observable {
-                Observable::Rmsd(rmsd) => rmsd.compute(&frames)?,
-                Observable::Pca(pca) => pca.compute(&frames)?,
-            };
-            Ok::<_, Error>(text)
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let engine = Engine::on(common.threads.map_or(available, usize::from))?;
+        let text = engine.pool.install(|| {
+            let frames = common.read(&self.observable)?;
+            match &self.observable {
+                Observable::Rmsd(rmsd) => rmsd.compute(&frames),
+                Observable::Pca(pca) => pca.compute(&frames),
+            }
         })?;
         let seconds = begin.elapsed().as_secs_f64();
         super::print(&format!("{text}written      {}, after {seconds:.1} s\n", output.display()))
@@ -108,8 +109,8 @@ impl Common {
         Ok(())
     }
 
-    /// The selected frames, and the lines that describe them.
-    fn read(&self, observable: &Observable) -> Result<(Frames, String)> {
+    /// The selected frames; says what they are and what memory it takes before they are read.
+    fn read(&self, observable: &Observable) -> Result<Frames> {
         let trajectory = TrajectoryReader::open(&self.trajectory)?;
         let atoms = select(trajectory.topology(), &self.select)?;
         let stride = self.stride as usize;
@@ -125,11 +126,12 @@ impl Common {
         let mut text = format!("trajectory   {}\n", self.trajectory.display());
         let weights = if self.mass_weighted { ", weighted by mass" } else { "" };
         let _ = writeln!(text, "selection    {}: {} atoms{weights}", self.select, atoms.len());
+        let _ = writeln!(text, "memory       {:.1} MB for {count} frames", memory * 1e-6);
+        super::print(&text)?;
         let frames = Frames::read(&trajectory, &atoms, stride, self.mass_weighted)?;
-        let span = frames.times[0]..=frames.times[count - 1];
-        let _ = writeln!(text, "frames       {count}, {} to {} ps", span.start(), span.end());
-        let _ = writeln!(text, "memory       {:.1} MB", memory * 1e-6);
-        Ok((frames, text))
+        let [first, last] = [frames.times[0], frames.times[count - 1]].map(rounded);
+        super::print(&format!("times        {first} to {last} ps\n"))?;
+        Ok(frames)
     }
 
     fn origin(&self) -> Origin {
@@ -146,10 +148,10 @@ impl Rmsd {
         let matrix = rmsd_matrix(frames)?;
         write_rmsd(&self.output, &self.common.origin(), frames, &matrix)?;
         let ([a, b], largest) = matrix.largest();
-        let times = &frames.times;
+        let time = |frame: usize| rounded(frames.times[frame]);
         let mut text = format!("mean         {:.5} nm over all pairs\n", matrix.mean());
-        let _ = writeln!(text, "largest      {largest:.5} nm, between {} and {} ps", times[a], times[b]);
-        let _ = writeln!(text, "central      {} ps, the frame nearest to all others", times[matrix.central()]);
+        let _ = writeln!(text, "largest      {largest:.5} nm, between {} and {} ps", time(a), time(b));
+        let _ = writeln!(text, "central      {} ps, the frame nearest to all others", time(matrix.central()));
         Ok(text)
     }
 }
@@ -162,14 +164,10 @@ impl Components {
         let total = pca.total_variance();
         let mut text = format!("variance     {total:.6} {unit} in {} directions\n", pca.eigenvalues.len());
         let mut sum = 0.0;
-        for (number, value) in pca.eigenvalues.iter().take(self.components as usize).enumerate() {
+        for (number, value) in (1..=self.components).zip(&pca.eigenvalues) {
             sum += value;
             let share = 100.0 * sum / total;
-            let _ = writeln!(
-                text,
-                "component {number:<3}{value:12.6} {unit}, {share:5.1} % with those before",
-                number = number + 1
-            );
+            let _ = writeln!(text, "component {number:<3}{value:12.6} {unit}, {share:5.1} % with those before");
         }
         Ok(text)
     }

@@ -12,36 +12,25 @@ impl GemmReal for f32 {}
 impl GemmReal for f64 {}
 
 mod private {
+    /// First element of a matrix, and its row and column stride.
+    pub type At<T> = (*const T, [isize; 2]);
+
     /// One thread's product.
     pub trait Kernel: Sized {
-        /// C ← α A B + β C for m × k by k × n, each matrix with its row and column stride.
+        /// C ← α A B + β C for m × k by k × n, with C row-major.
         ///
         /// # Safety
-        /// Every element that the sizes and strides reach must lie inside its matrix' memory, and C must overlap neither A nor B.
-        #[allow(clippy::too_many_arguments, reason = "the signature of every BLAS")]
-        unsafe fn multiply(
-            size: [usize; 3],
-            alpha: Self,
-            a: (*const Self, [isize; 2]),
-            b: (*const Self, [isize; 2]),
-            beta: Self,
-            c: (*mut Self, [isize; 2]),
-        );
+        /// Every element that sizes and strides reach must lie inside its matrix' memory, and C must overlap neither A nor B.
+        unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self);
     }
 
     macro_rules! kernel {
         ($real:ty, $function:path) => {
             impl Kernel for $real {
-                unsafe fn multiply(
-                    [m, k, n]: [usize; 3],
-                    alpha: Self,
-                    (a, [ra, ca]): (*const Self, [isize; 2]),
-                    (b, [rb, cb]): (*const Self, [isize; 2]),
-                    beta: Self,
-                    (c, [rc, cc]): (*mut Self, [isize; 2]),
-                ) {
+                unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self) {
+                    let ([m, k, n], (a, [ra, ca]), (b, [rb, cb])) = (size, a, b);
                     // SAFETY: the caller's promise is the one asked for.
-                    unsafe { $function(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
+                    unsafe { $function(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, n as isize, 1) }
                 }
             }
         };
@@ -85,7 +74,7 @@ impl<'a, T> Matrix<'a, T> {
     }
 
     /// First element of row `first`, and the strides.
-    fn from_row(&self, first: usize) -> (*const T, [isize; 2]) {
+    fn at_row(&self, first: usize) -> private::At<T> {
         // a slice is no longer than isize::MAX, and no stride is longer than its slice
         (self.data[first * self.strides[0]..].as_ptr(), self.strides.map(|stride| stride as isize))
     }
@@ -113,14 +102,7 @@ pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, 
         // SAFETY: `Matrix` spans exactly its rows and columns, of which this part takes the rows from `part * portion` on, as
         // many as `c` has; `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
         unsafe {
-            T::multiply(
-                size,
-                alpha,
-                a.from_row(part * portion),
-                b.from_row(0),
-                beta,
-                (c.as_mut_ptr(), [columns as isize, 1]),
-            );
+            T::multiply(size, alpha, a.at_row(part * portion), b.at_row(0), beta, c.as_mut_ptr());
         }
     });
 }

@@ -186,12 +186,12 @@ mod tests {
     /// ALA 1 (N H CA C O), LIG 7 (CA, a calcium), two waters 8 and 9.
     fn topology() -> Topology {
         let mut topology = Topology::default();
-        let water = [("O", 8), ("H1", 1), ("H2", 1)];
-        let residues: [(&str, i32, &[(&str, u8)]); 4] = [
-            ("ALA", 1, &[("N", 7), ("H", 1), ("CA", 6), ("C", 6), ("O", 8)]),
-            ("LIG", 7, &[("CA", 20)]),
-            ("WAT", 8, &water),
-            ("WAT", 9, &water),
+        let water = vec![("O", 8), ("H1", 1), ("H2", 1)];
+        let residues = [
+            ("ALA", 1, vec![("N", 7), ("H", 1), ("CA", 6), ("C", 6), ("O", 8)]),
+            ("LIG", 7, vec![("CA", 20)]),
+            ("WAT", 8, water.clone()),
+            ("WAT", 9, water),
         ];
         for (residue, (name, number, atoms)) in (0u32..).zip(residues) {
             let first = topology.atoms.len() as u32;
