@@ -13,7 +13,7 @@ impl GemmReal for f64 {}
 
 mod private {
     /// First element of a matrix, and its row and column stride.
-    pub type At<T> = (*const T, [isize; 2]);
+    pub(super) type At<T> = (*const T, [isize; 2]);
 
     /// One thread's product.
     pub trait Kernel: Sized {
