@@ -14,12 +14,13 @@
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`]; computes nothing |
-//! | [`format`](mod@format) | readers and writers, one file per format |
-//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT; Ewald mathematics; fixed distances; couplings |
+//! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; fixed distances; couplings |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, and the fast CPU path |
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
+//! | [`analysis`] | what the frames of a trajectory have in common, and how they differ |
 //! | [`bench`](mod@bench) | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
@@ -124,9 +125,10 @@
 //!
 //! # Not here yet
 //!
-//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; analysis and report
-//! commands. The layers above name where they will go; nothing here is a stub for them.
+//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; a report
+//! command. The layers above name where they will go; nothing here is a stub for them.
 
+pub mod analysis;
 pub mod backend;
 pub mod bench;
 pub mod cell;
@@ -143,6 +145,7 @@ pub mod pair;
 pub mod pme;
 pub mod rng;
 pub mod run;
+pub mod select;
 pub mod simd;
 pub mod system;
 pub mod term;

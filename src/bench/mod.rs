@@ -8,6 +8,7 @@ mod compare;
 mod contention;
 mod drift;
 mod fft;
+mod gemm;
 mod phases;
 mod replicate;
 mod roofline;
@@ -19,12 +20,13 @@ pub use chart::roofline_svg;
 pub use compare::{Regression, regressions};
 pub use drift::{Drift, drift};
 pub use fft::{FftRow, measure_fft};
+pub use gemm::{GemmRow, measure_gemm};
 pub use phases::{PhaseRow, StepReport};
 pub use replicate::replicate;
 pub use roofline::{Bandwidth, Roofline};
 pub use row::{Range, Row, default_steps};
 pub use suite::{Case, DEFAULT_NAMES, NAMES, Prepared};
-pub use text::{fft_table, markdown, phase_table, row_line, rows_header};
+pub use text::{fft_table, gemm_table, markdown, phase_table, row_line, rows_header};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,12 +41,21 @@ pub struct Report {
     pub host: String,
     /// its processor
     pub processor: String,
+    /// processors that this program may use
+    #[serde(default)]
+    pub processors: usize,
+    /// day of the measurement, as 2026-01-31
+    #[serde(default)]
+    pub date: String,
     /// what the processor can do, for each number of threads and instruction set
     pub rooflines: Vec<Roofline>,
     /// systems
     pub rows: Vec<Row>,
     /// Fourier transforms of the shared compute core
     pub core: Vec<FftRow>,
+    /// its products of matrices
+    #[serde(default)]
+    pub gemm: Vec<GemmRow>,
 }
 
 impl Report {
@@ -55,6 +66,8 @@ impl Report {
             commit: option_env!("MD_COMMIT").map(Into::into),
             host: crate::observe::lock::host_name(),
             processor: processor(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            date: jiff::Zoned::now().strftime("%Y-%m-%d").to_string(),
             ..Self::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{FftRow, Range, Report, Roofline, Row};
+use super::{FftRow, GemmRow, Range, Report, Roofline, Row};
 use crate::observe::progress::three_digits;
 use crate::pair::ListSchedule;
 
@@ -94,18 +94,38 @@ fn roofs(roofline: &Roofline) -> String {
 
 /// Transforms of the compute core.
 pub fn fft_table(rows: &[FftRow]) -> String {
-    let mut text = format!("\n{:<14}{:>8}{:>26}{:>10}\n", "real 3-D FFT", "threads", "us/call (range)", "GFLOP/s");
+    let head = ["real 3-D FFT", "threads", "us/call (range)", "GFLOP/s", "peak %"];
+    let mut text = format!("\n{:<26}{:>8}{:>26}{:>10}{:>8}\n", head[0], head[1], head[2], head[3], head[4]);
     for row in rows {
-        let size = format!("{0} x {0} x {0}", row.size);
-        let _ = writeln!(text, "{size:<14}{:>8}{:>26}{:>10.2}", row.threads, range(&row.us), row.gflops);
+        let size = format!("f32 {0} x {0} x {0}", row.size);
+        let percent = 100.0 * row.peak_share;
+        let _ = writeln!(text, "{size:<26}{:>8}{:>26}{:>10.2}{percent:>8.1}", row.threads, range(&row.us), row.gflops);
     }
     text
 }
 
-/// The table of the README: machine, version, settings, rows.
+/// Products of matrices of the compute core.
+pub fn gemm_table(rows: &[GemmRow]) -> String {
+    let head = ["matrix product m x k x n", "threads", "us/call (range)", "GFLOP/s", "peak %"];
+    let mut text = format!("\n{:<26}{:>8}{:>26}{:>10}{:>8}\n", head[0], head[1], head[2], head[3], head[4]);
+    for row in rows {
+        let size = format!("{} {} x {} x {}", row.real, row.size[0], row.size[1], row.size[2]);
+        let (time, percent) = (range(&row.us), 100.0 * row.peak_share);
+        let _ =
+            writeln!(text, "{size:<26}{:>8}{time:>26}{:>10.2}{percent:>8.1}  {}", row.threads, row.gflops, row.name);
+    }
+    text
+}
+
+/// The table of the README, to be pasted as it is: machine, versions and settings, then the systems.
 pub fn markdown(report: &Report) -> String {
-    let mut text = format!("{} on {}, `md bench`: ", report.program(), report.processor);
-    text.push_str("0.9 nm, PME of order 4 at 0.12 nm, 2 fs, bonds to hydrogen and water rigid, velocity rescaling\n\n");
+    let Report { processor, processors, date, .. } = report;
+    let mut text =
+        format!("{}, {date}, on {processors} processors of {processor}; `md bench --markdown`: ", report.program());
+    text.push_str(
+        "cutoff 0.9 nm, PME of order 4 at 0.12 nm, 2 fs, bonds to hydrogen and water rigid, velocity rescaling, ",
+    );
+    text.push_str("list tolerance 0.005 kJ/mol/ps (input files: their own settings).\n\n");
     text.push_str(
         "| system | atoms | threads | SIMD | ns/day, median (range) | µs/step | ns/atom/step | drift, kT/ns/dof |\n",
     );
@@ -115,7 +135,7 @@ pub fn markdown(report: &Report) -> String {
             text,
             "| {} | {} | {} | {} | {} | {:.0} | {:.2} | {} |",
             row.name,
-            row.atoms,
+            thousands(row.atoms),
             row.threads,
             row.simd,
             range(&row.ns_per_day),
@@ -125,4 +145,42 @@ pub fn markdown(report: &Report) -> String {
         );
     }
     text
+}
+
+/// `23,558`.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let numbers = [0, 999, 1000, 23_558, 1_536_000];
+        assert_eq!(numbers.map(thousands), ["0", "999", "1,000", "23,558", "1,536,000"]);
+    }
+
+    #[test]
+    fn the_table_names_machine_version_and_day() {
+        let report = Report {
+            version: "1.2.3".into(),
+            commit: Some("abcdef1".into()),
+            processor: "a processor".into(),
+            processors: 12,
+            date: "2026-01-31".into(),
+            ..Report::default()
+        };
+        let text = markdown(&report);
+        assert!(text.starts_with("md 1.2.3 (abcdef1), 2026-01-31, on 12 processors of a processor;"), "{text}");
+    }
 }

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::input::environment;
 use crate::bench::{
-    Case, DEFAULT_NAMES, Prepared, Report, Roofline, Row, fft_table, markdown, measure_fft, phase_table, regressions,
-    roofline_svg, row_line, rows_header,
+    Case, DEFAULT_NAMES, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft, measure_gemm,
+    phase_table, regressions, roofline_svg, row_line, rows_header,
 };
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
@@ -20,7 +20,7 @@ const CORE: &str = "core";
 #[derive(Debug, Args)]
 pub(super) struct Bench {
     /// water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (these unless others are named), water-1.5m, another size of
-    /// water; input files (their forces and last stage of dynamics); core: the transforms of the compute core
+    /// water; input files (their forces and last stage of dynamics); core: transforms and matrix products of the compute core
     #[arg(value_name = "NAME|INPUT")]
     names: Vec<String>,
     /// Steps of each timed segment, instead of some seconds' worth
@@ -142,13 +142,18 @@ impl Bench {
         Ok(())
     }
 
-    /// Transforms need threads, but no system.
+    /// The compute core needs threads, but no system.
     fn measure_core(&self, report: &mut Report) -> Result<()> {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
-        for threads in choices(&self.threads, Some(available), |&n| Some(usize::from(n))) {
-            let rows = measure_fft(threads.unwrap_or(available), usize::from(self.repeats))?;
-            super::print(&fft_table(&rows))?;
-            report.core.extend(rows);
+        for threads in choices(&self.threads, None, |&n| Some(usize::from(n))) {
+            let engine = Engine::on(threads.unwrap_or(available))?;
+            let (roofline, repeats) = (roofline(report, &engine), usize::from(self.repeats));
+            let transforms = measure_fft(&engine, &roofline, repeats);
+            super::print(&fft_table(&transforms))?;
+            let products = measure_gemm(&engine, &roofline, repeats);
+            super::print(&gemm_table(&products))?;
+            report.core.extend(transforms);
+            report.gemm.extend(products);
         }
         Ok(())
     }

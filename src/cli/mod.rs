@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Only this layer prints and reads the environment.
 
+mod analyze;
 mod bench;
 mod check;
 mod diagnostics;
@@ -50,6 +51,7 @@ enum Command {
     Check(check::Check),
     Energy(energy::Energy),
     Bench(bench::Bench),
+    Analyze(analyze::Analyze),
     Info(info::Info),
     Repair(outputs::Repair),
     New(new::New),
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
             Ok(false) => return ExitCode::from(SLOWER),
             ended => ended.map(|_| ()),
         },
+        Command::Analyze(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),

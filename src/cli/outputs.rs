@@ -112,7 +112,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
 }
 
 /// Picoseconds without the last digits of a sum of time steps.
-fn rounded(time: f64) -> f64 {
+pub(super) fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }
 

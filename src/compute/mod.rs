@@ -2,7 +2,9 @@
 //! analysis. No other module calls FFT or linear-algebra crates.
 
 mod fft;
+mod gemm;
 mod lines;
 
 pub use fft::{Fft3, FftReal};
+pub use gemm::{GemmReal, Matrix, gemm};
 pub use lines::{LineFft, Lines, LinesMut, Split};

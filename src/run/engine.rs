@@ -44,6 +44,13 @@ impl Engine {
         Ok(Engine { pool: Arc::new(pool), threads, parts, level })
     }
 
+    /// So many threads and the best instruction set, where there is no plan.
+    pub fn on(threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
+        Ok(Engine { pool: Arc::new(pool), threads, level: Level::detect() })
+    }
+
     /// The fast force field with the given lists.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Cpu> {
         let Engine { threads, parts, level, .. } = *self;

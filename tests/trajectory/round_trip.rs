@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use md::observe::lock::OutputLock;
-use md::observe::trajectory::{Contents, Fields, Frame, Precision, Provenance, TrajectoryWriter, info, repair};
+use md::observe::trajectory::{
+    Contents, Fields, Frame, Precision, Provenance, TrajectoryReader, TrajectoryWriter, info, repair,
+};
 use md::vec3::Vec3;
 use ndarray::Array3;
 
@@ -117,6 +119,44 @@ fn every_number_comes_back() {
             assert_contents(&path, kind, precision, 7, atoms);
             assert!(directory.path().join("trajectory.h5").exists());
             assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "a temporary file was left");
+        }
+    }
+}
+
+#[test]
+fn the_reader_gives_everything_back() {
+    for kind in sample::CELLS {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trajectory.h5md");
+        let (mut writer, atoms) = create(&path, kind, Precision::Decimals3, 5);
+        write(&mut writer, kind, 0..4, atoms);
+        writer.sync().unwrap();
+        // what a kill would leave is read too
+        let crashed = directory.path().join("crashed.h5md");
+        std::fs::copy(&path, &crashed).unwrap();
+        writer.close().unwrap();
+        for path in [path, crashed] {
+            let reader = TrajectoryReader::open(&path).unwrap();
+            assert_eq!((reader.frames(), reader.is_periodic()), (4, kind != "none"));
+            let (found, expected) = (reader.topology(), sample::topology(5));
+            for (found, expected) in found.atoms.iter().zip(&expected.atoms) {
+                let parts = |a: &md::system::Atom| (a.name, a.element, a.mass, a.charge, a.residue);
+                assert_eq!(parts(found), parts(expected));
+            }
+            assert_eq!((&found.residues, &found.connectivity), (&expected.residues, &expected.connectivity));
+            for frame in 0..4 {
+                assert_eq!(reader.step_and_time(frame).unwrap(), (sample::step(frame) as i64, sample::time(frame)));
+                let (positions, cell) = reader.frame(frame).unwrap();
+                for (found, expected) in positions.iter().zip(sample::placed(kind, frame, atoms)) {
+                    let off = (*found - expected).to_array().map(f64::abs);
+                    assert!(off.iter().all(|&off| off <= position_tolerance(Precision::Decimals3)), "{found:?}");
+                }
+                let rows = |cell: md::cell::PeriodicCell| cell.rows();
+                for (found, expected) in cell.map(rows).iter().zip(&sample::cell(kind, frame).map(rows)) {
+                    assert!((0..3).all(|row| (found[row] - expected[row]).norm() < 3.0 * SINGLE), "{found:?}");
+                }
+                assert_eq!(cell.is_some(), kind != "none");
+            }
         }
     }
 }

@@ -103,6 +103,11 @@ impl Datasets {
         Ok((step[0], time[0]))
     }
 
+    /// Rows of the lattice (nm) of frame `index`, if the trajectory is periodic.
+    pub(super) fn cell_rows(&self, index: usize) -> Result<Option<Vec<f64>>> {
+        self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
+    }
+
     fn all(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]

@@ -125,14 +125,25 @@ impl Series {
         self.dataset.flush()
     }
 
+    /// Row number `index`, which must be there.
+    pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
+        let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
+        Ok(rows.into_raw_vec_and_offset().0)
+    }
+
     /// Adds row number `index` and hands it to the operating system.
     pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
         self.dataset.resize(self.shape(index + 1))?;
         let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+        self.dataset.write_slice(view, self.selection(index))?;
+        self.dataset.flush()
+    }
+
+    /// All of row number `index`.
+    fn selection(&self, index: usize) -> Hyperslab {
         let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
         selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
-        self.dataset.write_slice(view, Hyperslab::from(selection))?;
-        self.dataset.flush()
+        Hyperslab::from(selection)
     }
 
     fn shape(&self, rows: usize) -> Vec<usize> {

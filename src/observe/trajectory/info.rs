@@ -49,7 +49,7 @@ pub fn info(path: &Path) -> Result<TrajectoryInfo> {
 }
 
 /// HDF5 holds many things.
-fn foreign(path: &Path, reason: &hdf5::Error) -> Error {
+pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
 

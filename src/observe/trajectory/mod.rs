@@ -19,18 +19,21 @@
 //! the file needs [`repair`] (48 bytes of its header) before plain readers take it; [`TrajectoryWriter::append`]
 //! does that by itself. Local file systems only: on NFS the order of writes is not promised.
 //!
-//! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`.
+//! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
+//! [`TrajectoryReader`] gives both back.
 
 mod datasets;
 mod hdf;
 mod info;
 mod layout;
 mod names;
+mod reader;
 mod superblock;
 mod whole;
 mod writer;
 
 pub use info::{TrajectoryInfo, info, repair};
+pub use reader::TrajectoryReader;
 pub use whole::WholeMolecules;
 pub use writer::TrajectoryWriter;
 

@@ -1,39 +1,41 @@
 //! Atom, residue and chain names in the JSON form MDTraj keeps in `/topology`.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::format::element::symbol;
-use crate::system::{Molecules, Topology};
+use crate::system::{self, Molecules, Name, Topology};
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Document<'a> {
     chains: Vec<Chain>,
-    bonds: &'a [[u32; 2]],
+    bonds: Cow<'a, [[u32; 2]]>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Chain {
     index: usize,
     chain_id: Option<char>,
     residues: Vec<Residue>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Residue {
     index: usize,
     name: String,
     res_seq: i32,
     #[serde(rename = "segmentID")]
-    segment_id: &'static str,
+    segment_id: Cow<'static, str>,
     atoms: Vec<Atom>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Atom {
     index: usize,
     name: String,
-    element: &'static str,
+    element: Cow<'static, str>,
 }
 
 /// The JSON text, plain ASCII. A chain is a molecule of several residues, or a run of molecules of one residue each
@@ -59,7 +61,7 @@ pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String>
             chain.residues.push(residue(topology, index));
         }
     }
-    serde_json::to_string(&Document { chains, bonds: &topology.connectivity })
+    serde_json::to_string(&Document { chains, bonds: Cow::Borrowed(&topology.connectivity) })
 }
 
 fn residue(topology: &Topology, index: usize) -> Residue {
@@ -67,14 +69,45 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     let atoms = topology.residue_atoms(index).map(|i| {
         let atom = &topology.atoms[i];
         // the empty symbol is a virtual site to MDTraj
-        Atom { index: i, name: ascii(atom.name.as_str()), element: symbol(atom.element) }
+        Atom { index: i, name: ascii(atom.name.as_str()), element: symbol(atom.element).into() }
     });
     Residue {
         index,
         name: ascii(residue.name.as_str()),
         res_seq: residue.number,
-        segment_id: "",
+        segment_id: "".into(),
         atoms: atoms.collect(),
+    }
+}
+
+/// Names, residues and bonds of the JSON text; masses, charges and elements are elsewhere and left at zero. Atoms must be
+/// numbered in order and bonds join them; what is wrong is said otherwise.
+pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
+    let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let mut topology = Topology { connectivity: document.bonds.into_owned(), ..Topology::default() };
+    for residue in document.chains.iter().flat_map(|chain| &chain.residues) {
+        let (index, first) = (topology.residues.len() as u32, topology.atoms.len() as u32);
+        let name = Name::new(&residue.name);
+        topology.residues.push(system::Residue { name, number: residue.res_seq, first });
+        for atom in &residue.atoms {
+            if atom.index != topology.atoms.len() {
+                return Err(format!("atom {} stands where {} was expected", atom.index, topology.atoms.len()));
+            }
+            topology.atoms.push(system::Atom {
+                name: Name::new(&atom.name),
+                type_name: Name::default(),
+                element: 0,
+                mass: 0.0,
+                charge: 0.0,
+                lj_type: 0,
+                residue: index,
+            });
+        }
+    }
+    let atoms = topology.atoms.len();
+    match topology.connectivity.iter().flatten().find(|&&atom| atom as usize >= atoms) {
+        Some(atom) => Err(format!("a bond of atom {atom}, where there are {atoms}")),
+        None => Ok(topology),
     }
 }
 
@@ -86,8 +119,6 @@ fn ascii(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::{self, Name};
-
     /// Two bonded residues of two atoms, then waters.
     fn dipeptide_in_water(waters: usize) -> Topology {
         let mut topology = Topology { connectivity: vec![[0, 1], [1, 2], [2, 3]], ..Topology::default() };
@@ -126,5 +157,30 @@ mod tests {
         assert_eq!(chains[1]["residues"][0]["name"], "WAT");
         assert_eq!(chains[1]["residues"][2]["atoms"][1]["index"], 11);
         assert_eq!(chains[1]["residues"][2]["resSeq"], 5);
+    }
+
+    #[test]
+    fn the_text_can_be_read_back() {
+        let topology = dipeptide_in_water(3);
+        let found = read_topology(&mdtraj_topology(&topology).unwrap()).unwrap();
+        assert_eq!(found.connectivity, topology.connectivity);
+        let names = |t: &Topology| t.atoms.iter().map(|a| (a.name, a.residue)).collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&topology));
+        assert_eq!(found.residues[2..], topology.residues[2..]);
+        assert_eq!(found.residues[1].name.as_str(), "GL?");
+    }
+
+    #[test]
+    fn text_that_is_no_topology_is_refused() {
+        let residue = |atoms: &str| format!(r#"{{"index":0,"name":"X","resSeq":1,"segmentID":"","atoms":[{atoms}]}}"#);
+        let document = |atoms: &str, bonds: &str| {
+            let residue = residue(atoms);
+            format!(r#"{{"chains":[{{"index":0,"chain_id":null,"residues":[{residue}]}}],"bonds":[{bonds}]}}"#)
+        };
+        let atom = |index: usize| format!(r#"{{"index":{index},"name":"C","element":"C"}}"#);
+        assert_eq!(read_topology(&document(&atom(0), "")).unwrap().atoms.len(), 1);
+        for text in ["", "{}", "[1,2", &document(&atom(1), ""), &document(&atom(0), "[0,1]")] {
+            assert!(read_topology(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,0 +1,257 @@
+//! Principal components: the directions in which a molecule moves most.
+
+use nalgebra::{DMatrix, Matrix3, SymmetricEigen};
+use rayon::prelude::*;
+
+use super::Frames;
+use super::superpose::{Correlation, rotation};
+use crate::compute::{Matrix, gemm};
+use crate::error::{Problem, Result};
+
+/// Largest eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with its cube; this one
+/// takes minutes on one core.
+pub const LARGEST_PROBLEM: usize = 6000;
+/// Eigenvalues below this part of the largest are roundings: their directions mean nothing.
+const NEGLIGIBLE: f64 = 1e-12;
+
+/// Covariance of superposed positions, by its eigenvalues and leading eigenvectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pca {
+    /// mean positions after superposition on the first frame, nm: x, y, z of each atom
+    pub mean: Vec<[f64; 3]>,
+    /// all eigenvalues that are not zero, largest first: variances along the eigenvectors, nm² (mass-weighted: amu nm²)
+    pub eigenvalues: Vec<f64>,
+    /// leading eigenvectors, each of length 1: x, y, z of each atom
+    pub eigenvectors: Vec<Vec<[f64; 3]>>,
+    /// for each frame its coordinates along the leading eigenvectors, nm (mass-weighted: amu^½ nm)
+    pub projections: Vec<Vec<f64>>,
+}
+
+impl Pca {
+    /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames, where
+    /// q are the positions, each times the root of its mass where frames are mass-weighted.
+    ///
+    /// With D = 3 × atoms ≤ F the covariance itself is formed, a product of D × F by F × D. With fewer frames the Gram
+    /// matrix of F × F has the same eigenvalues; its eigenvectors u give those of the covariance as Xᵀu/|Xᵀu|, X being
+    /// the frames' deviations by rows (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987),
+    /// doi:10.1090/qam/910462).
+    pub fn new(frames: &Frames, components: usize) -> Result<Self> {
+        let (count, width) = (frames.len(), 3 * frames.atoms.len());
+        if count < 2 {
+            return Err(Problem::new("principal components need two frames or more").into());
+        }
+        let smaller = width.min(count);
+        if smaller > LARGEST_PROBLEM {
+            let message = format!("principal components of {} atoms over {count} frames", frames.atoms.len());
+            return Err(Problem::new(format!(
+                "{message}: a matrix of {smaller} × {smaller} is too large to diagonalise"
+            ))
+            .help(format!("select at most {} atoms, or take at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
+            .into());
+        }
+        // what frames hold is divided by the root of the total weight
+        let scale = frames.total_weight.sqrt();
+        let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
+        let mean = subtract_mean(&mut deviations, width);
+
+        let x = Matrix::new(&deviations, width);
+        let (mut eigenvalues, basis) = eigen(&product(if width <= count { x.transposed() } else { x }), smaller);
+        eigenvalues.iter_mut().for_each(|value| *value /= (count - 1) as f64);
+        let largest = eigenvalues.first().copied().unwrap_or(0.0);
+        eigenvalues.retain(|&value| value > NEGLIGIBLE * largest);
+        // frames have lost their mean, so one direction among them is no deviation
+        eigenvalues.truncate(count - 1);
+
+        let kept = components.min(eigenvalues.len());
+        let vectors = directions(&basis[..kept * smaller], &x, smaller);
+        let mut along = vec![0.0; count * kept];
+        if kept > 0 {
+            gemm(1.0, x, Matrix::new(&vectors, width).transposed(), 0.0, &mut along);
+        }
+        let back: Vec<f64> = frames.weights.iter().map(|weight| 1.0 / (scale * weight.sqrt())).collect();
+        let centre = frames.first_centre.to_array();
+        Ok(Self {
+            mean: by_atom(&mean, |i, axis, value| value * back[i] + centre[axis]),
+            eigenvalues,
+            eigenvectors: vectors.chunks_exact(width).map(|vector| by_atom(vector, |_, _, value| value)).collect(),
+            projections: (0..count).map(|frame| along[frame * kept..][..kept].to_vec()).collect(),
+        })
+    }
+
+    /// Bytes that [`Self::new`] takes beside the frames: deviations twice, the matrix and its eigenvectors.
+    pub fn bytes(frames: usize, atoms: usize) -> f64 {
+        let smaller = frames.min(3 * atoms) as f64;
+        2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
+    }
+
+    /// Sum of all eigenvalues.
+    pub fn total_variance(&self) -> f64 {
+        self.eigenvalues.iter().sum()
+    }
+}
+
+/// A Aᵀ for A of n × k.
+fn product(a: Matrix<'_, f64>) -> Vec<f64> {
+    let mut result = vec![0.0; a.rows() * a.rows()];
+    gemm(1.0, a, a.transposed(), 0.0, &mut result);
+    result
+}
+
+/// Every frame turned onto the first.
+fn superposed(frames: &Frames) -> Vec<f64> {
+    let (count, atoms) = (frames.len(), frames.atoms.len());
+    let all = Matrix::new(&frames.scaled, atoms);
+    let mut correlations = vec![0.0; 9 * count];
+    let first = Matrix::new(&frames.scaled[..3 * atoms], atoms);
+    gemm(1.0, all, first.transposed(), 0.0, &mut correlations);
+    let mut turned = vec![0.0; frames.scaled.len()];
+    let sources = frames.scaled.par_chunks(3 * atoms).zip(correlations.par_chunks(9));
+    turned.par_chunks_mut(3 * atoms).zip(sources).for_each(|(turned, (frame, m))| {
+        let m: Correlation = [0, 1, 2].map(|i| [0, 1, 2].map(|j| m[3 * i + j]));
+        let r: Matrix3<f64> = rotation(&m);
+        for axis in 0..3 {
+            for atom in 0..atoms {
+                turned[axis * atoms + atom] = (0..3).map(|k| r[(axis, k)] * frame[k * atoms + atom]).sum();
+            }
+        }
+    });
+    turned
+}
+
+/// Takes the mean of all rows off each; returns it.
+fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; width];
+    for row in rows.chunks_exact(width) {
+        mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
+    }
+    let count = (rows.len() / width) as f64;
+    mean.iter_mut().for_each(|mean| *mean /= count);
+    for row in rows.chunks_exact_mut(width) {
+        row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean);
+    }
+    mean
+}
+
+/// Eigenvalues of a symmetric matrix of `size` × `size`, largest first, and their eigenvectors one after the other.
+fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
+    let found = SymmetricEigen::new(DMatrix::from_row_slice(size, size, matrix));
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by(|&a, &b| found.eigenvalues[b].total_cmp(&found.eigenvalues[a]));
+    let vectors = order.iter().flat_map(|&k| found.eigenvectors.column(k).iter().copied().collect::<Vec<_>>());
+    (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
+}
+
+/// Unit vectors over coordinates, by rows, from eigenvectors over coordinates or over frames; their sign is such that the
+/// largest component is positive.
+fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
+    let width = deviations.columns();
+    let mut vectors = basis.to_vec();
+    if size != width && !basis.is_empty() {
+        vectors = vec![0.0; basis.len() / size * width];
+        gemm(1.0, Matrix::new(basis, size), *deviations, 0.0, &mut vectors);
+    }
+    for vector in vectors.chunks_exact_mut(width) {
+        let length = vector.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let largest = vector.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(1.0);
+        vector.iter_mut().for_each(|v| *v /= length.copysign(largest));
+    }
+    vectors
+}
+
+/// From all x, all y, all z to x, y, z of each atom; `convert` gets atom, axis and value.
+fn by_atom(values: &[f64], convert: impl Fn(usize, usize, f64) -> f64) -> Vec<[f64; 3]> {
+    let atoms = values.len() / 3;
+    (0..atoms).map(|i| [0, 1, 2].map(|axis| convert(i, axis, values[axis * atoms + i]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::{Vec3, vec3};
+
+    /// Some hundred roundings of numbers of order 1.
+    const ROUNDING: f64 = 1e-12;
+
+    /// Six atoms on the axes, at ±1: those on x move by ±a, those on y by ±b, as the frame tells. By symmetry no
+    /// superposition turns them, so the directions and variances are known.
+    fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
+        let mut frames = Frames::new((0..6).collect(), None).unwrap();
+        for (index, [a, b]) in amplitudes.iter().enumerate() {
+            let (sin, cos) = if turned { (0.4 * index as f64).sin_cos() } else { (0.0, 1.0) };
+            let place = |x: f64, y: f64, z: f64| vec3(cos * x - sin * z, y + index as f64, sin * x + cos * z);
+            let positions: [Vec3; 6] = [
+                place(1.0 + a, 0.0, 0.0),
+                place(-1.0 - a, 0.0, 0.0),
+                place(0.0, 1.0 + b, 0.0),
+                place(0.0, -1.0 - b, 0.0),
+                place(0.0, 0.0, 1.0),
+                place(0.0, 0.0, -1.0),
+            ];
+            frames.push(index as i64, 0.0, &positions);
+        }
+        frames
+    }
+
+    fn variance(values: impl Iterator<Item = f64> + Clone) -> f64 {
+        let count = values.clone().count() as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        values.map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)
+    }
+
+    #[test]
+    fn breathing_has_two_components() {
+        // a and b uncorrelated, then few frames (Gram matrix) or many (covariance); also with frames turned about
+        let square = [[0.3, 0.1], [0.3, -0.1], [-0.3, 0.1], [-0.3, -0.1]];
+        for (repeats, turned) in [(1, false), (6, false), (1, true), (6, true)] {
+            let amplitudes = square.repeat(repeats);
+            let found = Pca::new(&breathing(&amplitudes, turned), 5).unwrap();
+            // two atoms move by a along the unit vector (1, −1)/√2
+            let expected = [0, 1].map(|k| 2.0 * variance(amplitudes.iter().map(|a| a[k])));
+            assert_eq!(found.eigenvalues.len(), 2, "{:?}", found.eigenvalues);
+            for k in 0..2 {
+                assert!((found.eigenvalues[k] - expected[k]).abs() < ROUNDING);
+                let root = 0.5f64.sqrt();
+                let [first, second] = [found.eigenvectors[k][2 * k][k], found.eigenvectors[k][2 * k + 1][k]];
+                assert!((first.abs() - root).abs() < ROUNDING && (first + second).abs() < ROUNDING, "{first} {second}");
+                for (projection, amplitude) in found.projections.iter().zip(&amplitudes) {
+                    assert!((projection[k].abs() - 2f64.sqrt() * amplitude[k].abs()).abs() < ROUNDING);
+                }
+            }
+            assert!((found.total_variance() - expected[0] - expected[1]).abs() < ROUNDING);
+            let corner = found.mean[2];
+            assert!(corner.iter().zip([0.0, 1.0, 0.0]).all(|(a, b)| (a - b).abs() < ROUNDING), "{corner:?}");
+        }
+    }
+
+    #[test]
+    fn masses_weigh_variances() {
+        // along a line, two atoms of mass 1 and 4 at distance 1 + d: reduced mass 0.8
+        let distances = [1.0, 1.2, 1.4, 1.1];
+        let mut frames = Frames::new(vec![0, 1], Some(&[1.0, 4.0])).unwrap();
+        distances.iter().for_each(|&d| frames.push(0, 0.0, &[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
+        let found = Pca::new(&frames, 1).unwrap();
+        let expected = 0.8 * variance(distances.iter().copied());
+        assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
+        assert_eq!(found.eigenvalues.len(), 1);
+        // the centre stays where the first frame had it
+        let middle = distances.iter().sum::<f64>() / 4.0;
+        assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
+        assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);
+    }
+
+    #[test]
+    fn frames_that_do_not_move_have_no_components() {
+        let found = Pca::new(&breathing(&[[0.0, 0.0]; 3], false), 2).unwrap();
+        assert!(found.total_variance() < ROUNDING);
+        assert!(Pca::new(&breathing(&[[0.0, 0.0]], false), 2).is_err());
+    }
+
+    #[test]
+    fn problems_too_large_are_refused() {
+        let atoms = LARGEST_PROBLEM / 3 + 1;
+        let mut frames = Frames::new((0..atoms as u32).collect(), None).unwrap();
+        frames.times = vec![0.0; LARGEST_PROBLEM + 1];
+        let problem = Pca::new(&frames, 1).unwrap_err().to_string();
+        assert!(problem.contains("6001 × 6001"), "{problem}");
+    }
+}

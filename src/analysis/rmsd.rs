@@ -1,0 +1,150 @@
+//! All frames against all.
+
+use rayon::prelude::*;
+
+use super::Frames;
+use super::superpose::{Correlation, overlap};
+use crate::compute::{Matrix, gemm};
+use crate::error::{Problem, Result};
+
+/// Frames on an edge of the tiles in which correlations are formed: 384² of them take 2.6 MiB, of which every element is
+/// used once. Larger tiles reach no higher rate.
+const TILE: usize = 192;
+
+/// Deviations of all pairs of frames.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RmsdMatrix {
+    /// number of frames
+    pub frames: usize,
+    /// nm, row-major, symmetric, zeros on the diagonal
+    pub values: Vec<f32>,
+}
+
+/// Root of the mean square deviation (nm) of every pair of frames after their best superposition.
+///
+/// The correlations of all pairs are one product: with a matrix of three rows a frame (x, y, z of its atoms) times its
+/// transpose, element (3a + i, 3b + j) is M_ij of frames a and b. It is formed in square tiles above the diagonal, in
+/// `f64`: a deviation is the difference of two numbers that are nearly equal, and comes out to 10⁻⁸ of the radius of
+/// gyration.
+pub fn rmsd_matrix(frames: &Frames) -> Result<RmsdMatrix> {
+    let count = frames.len();
+    let mut values = zeros(count)?;
+    let (atoms, spreads) = (frames.atoms.len(), frames.spreads());
+    let rows = |first: usize, last: usize| Matrix::new(&frames.scaled[3 * atoms * first..3 * atoms * last], atoms);
+    let mut correlations = vec![0.0; 9 * TILE * TILE];
+    for first_row in (0..count).step_by(TILE) {
+        let last_row = (first_row + TILE).min(count);
+        for first in (first_row..count).step_by(TILE) {
+            let last = (first + TILE).min(count);
+            let width = 3 * (last - first);
+            let tile = &mut correlations[..3 * (last_row - first_row) * width];
+            gemm(1.0, rows(first_row, last_row), rows(first, last).transposed(), 0.0, tile);
+            let lines = values[first_row * count..last_row * count].par_chunks_mut(count);
+            lines.zip(tile.par_chunks(3 * width)).enumerate().for_each(|(row, (line, tile))| {
+                let a = first_row + row;
+                for b in first.max(a + 1)..last {
+                    let column = 3 * (b - first);
+                    let m: Correlation = [0, 1, 2].map(|i| [0, 1, 2].map(|j| tile[i * width + column + j]));
+                    let bound = 0.5 * (spreads[a] + spreads[b]);
+                    line[b] = (2.0 * (bound - overlap(&m, bound))).max(0.0).sqrt() as f32;
+                }
+            });
+        }
+    }
+    for a in 0..count {
+        for b in 0..a {
+            values[a * count + b] = values[b * count + a];
+        }
+    }
+    Ok(RmsdMatrix { frames: count, values })
+}
+
+fn zeros(count: usize) -> Result<Vec<f32>> {
+    let mut values = vec![];
+    let size = count.checked_mul(count);
+    if size.is_none_or(|size| values.try_reserve_exact(size).is_err()) {
+        let needed = 4e-9 * count as f64 * count as f64;
+        return Err(Problem::new(format!("{count} frames against each other need {needed:.0} GB of memory"))
+            .help("take fewer frames, for example every tenth")
+            .into());
+    }
+    values.resize(count * count, 0.0);
+    Ok(values)
+}
+
+impl RmsdMatrix {
+    /// Bytes for so many frames.
+    pub fn bytes(frames: usize) -> f64 {
+        size_of::<f32>() as f64 * (frames as f64).powi(2)
+    }
+
+    /// Deviations (nm) of frame `index` from all.
+    pub fn row(&self, index: usize) -> &[f32] {
+        &self.values[index * self.frames..][..self.frames]
+    }
+
+    /// Mean over all pairs of different frames, nm; zero where there are none.
+    pub fn mean(&self) -> f64 {
+        let pairs = (self.frames * self.frames.saturating_sub(1)) as f64;
+        self.values.iter().map(|&value| f64::from(value)).sum::<f64>() / pairs.max(1.0)
+    }
+
+    /// The pair of frames that differ most, and by how much (nm).
+    pub fn largest(&self) -> ([usize; 2], f32) {
+        let place = (0..self.values.len()).max_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
+        place.map_or(([0; 2], 0.0), |at| ([at % self.frames, at / self.frames], self.values[at]))
+    }
+
+    /// The frame with the smallest mean square deviation from all others.
+    pub fn central(&self) -> usize {
+        let square = |index: usize| self.row(index).iter().map(|&v| f64::from(v).powi(2)).sum::<f64>();
+        let squares: Vec<f64> = (0..self.frames).map(square).collect();
+        (0..self.frames).min_by(|&a, &b| squares[a].total_cmp(&squares[b])).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::{Vec3, vec3};
+
+    /// Frames of an isosceles triangle with base 2 and height 3 h, turned and moved about.
+    fn triangles(heights: &[f64]) -> Frames {
+        let mut frames = Frames::new(vec![0, 1, 2], None).unwrap();
+        for (index, h) in heights.iter().enumerate() {
+            let (sin, cos) = (0.7 * index as f64).sin_cos();
+            let turned = |x: f64, y: f64| vec3(cos * x - sin * y, 5.0 + index as f64, sin * x + cos * y);
+            let positions: [Vec3; 3] = [turned(-1.0, 0.0), turned(1.0, 0.0), turned(0.0, 3.0 * h)];
+            frames.push(index as i64, index as f64, &positions);
+        }
+        frames
+    }
+
+    /// Storage in f32, and the square root of roundings of order 1 in f64.
+    const ROUNDING: f64 = 1e-7;
+
+    #[test]
+    fn triangles_differ_by_their_heights() {
+        // more than a tile; centred heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
+        let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
+        let found = rmsd_matrix(&triangles(&heights)).unwrap();
+        for (a, ha) in heights.iter().enumerate() {
+            for (b, hb) in heights.iter().enumerate() {
+                let expected = 2f64.sqrt() * (ha - hb).abs();
+                let value = f64::from(found.row(a)[b]);
+                assert!((value - expected).abs() < ROUNDING * (1.0 + expected), "{a} {b}: {value} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn summaries_name_frames() {
+        let found = rmsd_matrix(&triangles(&[1.0, 4.0, 2.0])).unwrap();
+        let (pair, largest) = found.largest();
+        assert_eq!(([pair[0].min(pair[1]), pair[0].max(pair[1])], found.central()), ([0, 1], 2));
+        assert!((f64::from(largest) - 3.0 * 2f64.sqrt()).abs() < 1e-6);
+        assert!((found.mean() - 2.0 * 2f64.sqrt()).abs() < 1e-6);
+        let one = rmsd_matrix(&triangles(&[1.0])).unwrap();
+        assert_eq!((one.mean(), one.largest(), one.central()), (0.0, ([0, 0], 0.0), 0));
+    }
+}

@@ -1,0 +1,103 @@
+//! A trajectory frame by frame, for whoever looks at it afterwards.
+
+use std::path::{Path, PathBuf};
+
+use hdf5::OpenMode;
+
+use super::datasets::Datasets;
+use super::hdf::{options, read_text};
+use super::info::foreign;
+use super::names::read_topology;
+use super::superblock::Superblock;
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::system::Topology;
+use crate::vec3::Vec3;
+
+/// A trajectory open for reading; one that a run is writing to has the frames flushed so far.
+pub struct TrajectoryReader {
+    path: PathBuf,
+    datasets: Datasets,
+    topology: Topology,
+    frames: usize,
+}
+
+impl TrajectoryReader {
+    /// Opens a trajectory of this program.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mode = if Superblock::read(path)?.is_open_for_writing() { OpenMode::ReadSWMR } else { OpenMode::Read };
+        let damaged = |error| foreign(path, &error);
+        let file = options().open_as(path, mode).map_err(damaged)?;
+        let datasets = Datasets::open(&file).map_err(damaged)?;
+        let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
+        Ok(Self { path: path.to_owned(), frames: datasets.frames(), datasets, topology })
+    }
+
+    /// Atoms with names, elements, masses and charges, residues and bonds; no force field.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Complete frames.
+    pub fn frames(&self) -> usize {
+        self.frames
+    }
+
+    /// Whether frames have a cell.
+    pub fn is_periodic(&self) -> bool {
+        self.datasets.is_periodic()
+    }
+
+    /// Step and time (ps) of frame `index`.
+    pub fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
+        self.datasets.step_and_time(index).map_err(|error| Error::io(&self.path, error))
+    }
+
+    /// Positions (nm) of frame `index`, molecules whole, and its cell.
+    pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
+        let io = |error| Error::io(&self.path, error);
+        let values = self.datasets.positions().row::<f32>(index).map_err(io)?;
+        if values.len() != 3 * self.topology.atoms.len() || !values.iter().all(|value| value.is_finite()) {
+            return Err(self.broken(index, "positions"));
+        }
+        let positions = values.chunks_exact(3).map(|r| Vec3::from([r[0], r[1], r[2]]).map(f64::from)).collect();
+        let Some(rows) = self.datasets.cell_rows(index).map_err(io)? else { return Ok((positions, None)) };
+        let vector = |row: usize| rows.get(3 * row..3 * row + 3).map(|v| Vec3::from([v[0], v[1], v[2]]));
+        let cell = match [vector(0), vector(1), vector(2)] {
+            [Some(a), Some(b), Some(c)] => PeriodicCell::from_rows([a, b, c]),
+            _ => None,
+        };
+        Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "a cell"))?)))
+    }
+
+    fn broken(&self, index: usize, what: &str) -> Error {
+        let problem = Problem::new(format!("frame {index} holds {what} that make no sense")).in_file(&self.path);
+        problem.help("the file was changed or damaged after it was written").into()
+    }
+}
+
+/// Everything that does not change, as far as the file holds it.
+fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
+    let text = |error: hdf5::Error| error.to_string();
+    let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;
+    let particles = file.group("particles/trajectory").map_err(text)?;
+    let numbers = |name: &str| particles.dataset(name).and_then(|dataset| dataset.read_raw::<f64>()).map_err(text);
+    let (elements, masses, charges) = (numbers("species")?, numbers("mass")?, numbers("charge")?);
+    for (name, found) in [
+        ("topology", topology.atoms.len()),
+        ("species", elements.len()),
+        ("mass", masses.len()),
+        ("charge", charges.len()),
+    ] {
+        if found != atoms {
+            return Err(format!("{name} has {found} atoms, positions have {atoms}"));
+        }
+    }
+    if !masses.iter().all(|mass| mass.is_finite() && *mass >= 0.0) {
+        return Err("a mass is negative or not a number".into());
+    }
+    for (i, atom) in topology.atoms.iter_mut().enumerate() {
+        (atom.element, atom.mass, atom.charge) = (elements[i] as u8, masses[i], charges[i]);
+    }
+    Ok(topology)
+}

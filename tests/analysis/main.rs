@@ -1,0 +1,106 @@
+//! `md analyze` on a trajectory that `md run` wrote: the numbers of MDAnalysis, MDTraj and numpy, and clear refusals.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test stops at the first surprise; a skip says why")]
+
+use std::path::Path;
+use std::process::Command;
+
+use assert_cmd::cargo::CommandCargoExt;
+use tempfile::TempDir;
+
+const RUN: &str = "
+[forces]
+cutoff = \"0.8 nm\"
+[output]
+trajectory = { every = \"0.1 ps\" }
+[[stage]]
+kind = \"dynamics\"
+duration = \"4 ps\"
+timestep = \"2 fs\"
+thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
+";
+
+/// A folder with the outputs of a short run of a peptide in water: frames 0 to 40, each 0.1 ps.
+fn trajectory() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
+    let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("peptide-charged.{kind}.xz")));
+    let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n{RUN}");
+    std::fs::write(folder.path().join("input.toml"), input).unwrap();
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    folder
+}
+
+/// Standard output, or exit code and message.
+fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
+    let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    match output.status.code() {
+        Some(0) => Ok(text(output.stdout)),
+        code => Err((code.unwrap_or(-1), text(output.stderr))),
+    }
+}
+
+const TRAJECTORY: &str = "out/trajectory.h5md";
+
+#[test]
+fn matrices_and_components_are_those_of_other_programs() {
+    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|v| v == "1");
+    let probe = Command::new("python3").args(["-c", "import MDAnalysis, mdtraj, h5py, tables"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        assert!(!required, "MD_REQUIRE_PYTHON=1, but python3 with MDAnalysis, mdtraj, tables and h5py was not found");
+        eprintln!("skipped: python3 with MDAnalysis, mdtraj, tables and h5py was not found");
+        return;
+    }
+    let folder = trajectory();
+    // few frames and many atoms take the Gram matrix, the other way round the covariance
+    for (observable, name, more) in [
+        ("rmsd", "heavy", &[][..]),
+        ("rmsd", "mass", &["--select", "protein", "--mass-weighted", "--stride", "3"]),
+        ("rmsd", "complex", &["--select", "protein or resid 20 30"]),
+        ("pca", "few", &["--stride", "4", "--components", "4"]),
+        ("pca", "many", &["--select", "backbone", "--components", "4"]),
+        ("pca", "weighted", &["--select", "backbone", "--components", "4", "--mass-weighted"]),
+    ] {
+        let file = format!("{observable}-{name}.h5");
+        let words = [&["analyze", observable, TRAJECTORY, "--output", &file], more].concat();
+        let text = md(folder.path(), &words).unwrap();
+        assert!(text.contains(&file) && text.contains(" MB for "), "{text}");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_analysis.py");
+    let output = Command::new("python3").arg(script).arg(folder.path()).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{errors}");
+    assert_eq!(text.matches(": same").count(), 6, "{text}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let folder = trajectory();
+    let here = folder.path();
+    std::fs::write(here.join("text.h5md"), "not HDF5, but longer than any header of it would be").unwrap();
+    let file = hdf5::File::create(here.join("other.h5")).unwrap();
+    file.close().unwrap();
+    std::fs::write(here.join("there.h5"), "someone's").unwrap();
+    let refused = |arguments: &[&str], expected: &str| {
+        let (code, message) = md(here, &[&["analyze"], arguments].concat()).unwrap_err();
+        assert!(code == 2 && message.contains(expected), "{arguments:?}: {code} {message}");
+    };
+    refused(&["rmsd", TRAJECTORY, "--select", "protien"], "\"protien\" is no word of selections");
+    refused(&["rmsd", TRAJECTORY, "--select", "name XX"], "no atom is selected");
+    refused(&["rmsd", TRAJECTORY, "--stride", "0"], "--stride");
+    refused(&["rmsd", "text.h5md"], "not an HDF5 file");
+    refused(&["rmsd", "other.h5"], "not a trajectory of md");
+    refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "there is such a file already");
+    refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "replace the trajectory itself");
+    refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "replace the trajectory itself");
+    refused(&["pca", TRAJECTORY, "--stride", "100"], "two frames or more");
+    let (code, message) = md(here, &["analyze", "pca", "nowhere.h5md"]).unwrap_err();
+    assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");
+    let (code, message) = md(here, &["analyze", "pca", TRAJECTORY, "--output", "no/such/pca.h5"]).unwrap_err();
+    assert!(code == 5 && message.contains("no/such/pca.h5"), "{message}");
+    // nothing was left or changed by any of them
+    assert_eq!(std::fs::read(here.join("there.h5")).unwrap(), b"someone's");
+    assert!(!here.join("rmsd.h5").exists() && !here.join("pca.h5").exists());
+    md(here, &["analyze", "rmsd", TRAJECTORY, "--output", "there.h5", "--force"]).unwrap();
+}

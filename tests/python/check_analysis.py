@@ -1,0 +1,170 @@
+"""Compares results of `md analyze` with MDAnalysis, MDTraj and numpy: check_analysis.py FOLDER.
+
+The folder holds out/trajectory.h5md with final.pdb, and results rmsd-*.h5 and pca-*.h5, whose names say what they
+are. Ends with a traceback at the first difference. Lengths are nm, those of MDAnalysis Å.
+"""
+
+import itertools
+import sys
+import warnings
+from pathlib import Path
+
+import h5py
+import MDAnalysis
+import mdtraj
+import numpy as np
+from MDAnalysis.analysis.pca import PCA
+from MDAnalysis.analysis.rms import rmsd
+
+warnings.simplefilter("ignore")
+
+ANGSTROM = 0.1  # nm
+# results in f32 (6e-8 of 0.1 nm), and differences of squares: 1e-16 of the squared radius over a deviation of 0.01 nm
+DEVIATION = 1e-7
+# MDTraj's superposition is f32: 6e-8 of a squared radius of 0.2 nm² over twice a deviation of 0.01 nm, some roundings of it
+SINGLE_DEVIATION = 5e-6
+# MDAnalysis turns positions of f32 in place (6e-8 of 40 Å), against deviations of about 0.1 Å
+VARIANCE = 2e-4
+
+
+def superposed_deviation(a, b, weights):
+    """Least weighted root mean square deviation by singular values."""
+    weights = weights / weights.sum()
+    a, b = (x - weights @ x for x in (a, b))
+    u, values, v = np.linalg.svd((a * weights[:, None]).T @ b)
+    values[2] *= np.sign(np.linalg.det(u @ v))
+    return np.sqrt(max(0.0, weights @ (a**2 + b**2).sum(axis=1) - 2 * values.sum()))
+
+
+def turned(a, b, weights):
+    """a turned onto b, both with their weighted centres at the origin."""
+    u, _, v = np.linalg.svd((a * weights[:, None]).T @ b)
+    return a @ (u * [1, 1, np.sign(np.linalg.det(u @ v))]) @ v
+
+
+def pairs(result):
+    frames = len(result["time"])
+    return itertools.combinations(range(frames), 2)
+
+
+def check_symmetric(matrix):
+    assert matrix.dtype == np.float32
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_array_equal(np.diag(matrix), 0)
+
+
+def check_heavy(folder, result, universe):
+    """Equal weights: MDAnalysis and MDTraj."""
+    chosen = universe.select_atoms("protein and not element H")
+    np.testing.assert_array_equal(result["atoms"], chosen.indices)
+    positions = [chosen.positions.astype(float) for _ in universe.trajectory]
+    matrix = result["rmsd"][:]
+    check_symmetric(matrix)
+    assert matrix.max() > 0.01
+    for a, b in pairs(result):
+        expected = ANGSTROM * rmsd(positions[a], positions[b], center=True, superposition=True)
+        assert abs(matrix[a, b] - expected) < DEVIATION, (a, b, matrix[a, b], expected)
+    trajectory = mdtraj.load(str(folder / "out/trajectory.h5"))
+    for a in range(len(matrix)):
+        expected = mdtraj.rmsd(trajectory, trajectory, a, atom_indices=chosen.indices)
+        others = np.arange(len(matrix)) != a
+        np.testing.assert_allclose(matrix[a][others], expected[others], rtol=0, atol=SINGLE_DEVIATION)
+
+
+def check_mass(_, result, universe):
+    """Weighted by mass, every third frame: MDAnalysis."""
+    with h5py.File(universe.trajectory.filename) as file:
+        masses = file["particles/trajectory/mass"][:][result["atoms"]]
+    assert result.attrs["weights"] == "mass"
+    positions = [universe.atoms[result["atoms"]].positions.astype(float) for _ in universe.trajectory[::3]]
+    np.testing.assert_allclose(result["time"], [step.time for step in universe.trajectory[::3]])
+    for a, b in pairs(result):
+        expected = ANGSTROM * rmsd(positions[a], positions[b], weights=masses, center=True, superposition=True)
+        assert abs(result["rmsd"][a, b] - expected) < DEVIATION
+
+
+def check_complex(_, result, universe):
+    """A peptide and two waters: each water in the image nearest to the peptide, found by trying all."""
+    atoms = result["atoms"][:]
+    with h5py.File(universe.trajectory.filename) as file:
+        coordinates = file["coordinates"][:].astype(float)[:, atoms]
+        cells = file["particles/trajectory/box/edges/value"][:].astype(float)
+    waters = [slice(len(atoms) - 6, len(atoms) - 3), slice(len(atoms) - 3, len(atoms))]
+    images = np.array(list(itertools.product([-1, 0, 1], repeat=3)))
+    shifted = 0
+    for frame, cell in zip(coordinates, cells):
+        anchor = frame[: len(atoms) - 6].mean(axis=0)
+        for water in waters:
+            candidates = frame[water].mean(axis=0) - anchor + images @ cell
+            best = np.argmin((candidates**2).sum(axis=1))
+            frame[water] += images[best] @ cell
+            shifted += images[best].any()
+    assert shifted > 0, "no molecule was across a face: this tests nothing"
+    weights = np.ones(len(atoms))
+    for a, b in pairs(result):
+        expected = superposed_deviation(coordinates[a], coordinates[b], weights)
+        assert abs(result["rmsd"][a, b] - expected) < DEVIATION
+
+
+def check_components(result, universe, selection, stride):
+    """MDAnalysis superposes on the first frame too, and divides by one less than the number of frames."""
+    chosen = universe.select_atoms(selection)
+    np.testing.assert_array_equal(result["atoms"], chosen.indices)
+    expected = PCA(universe, select=selection, align=True).run(step=stride).results
+    found = result["eigenvalues"][:]
+    frames = len(result["time"])
+    assert len(found) <= min(3 * len(chosen), frames - 1)
+    np.testing.assert_allclose(found.sum(), ANGSTROM**2 * expected.variance.sum(), rtol=VARIANCE)
+    np.testing.assert_allclose(found[:4], ANGSTROM**2 * expected.variance[:4], rtol=VARIANCE)
+    vectors = result["eigenvectors"][:].reshape(4, -1)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(4), rtol=0, atol=1e-12)
+    for k in range(4):
+        # a direction mixes with its neighbour as far as the error of the variances is a part of their distance
+        others = np.delete(found, k)
+        mixing = VARIANCE * found[k] / np.abs(others - found[k]).min()
+        overlap = abs(vectors[k] @ expected.p_components[:, k])
+        assert overlap > 1 - mixing, (k, overlap, mixing)
+    projections = result["projections"][:]
+    assert projections.shape == (frames, 4)
+    np.testing.assert_allclose(projections.mean(axis=0), 0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(projections.var(axis=0, ddof=1), found[:4], rtol=1e-10)
+
+
+def check_weighted(_, result, universe):
+    """Mass-weighted: numpy on the frames as they are stored."""
+    atoms = result["atoms"][:]
+    with h5py.File(universe.trajectory.filename) as file:
+        masses = file["particles/trajectory/mass"][:][atoms]
+        coordinates = file["coordinates"][:].astype(float)[:, atoms]
+    centred = [frame - masses @ frame / masses.sum() for frame in coordinates]
+    deviations = np.array([turned(frame, centred[0], masses) * np.sqrt(masses)[:, None] for frame in centred])
+    mean = deviations.mean(axis=0)
+    start = masses @ coordinates[0] / masses.sum()
+    np.testing.assert_allclose(result["mean"], mean / np.sqrt(masses)[:, None] + start, rtol=0, atol=1e-12)
+    flat = (deviations - mean).reshape(len(deviations), -1)
+    values, vectors = np.linalg.eigh(flat.T @ flat / (len(flat) - 1))
+    count = len(result["eigenvalues"])
+    np.testing.assert_allclose(result["eigenvalues"], values[::-1][:count], rtol=0, atol=1e-12 * values[-1])
+    for k in range(4):
+        found = result["eigenvectors"][k].reshape(-1)
+        assert abs(found @ vectors[:, -1 - k]) > 1 - 1e-9
+        np.testing.assert_allclose(result["projections"][:, k], flat @ found, rtol=0, atol=1e-12)
+
+
+def main(folder):
+    universe = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out/trajectory.h5md")
+    checks = {
+        "rmsd-heavy": check_heavy,
+        "rmsd-mass": check_mass,
+        "rmsd-complex": check_complex,
+        "pca-few": lambda _, result, u: check_components(result, u, "protein and not element H", 4),
+        "pca-many": lambda _, result, u: check_components(result, u, "backbone", 1),
+        "pca-weighted": check_weighted,
+    }
+    for name, check in checks.items():
+        with h5py.File(folder / f"{name}.h5") as result:
+            check(folder, result, universe)
+        print(f"{name}: same")
+
+
+main(Path(sys.argv[1]))
