@@ -54,7 +54,7 @@ const FAR_COST: f64 = 0.4;
 /// A list of radius r holds blocks as if it reached this much (nm) further.
 const BLOCK_REACH: f64 = 0.25;
 /// Clock cycles for a slot of the inner list (measured on Zen 4 with AVX-512).
-const CYCLES_PER_SLOT: f64 = 3.2;
+const CYCLES_PER_SLOT: f64 = 2.8;
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 

@@ -16,13 +16,14 @@ use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
 use crate::pair::ListSchedule;
 use crate::pme::{self, Splitting};
 use crate::system::{Electrostatics, ForceSettings, PmeParameters, State, System};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Schedules of the cost model that are told of.
 const SHOWN: usize = 4;
-/// Splittings that are timed beside the model's, of one order and in all; the model errs by some per cent.
-const SPLITTINGS: [usize; 2] = [2, 4];
+/// Of the Coulomb cutoffs within so wide a range, as part of the longer cutoff, one is timed.
+const RANGE: f64 = 0.08;
 /// Splittings that the model takes for slower than its own choice by more than this are not timed.
 const SLOWER: f64 = 0.08;
 /// Schedules that are timed beside the best so far.
@@ -166,31 +167,32 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Other cutoffs and meshes that may be faster than `best`, each with its best lists.
+    /// Other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest of every range of
+    /// cutoffs, because the model's errors grow with the distance from what it was made from.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
-        let reach = |pme| {
-            let ForceSettings { cutoff, cutoff_lj, .. } = split(self.system.settings, pme);
-            cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
-        };
         let ListSchedule { outer, inner, .. } = best.setting.lists;
+        let usual = self.reach(best.setting.pme);
         // buffers are alike where errors are alike: enough for a ranking
         let roughly = |&other: &Splitting| {
-            let longer = reach(Some(other)) - reach(best.setting.pme);
+            let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
             (self.trial(Some(other), lists).megacycles, other)
         };
         let mut ranked: Vec<(f64, Splitting)> = self.alternatives.others.iter().map(roughly).collect();
         ranked.retain(|(megacycles, _)| *megacycles <= (1.0 + SLOWER) * best.megacycles);
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut found: Vec<Trial> = vec![];
-        for (_, splitting) in ranked {
-            let order =
-                |trial: &&Trial| trial.setting.pme.is_some_and(|p| p.parameters.order == splitting.parameters.order);
-            if found.iter().filter(order).count() < SPLITTINGS[0] && found.len() < SPLITTINGS[1] {
-                found.push(self.trial(Some(splitting), self.lists(Some(splitting)).all()[0]));
-            }
-        }
-        found
+        let cheapest: BTreeMap<i64, Splitting> = ranked
+            .into_iter()
+            .rev()
+            .map(|(_, other)| ((other.cutoff / (RANGE * usual)).floor() as i64, other))
+            .collect();
+        cheapest.into_values().map(|other| self.trial(Some(other), self.lists(Some(other)).all()[0])).collect()
+    }
+
+    /// The longer of both cutoffs, nm.
+    fn reach(&self, pme: Option<Splitting>) -> f64 {
+        let ForceSettings { cutoff, cutoff_lj, .. } = split(self.system.settings, pme);
+        cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
     /// Other lifetimes of the lists, the cheapest by the model.
