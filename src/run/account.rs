@@ -142,7 +142,9 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
         seconds,
         work: works.map(|works| works[index].1),
     };
-    let output = Phase { name: "output".into(), calls: timing.steps, seconds: timing.output, work: None };
+    let beside = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
+    let output = beside("output", timing.steps, timing.output);
+    let tuning = (timing.tuning > 0.0).then(|| beside("tuning", 1, timing.tuning));
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         host: host_name(),
@@ -164,7 +166,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
             interval: timing.steps as f64 / timing.searches.max(1) as f64,
             prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
-        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).collect(),
+        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).chain(tuning).collect(),
         useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
         ..Summary::default()
     }

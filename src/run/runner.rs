@@ -295,7 +295,8 @@ impl Session<'_> {
         if self.tuning.is_none() {
             self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives).tune(requests)?;
             super::account::tuning(&mut self.log, self.tuning.as_ref())?;
-            self.timing.seconds += self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            self.timing.seconds += self.timing.tuning;
             adopt(&mut self.job.system, self.tuning.as_ref());
         }
         let choices = ListChoices::new(self.job.plan, &self.job.system, state);
