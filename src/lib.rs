@@ -83,6 +83,10 @@
 //! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
 //!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. With
 //!   `list.buffer` it is searched anew as soon as a pair might be missed instead.
+//! - **Tuning.** With `tuning = "measure"` the clock chooses between schedules and between Coulomb cutoffs, grids and
+//!   orders of the same force error ([`pme::Splitting`]), once, before the first stage of dynamics, by force evaluations
+//!   that leave the state alone; the choice is part of the checkpoint. What was weighed, chosen and gained is reported
+//!   ([`observe::tuning`]).
 //!
 //! # Speed
 //!
@@ -97,7 +101,8 @@
 //! The same input, number of threads and instruction set give the same bits on the same machine, run after run:
 //!
 //! - work is cut into fixed parts and summed in their order, never in the order in which threads finish;
-//! - nothing that is timed decides anything that is computed;
+//! - nothing that is timed decides anything that is computed, unless `tuning = "measure"` asks for it: then runs may
+//!   choose differently, and each keeps its choice;
 //! - output settings, reporters and checkpoints only read. A checkpoint holds what bits depend on, the positions of the
 //!   last list search and pruning among it, so that 10 + 10 steps are 20 steps;
 //! - random numbers are a function of (seed, purpose, step, index): there is no generator to store.

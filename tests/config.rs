@@ -6,7 +6,9 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::error::Problem;
 use md::run::Plan;
-use md::run::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, Velocities};
+use md::run::{
+    Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, TuningMethod, Velocities,
+};
 use md::system::{DispersionCorrection, ListPolicy};
 
 /// Starts the comment with the expected message on the line of the fault.
@@ -73,7 +75,7 @@ seed = 7
 device = "cuda:1"
 threads = 3
 pin = true
-tuning = "model"
+tuning = "measure"
 reproducible = false
 simd = "avx2"
 max_time = "1.5 h"
@@ -107,6 +109,7 @@ fn a_full_file_becomes_the_plan_it_describes() {
     assert_eq!(plan.forces.dispersion_correction, DispersionCorrection::NonExcluded);
     assert!(!plan.forces.rigid_water, "default follows constraints");
     assert_eq!(plan.forces.list, ListPolicy::Exact { buffer: 0.1 });
+    assert_eq!(plan.run.tuning, TuningMethod::Measure);
     assert_eq!((plan.run.seed, plan.run.device, plan.run.threads), (7, Device::Cuda(1), Some(3)));
     assert_eq!((plan.run.max_time, plan.run.max_steps), (Some(Duration::from_secs(5400)), Some(12)));
     assert_eq!(plan.output.trajectory.unwrap().every, Interval::Steps(500));
@@ -125,7 +128,7 @@ fn defaults_are_those_documented() {
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(5e-4)));
     assert!(plan.forces.rigid_water);
     assert_eq!(plan.forces.list, ListPolicy::Drift { tolerance: 0.005, interval: None });
-    assert_eq!(plan.run.precision, Precision::Mixed);
+    assert_eq!((plan.run.precision, plan.run.tuning), (Precision::Mixed, TuningMethod::Model));
     assert_eq!(plan.output.directory, Path::new("/somewhere/out"));
     assert!(plan.stages.is_empty());
 }

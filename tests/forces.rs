@@ -39,7 +39,8 @@ fn mixed(
     let schedule = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     pool.install(|| {
-        let mut field = Cpu::new(system, CpuOptions { threads, parts: threads, level, schedule }).expect("a supported system");
+        let mut field =
+            Cpu::new(system, CpuOptions { threads, parts: threads, level, schedule }).expect("a supported system");
         let mut out = Evaluation::default();
         field.rebuild(cell, positions);
         field.prune(cell, positions);

@@ -2,12 +2,13 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::input::Input;
-use crate::config::{Override, drop_constrained_terms, load, physics_diff, read_text};
+use crate::config::{Override, drop_constrained_terms, load_with_alternatives, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
@@ -58,12 +59,13 @@ impl Run {
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
-        let (mut system, start) = load(&config.plan)?;
+        let (mut system, start, alternatives) = load_with_alternatives(&config.plan)?;
         drop_constrained_terms(&mut system.topology, &system.constraints);
         let input = read_text(self.input.path())?;
         let job = Job {
             plan: &config.plan,
-            system: &system,
+            system: Arc::new(system),
+            alternatives,
             start,
             input: &input,
             effective: &config.effective,

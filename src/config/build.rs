@@ -9,7 +9,7 @@ use super::value::Table;
 use crate::error::Problem;
 use crate::run::{
     CheckpointOptions, ConstraintKind, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan,
-    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryOptions,
+    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryOptions, TuningMethod,
 };
 use crate::system::{DispersionCorrection, ListPolicy, Modifier};
 
@@ -187,6 +187,11 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         reproducible: table.boolean("reproducible")?,
         pin: table.boolean("pin")?,
         precision,
+        tuning: match table.word("tuning")? {
+            "off" => TuningMethod::Off,
+            "measure" => TuningMethod::Measure,
+            _ => TuningMethod::Model,
+        },
         simd: match table.word("simd")? {
             "portable" => Some(SimdLevel::Portable),
             "avx2" => Some(SimdLevel::Avx2),

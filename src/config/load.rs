@@ -9,8 +9,8 @@ use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Problem, Result};
 use crate::format::{BoxKind, Coordinates, read_coordinates, read_prmtop};
 use crate::observe::checkpoint::is_checkpoint;
-use crate::pme;
-use crate::run::{Checkpoint, ElectrostaticsSpec, Plan, PmeSpec};
+use crate::pme::{self, Splitting};
+use crate::run::{Alternatives, Checkpoint, ElectrostaticsSpec, Plan, PmeSpec, TuningMethod};
 use crate::system::{
     Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
 };
@@ -20,6 +20,11 @@ use crate::vec3::Vec3;
 /// The system and the state it starts from: molecules made whole, `velocities` empty where the file has none.
 /// Every bonded term of the topology is there, constrained or not; see [`drop_constrained_terms`].
 pub fn load(plan: &Plan) -> Result<(System, State)> {
+    load_with_alternatives(plan).map(|(system, state, _)| (system, state))
+}
+
+/// The same, with other ways of computing PME that are as accurate as the plan asks for.
+pub fn load_with_alternatives(plan: &Plan) -> Result<(System, State, Alternatives)> {
     let amber = read_prmtop(&plan.system.topology)?;
     let mut topology = amber.topology;
     let path = &plan.system.coordinates;
@@ -54,16 +59,17 @@ pub fn load(plan: &Plan) -> Result<(System, State)> {
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;
+    let (electrostatics, alternatives) = electrostatics(plan, &topology, &state)?;
     let settings = ForceSettings {
         cutoff: forces.cutoff,
         cutoff_lj: forces.cutoff_lj,
-        electrostatics: electrostatics(plan, &topology, &state)?,
+        electrostatics,
         lj_modifier: forces.lj_modifier,
         coulomb_modifier: forces.coulomb_modifier,
         dispersion_correction: forces.dispersion_correction,
         list: forces.list,
     };
-    Ok((System { topology, nonbonded: amber.nonbonded, constraints, settings }, state))
+    Ok((System { topology, nonbonded: amber.nonbonded, constraints, settings }, state, alternatives))
 }
 
 /// Positions, velocities and cell of a checkpoint; step and time begin anew.
@@ -110,8 +116,8 @@ fn make_molecules_whole(topology: &Topology, cell: &PeriodicCell, positions: &mu
     }
 }
 
-fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<Electrostatics> {
-    Ok(match plan.forces.electrostatics {
+fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<(Electrostatics, Alternatives)> {
+    let only = match plan.forces.electrostatics {
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
@@ -121,39 +127,76 @@ fn electrostatics(plan: &Plan, topology: &Topology, state: &State) -> Result<Ele
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
             let cell = state.cell.as_ref().ok_or_else(missing)?;
             let cutoff = plan.forces.cutoff.ok_or_else(missing)?;
-            Electrostatics::Pme(pme_parameters(spec, cell, cutoff, topology, &state.positions)?)
+            let (parameters, alternatives) = pme_parameters((plan, spec), cell, cutoff, topology, &state.positions)?;
+            pme::check(&parameters)?;
+            return Ok((Electrostatics::Pme(parameters), alternatives));
         }
-    })
+    };
+    Ok((only, Alternatives::default()))
 }
 
 /// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
 /// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
+/// Coulomb cutoffs that tuning may try, as parts of the longer cutoff: below, excluded pairs come to stand beyond what
+/// the pair kernels correct; above, pairs grow more than a mesh can save.
+const SHORTEST_CUTOFF: f64 = 0.65;
+const LONGEST_CUTOFF: f64 = 1.2;
+/// Part of half the cell's width that such a cutoff may have, so that a cell under pressure has room to shrink.
+const ROOM: f64 = 0.9;
 
 fn pme_parameters(
-    spec: PmeSpec,
+    (plan, spec): (&Plan, PmeSpec),
     cell: &PeriodicCell,
     cutoff: f64,
     topology: &Topology,
     positions: &[Vec3],
-) -> Result<PmeParameters> {
-    let parameters = match spec {
-        PmeSpec::Explicit { alpha, grid, order } => PmeParameters { alpha, grid, order },
-        PmeSpec::Spacing { spacing, order } => pme::parameters_for_spacing(cell, cutoff, spacing, order)?,
-        PmeSpec::ForceError(relative) => {
-            let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
-            let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);
-            let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
-            let atoms = charges.len() as f64;
-            let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
-            let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
-            let scale = force.max(SMALLEST_RELATIVE_FORCE * mean_force);
-            let structure = pme::ChargeStructure::sample(cell, positions, &charges);
-            pme::ErrorModel::new(cell, cutoff, &charges, structure).parameters(relative * scale)?
-        }
+) -> Result<(PmeParameters, Alternatives)> {
+    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let model = || {
+        let structure = pme::ChargeStructure::sample(cell, positions, &charges);
+        pme::ErrorModel::new(cell, cutoff, &charges, structure)
     };
-    pme::check(&parameters)?;
-    Ok(parameters)
+    let longer = plan.forces.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
+    let longest = (LONGEST_CUTOFF * longer).min(ROOM * cell.max_cutoff()).max(cutoff);
+    let cutoffs = SHORTEST_CUTOFF * longer..=longest;
+    let measures = plan.run.tuning == TuningMethod::Measure;
+    let none = |own| (own, Alternatives { conventional: Some(own), others: vec![] });
+    Ok(match spec {
+        PmeSpec::Explicit { alpha, grid, order } => none(PmeParameters { alpha, grid, order }),
+        PmeSpec::Spacing { spacing, order } => {
+            let (own, mut alternatives) = none(pme::parameters_for_spacing(cell, cutoff, spacing, order)?);
+            if measures {
+                let model = model();
+                let allowed = model.named_by_spacing(spacing, order);
+                alternatives.others = model.splittings(&own, allowed, cutoffs);
+            }
+            (own, alternatives)
+        }
+        PmeSpec::ForceError(relative) => {
+            let model = model();
+            let error = relative * force_scale(cell, cutoff, topology, positions);
+            let choices = model.choices(error)?;
+            let own = if plan.run.tuning == TuningMethod::Off { choices[0] } else { model.cheapest(choices) };
+            let others = choices.into_iter().filter(|other| *other != own);
+            let mut others: Vec<Splitting> = others.map(|parameters| Splitting { cutoff, parameters }).collect();
+            if measures {
+                others.extend(model.splittings(&own, pme::allowed(error), cutoffs));
+            }
+            (own, Alternatives { conventional: Some(choices[0]), others })
+        }
+    })
+}
+
+/// The RMS electrostatic force (kJ/mol/nm) to which an error is related.
+fn force_scale(cell: &PeriodicCell, cutoff: f64, topology: &Topology, positions: &[Vec3]) -> f64 {
+    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);
+    let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
+    let atoms = charges.len() as f64;
+    let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
+    let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
+    force.max(SMALLEST_RELATIVE_FORCE * mean_force)
 }
 
 /// Drops the terms that constraints hold at a fixed value: bonds of fixed length, angles of rigid waters.

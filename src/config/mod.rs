@@ -23,7 +23,7 @@ use std::path::Path;
 pub use check::check_system;
 pub use diff::physics_diff;
 pub use help::{describe, overview};
-pub use load::{drop_constrained_terms, load};
+pub use load::{drop_constrained_terms, load, load_with_alternatives};
 pub use raw::Override;
 pub use template::template;
 pub use value::{Entry, Place, Table, Value};

@@ -23,6 +23,7 @@ constraints    = "h-bonds"                 # none | h-bonds | all-bonds
 [run]
 seed = 1
 # threads = 8
+# tuning = "measure"                       # choose lists and PME by the clock, at the same accuracy
 # max_time = "23.5 h"                      # stop with a checkpoint; the same command continues
 
 [output]

@@ -15,3 +15,4 @@ pub mod statistics;
 pub mod status;
 pub mod summary;
 pub mod trajectory;
+pub mod tuning;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::replace::replace;
 use super::statistics::Average;
 use super::status::RunState;
+use super::tuning::Tuning;
 use crate::backend::Work;
 use crate::error::{Error, Problem, Result};
 use crate::system::PmeParameters;
@@ -46,6 +47,9 @@ pub struct Summary {
     pub pme: Option<PmeParameters>,
     /// pair list as used
     pub list: Option<ListSummary>,
+    /// what was weighed, chosen and gained, where there was a choice
+    #[serde(default)]
+    pub tuning: Option<Tuning>,
     /// where the time went
     pub phases: Vec<Phase>,
     /// pairs within the cutoff over pairs computed, where there are lists
@@ -147,6 +151,7 @@ mod tests {
             "device",
             "threads",
             "simd",
+            "tuning",
             "phases",
             "final_state_hash",
         ] {

@@ -10,7 +10,7 @@
 //! charges of opposite sign cancel in the mean, Lennard-Jones and Coulomb terms are not set off against each other.
 //! A list holds groups of pairs and thereby most pairs just outside its radius, see [`Grain`].
 
-use crate::system::{Constraints, Electrostatics, System};
+use crate::system::{Constraints, Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -49,8 +49,14 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// Cost of pruning and of searching one slot of the outer list against computing one of the inner (measured on Zen 4).
 const PRUNE_COST: f64 = 0.56;
 const SEARCH_COST: f64 = 2.4;
+/// Cost of a slot that only Lennard-Jones interactions reach, against one within both cutoffs (measured on DHFR).
+const FAR_COST: f64 = 0.4;
 /// A list of radius r holds blocks as if it reached this much (nm) further.
 const BLOCK_REACH: f64 = 0.25;
+/// Clock cycles for a slot of the inner list (measured on Zen 4 with AVX-512).
+const CYCLES_PER_SLOT: f64 = 2.8;
+/// Lifetime (steps) of the conventional list.
+const CONVENTIONAL_LIFETIME: u32 = 20;
 
 /// How coarse a list is. A pair that stands x beyond the radius is missing only if no other pair of its group is inside:
 /// that happens to `at_radius` + `slope` x/l of the pairs, l = (8/ρ)^(1/3) being the size of a block. Measured on water
@@ -70,6 +76,7 @@ const INNER: Grain = Grain { at_radius: 0.095, slope: 0.92 };
 const RESOLUTION: f64 = 1e-4;
 
 /// Atoms that move and interact alike.
+#[derive(Clone)]
 struct Class {
     count: f64,
     /// mean charge, e
@@ -101,8 +108,10 @@ impl Motion {
 }
 
 /// The drift estimate of one system at one temperature.
+#[derive(Clone)]
 pub struct BufferEstimate<'a> {
     system: &'a System,
+    settings: ForceSettings,
     classes: Vec<Class>,
     /// nm³
     volume: f64,
@@ -115,10 +124,14 @@ pub struct BufferEstimate<'a> {
 impl<'a> BufferEstimate<'a> {
     /// For a volume in nm³, the highest temperature of the run in K, and the time step in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
-        let settings = &system.settings;
-        let coulomb_slopes = settings.cutoff.map_or([0.0; 2], |cutoff| coulomb_slopes(settings.electrostatics, cutoff));
-        let kt = BOLTZMANN * temperature;
-        BufferEstimate { system, classes: classes(system), volume, kt, timestep, coulomb_slopes }
+        let settings = system.settings;
+        let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
+        BufferEstimate { system, settings, classes: classes(system), volume, kt, timestep, coulomb_slopes }
+    }
+
+    /// The same with other cutoffs and Coulomb parameters than the system's.
+    pub fn with_settings(&self, settings: ForceSettings) -> Self {
+        BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
     }
 
     /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
@@ -175,32 +188,54 @@ impl<'a> BufferEstimate<'a> {
         high
     }
 
-    /// The cheapest schedule within the tolerance, by a cost model: no timing, the same on every run. `rebuild` fixes
-    /// the list's lifetime, `largest` (nm) bounds its radius.
-    pub fn schedule(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> ListSchedule {
-        let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
+    /// Schedules within the tolerance, the cheapest by [`BufferEstimate::cycles`] first: no timing, the same on every run.
+    /// `rebuild` fixes the list's lifetime, `largest` (nm) bounds its radius.
+    pub fn schedules(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
-        let mut inner_for = |steps| *radii.entry(steps).or_insert_with(|| self.radius(tolerance, steps, INNER));
-        let candidates = rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]);
-        let mut best: Option<(f64, ListSchedule)> = None;
-        for rebuild in candidates {
-            let outer_for_life = self.radius(tolerance, rebuild, OUTER);
+        let mut found = vec![];
+        for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
+            let outer = self.radius(tolerance, rebuild, OUTER);
             for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
-                let inner = inner_for(prune);
-                let outer = outer_for_life.max(inner);
-                let pruning = if prune < rebuild { PRUNE_COST / f64::from(prune) } else { 0.0 };
-                let cost = volume(inner) + volume(outer) * (pruning + SEARCH_COST / f64::from(rebuild));
-                let admissible = outer <= largest || best.is_none();
-                if admissible && best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, ListSchedule { rebuild, prune, outer, inner }));
-                }
+                let inner = *radii.entry(prune).or_insert_with(|| self.radius(tolerance, prune, INNER));
+                found.push(ListSchedule { rebuild, prune, outer: outer.max(inner), inner });
             }
         }
-        best.map_or(ListSchedule { rebuild: 1, prune: 1, outer: self.cutoff(), inner: self.cutoff() }, |(_, s)| s)
+        let shortest_lived = found[0];
+        found.retain(|schedule| schedule.outer <= largest);
+        if found.is_empty() {
+            found.push(shortest_lived);
+        }
+        found.sort_by(|a, b| self.cycles(a).total_cmp(&self.cycles(b)));
+        found
+    }
+
+    /// The radii that the tolerance asks for with these lifetimes, in steps.
+    pub fn with_lifetimes(&self, tolerance: f64, rebuild: u32, prune: u32) -> ListSchedule {
+        let inner = self.radius(tolerance, prune, INNER);
+        ListSchedule { rebuild, prune, outer: self.radius(tolerance, rebuild, OUTER).max(inner), inner }
+    }
+
+    /// One list, kept for `rebuild` steps or 20, and within the tolerance: what is usual without any tuning.
+    pub fn conventional(&self, tolerance: f64, rebuild: Option<u32>) -> ListSchedule {
+        let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
+        self.with_lifetimes(tolerance, lifetime, lifetime)
+    }
+
+    /// Clock cycles of a step's pairs and lists, all threads together.
+    pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
+        let &ListSchedule { rebuild, prune, outer, inner } = schedule;
+        let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
+        // as pruning sorts blocks: within the Coulomb cutoff and the buffer, or only in reach of Lennard-Jones
+        let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
+        let pairs = volume(near) + FAR_COST * (volume(inner) - volume(near));
+        let pruning = if prune < rebuild { PRUNE_COST / f64::from(prune) } else { 0.0 };
+        let slots = pairs + volume(outer) * (pruning + SEARCH_COST / f64::from(rebuild));
+        let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
+        0.5 * atoms * (atoms / self.volume) * 4.0 / 3.0 * PI * slots * CYCLES_PER_SLOT
     }
 
     fn cutoff(&self) -> f64 {
-        let settings = &self.system.settings;
+        let settings = &self.settings;
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
@@ -208,7 +243,7 @@ impl<'a> BufferEstimate<'a> {
     /// Lennard-Jones, Coulomb.
     fn missed(&self, a: &Class, b: &Class, [j1, j2]: [f64; 2]) -> (f64, f64) {
         let (c6, c12) = self.system.nonbonded.pair(a.lj_type, b.lj_type);
-        let inverse = self.system.settings.cutoff_lj.map_or(0.0, f64::recip);
+        let inverse = self.settings.cutoff_lj.map_or(0.0, f64::recip);
         let first = 6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13);
         let second = -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14);
         let [coulomb_first, coulomb_second] = self.coulomb_slopes;
@@ -227,9 +262,10 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 2] {
     [0.5 * sigma * sigma * square, sigma.powi(3) / 6.0 * cube]
 }
 
-/// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³.
-fn coulomb_slopes(electrostatics: Electrostatics, r: f64) -> [f64; 2] {
-    match electrostatics {
+/// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.
+fn coulomb_slopes(settings: &ForceSettings) -> [f64; 2] {
+    let Some(r) = settings.cutoff else { return [0.0; 2] };
+    match settings.electrostatics {
         Electrostatics::Off => [0.0; 2],
         Electrostatics::Plain => [-1.0 / (r * r), 2.0 / r.powi(3)],
         // the force of a conducting reaction field vanishes at the cutoff; V″ = 2/r³ + 2 k, k = 1/(2 r³)

@@ -1,7 +1,7 @@
 //! Smooth particle-mesh Ewald (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): the mathematics every backend shares.
 //!
 //! `spline` spreads charges, `influence` holds the factors of reciprocal space; `parameters` chooses α, grid and order for
-//! a wanted error, which `mesh` and `structure` predict. [`ReferencePme`] puts them together in double precision; [`ewald`] is the plain sum they converge to.
+//! a wanted error, which `mesh` and `structure` predict, and `splitting` finds other cutoffs of the same error. [`ReferencePme`] puts them together in double precision; [`ewald`] is the plain sum they converge to.
 //! Wave vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
 pub mod ewald;
@@ -10,13 +10,15 @@ mod mesh;
 mod parameters;
 mod reference;
 mod spline;
+mod splitting;
 mod structure;
 
 pub use influence::{Element, Influence, reciprocal_rows};
 pub use parameters::{
-    ErrorEstimate, ErrorModel, SPACING_TOLERANCE, alpha_for_tolerance, check, good_size, parameters_for_spacing,
-    sample_force_rms,
+    ErrorEstimate, ErrorModel, SPACING_TOLERANCE, allowed, alpha_for_tolerance, check, cycles, good_size,
+    parameters_for_spacing, sample_force_rms,
 };
 pub use reference::{ReferencePme, plasma_energy, self_energy};
 pub use spline::{ORDERS, spline};
+pub use splitting::Splitting;
 pub use structure::ChargeStructure;

@@ -99,8 +99,8 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
     Ok(wanted.map(|points| good_size((points as usize).max(order))))
 }
 
-/// Orders among which [`ErrorModel::parameters`] chooses.
-const CHOICES: [usize; 3] = [4, 5, 6];
+/// Orders among which there is a choice.
+pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
 /// Orders with the clock cycles per atom that spreading and gathering take together, measured on Zen 4 in single
 /// precision. From order 4 to 5 rows grow from four floats to eight.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
@@ -110,8 +110,9 @@ const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// log₂ of the points of a grid that fits.
 const CACHED_POINTS: f64 = 17.0;
 
-/// Clock cycles of one PME evaluation, the model by which order and grid are weighed against each other.
-fn cost(atoms: f64, parameters: &PmeParameters) -> f64 {
+/// Clock cycles of one PME evaluation, all threads together: the model by which order and grid are weighed against each
+/// other.
+pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
     let per_atom = CYCLES_PER_ATOM.iter().find(|(order, _)| *order == parameters.order);
@@ -136,7 +137,7 @@ impl ErrorEstimate {
 
 /// What the force error of PME depends on beside its parameters: the cell, the cutoff, the charges and how they are arranged.
 pub struct ErrorModel {
-    cell: PeriodicCell,
+    pub(super) cell: PeriodicCell,
     cutoff: f64,
     atoms: f64,
     /// Σ q²
@@ -158,45 +159,68 @@ impl ErrorModel {
         let rows = self.cell.rows();
         let spacing = [0, 1, 2].map(|d| rows[d].norm() / parameters.grid[d] as f64);
         ErrorEstimate {
-            direct: self.direct(parameters.alpha),
+            direct: self.direct(parameters.alpha, self.cutoff),
             reciprocal: self.reciprocal(parameters.alpha, spacing, parameters.order),
         }
     }
 
     /// For uncorrelated charges that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), but with
     /// the integral over the neglected forces done in full.
-    fn direct(&self, alpha: f64) -> f64 {
-        let square = self.structure.neglected_force_square(alpha, self.cutoff);
+    pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
+        let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
     }
 
-    fn reciprocal(&self, alpha: f64, spacing: [f64; 3], order: usize) -> f64 {
+    pub(super) fn reciprocal(&self, alpha: f64, spacing: [f64; 3], order: usize) -> f64 {
         let mesh = MeshError::new(alpha, spacing, order, &self.structure);
         let pairs = self.second * self.second / self.cell.volume() * mesh.pair;
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// The cheapest parameters whose expected RMS force error is at most `force_error` (kJ/mol/nm): α from the direct part,
-    /// which is allowed [`DIRECT_SHARE`] of it, grid and order from the reciprocal part.
+    /// The cheapest of [`ErrorModel::choices`].
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
-        let share = force_error * DIRECT_SHARE;
-        let reciprocal_share = force_error * (1.0 - DIRECT_SHARE * DIRECT_SHARE).sqrt();
+        Ok(self.cheapest(self.choices(force_error)?))
+    }
+
+    /// The one that takes the fewest [`cycles`].
+    pub fn cheapest(&self, choices: [PmeParameters; 3]) -> PmeParameters {
+        let [first, others @ ..] = choices;
+        let cost = |parameters: &PmeParameters| cycles(self.atoms, parameters);
+        others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
+    }
+
+    /// The coarsest grids of order 4, 5 and 6 whose expected RMS force error is at most `force_error` (kJ/mol/nm): α from
+    /// the direct part, grid from the reciprocal part of [`allowed`].
+    pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
+        let ErrorEstimate { direct: share, reciprocal: reciprocal_share } = allowed(force_error);
         // from a Gaussian as wide as the cutoff to forces beyond it that are below the rounding of f64
-        let alpha = bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff) > share) / self.cutoff;
-        if !(share > 0.0 && self.direct(alpha) <= 1.1 * share) {
+        let alpha = bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > share) / self.cutoff;
+        if !(share > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * share) {
             return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
                 .help("ask for a positive error, relative to the RMS electrostatic force, such as 5e-4"));
         }
-        let candidate = |order| {
+        let choice = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= reciprocal_share;
             // the error grows with α·spacing; below 0.02 rounding takes over, above 2 no wave vector is left
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
             Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })
         };
-        let candidates = CHOICES.into_iter().map(candidate).collect::<Result<Vec<_>, Problem>>()?;
-        let cheapest = candidates.into_iter().min_by(|a, b| cost(self.atoms, a).total_cmp(&cost(self.atoms, b)));
-        Ok(cheapest.expect("there are orders to choose from"))
+        let [four, five, six] = CHOICES.map(choice);
+        Ok([four?, five?, six?])
     }
+
+    /// The errors that grid points `spacing` nm apart name: α as [`parameters_for_spacing`] takes it.
+    pub fn named_by_spacing(&self, spacing: f64, order: usize) -> ErrorEstimate {
+        let alpha = alpha_for_tolerance(self.cutoff, SPACING_TOLERANCE);
+        let reciprocal = self.reciprocal(alpha, [spacing; 3], order);
+        ErrorEstimate { direct: self.direct(alpha, self.cutoff), reciprocal }
+    }
+}
+
+/// How a force error (kJ/mol/nm) is divided: the direct sum may have [`DIRECT_SHARE`] of it.
+pub fn allowed(force_error: f64) -> ErrorEstimate {
+    let reciprocal = force_error * (1.0 - DIRECT_SHARE * DIRECT_SHARE).sqrt();
+    ErrorEstimate { direct: force_error * DIRECT_SHARE, reciprocal }
 }
 
 /// Part of the allowed error that the direct sum may have. The mesh's error is nearly that of another smooth potential and
@@ -206,7 +230,7 @@ impl ErrorModel {
 const DIRECT_SHARE: f64 = 0.05;
 
 /// As [`bisect`], to 10⁻³: grids are rounded far more coarsely.
-fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while high - low > 1e-3 {
         let middle = 0.5 * (low + high);
         if holds(middle) { low = middle } else { high = middle }
@@ -300,7 +324,7 @@ mod tests {
             |alpha: f64| 2.0 * COULOMB * 250.0 / (1000.0 * 125.0 * 0.9f64).sqrt() * (-(alpha * 0.9f64).powi(2)).exp();
         // their formula is the leading order in 1/(αr_c)²
         for alpha in [3.0, 4.0] {
-            assert!((model.direct(alpha) / published(alpha) - 1.0).abs() < 0.1, "{alpha}");
+            assert!((model.direct(alpha, 0.9) / published(alpha) - 1.0).abs() < 0.1, "{alpha}");
         }
     }
 

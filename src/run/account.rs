@@ -1,8 +1,8 @@
 //! What a run says of itself: the head and the end of the log, and the summary.
 
 use super::engine::Engine;
+use super::job::Outcome;
 use super::plan::{Device, Plan, Precision};
-use super::runner::Outcome;
 use super::timing::Timing;
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::constraint::degrees_of_freedom;
@@ -11,6 +11,7 @@ use crate::observe::lock::host_name;
 use crate::observe::log::RunLog;
 use crate::observe::progress::three_digits;
 use crate::observe::summary::{ListSummary, Phase, Summary};
+use crate::observe::tuning::{Setting, Trial, Tuning};
 use crate::pair::ListSchedule;
 use crate::system::{Electrostatics, State, System};
 use std::path::Path;
@@ -76,6 +77,49 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
     ])
 }
 
+/// What was weighed, chosen and gained.
+pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>) -> Result<()> {
+    let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    let row = |trial: &Trial| {
+        let Trial { setting: Setting { pme, lists }, megacycles, measured } = trial;
+        let mesh = |order: usize, [a, b, c]: [usize; 3]| format!("order {order}, {a} x {b} x {c}");
+        [
+            lifetimes(lists),
+            pme.map_or(String::new(), |pme| format!("{:.3} nm", pme.cutoff)),
+            pme.map_or(String::new(), |pme| mesh(pme.parameters.order, pme.parameters.grid)),
+            format!("{megacycles:.2}"),
+            measured.map_or(String::new(), |timed| format!("{:.3}", timed.milliseconds)),
+            measured.map_or(String::new(), |timed| format!("{} ({})", percent(timed.gain), percent(timed.spread))),
+        ]
+    };
+    let rows: Vec<_> = tried.iter().map(row).collect();
+    log.section("Tuning")?;
+    log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
+    let reason = match measured_gain {
+        Some(gain) => format!(
+            "measured in {seconds:.1} s to take {} less for pairs, lists and mesh than the cost model's choice, which is \
+             predicted to take {} less than with tuning = \"off\"",
+            percent(*gain),
+            percent(*predicted_gain)
+        ),
+        None if *predicted_gain == 0.0 => "as is usual without tuning".to_owned(),
+        None => format!(
+            "predicted by the cost model to take {} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\"",
+            percent(*predicted_gain)
+        ),
+    };
+    let mesh = chosen.pme.map_or(String::new(), |pme| {
+        format!(", Coulomb cutoff {:.3} nm, grid {:?}, order {}", pme.cutoff, pme.parameters.grid, pme.parameters.order)
+    });
+    log.note(&format!("tuning \"{method}\": lists {}{mesh}: {reason}", lifetimes(&chosen.lists)))
+}
+
+fn lifetimes(lists: &ListSchedule) -> String {
+    let ListSchedule { rebuild, prune, .. } = lists;
+    if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
+}
+
 /// The pair lists of a stage.
 pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
     let ListSchedule { rebuild, prune, outer, inner } = schedule;
@@ -98,7 +142,9 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
         seconds,
         work: works.map(|works| works[index].1),
     };
-    let output = Phase { name: "output".into(), calls: timing.steps, seconds: timing.output, work: None };
+    let beside = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
+    let output = beside("output", timing.steps, timing.output);
+    let tuning = (timing.tuning > 0.0).then(|| beside("tuning", 1, timing.tuning));
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         host: host_name(),
@@ -120,7 +166,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
             interval: timing.steps as f64 / timing.searches.max(1) as f64,
             prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
-        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).collect(),
+        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).chain(tuning).collect(),
         useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
         ..Summary::default()
     }

@@ -7,13 +7,14 @@ use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
+use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,6 +35,8 @@ pub struct Checkpoint {
     pub statistics: Statistics,
     /// what the summary says of the stages before
     pub stages: Vec<StageSummary>,
+    /// what the first stage of dynamics has chosen for the whole run
+    pub tuning: Option<Tuning>,
 }
 
 /// A place in a stage.
@@ -70,6 +73,7 @@ impl Checkpoint {
             frames: 0,
             statistics: Statistics::default(),
             stages: vec![],
+            tuning: None,
         }
     }
 

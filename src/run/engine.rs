@@ -1,21 +1,13 @@
-//! Choosing how a run computes: threads, instruction set, list schedule, backend.
+//! Choosing how a run computes: threads, instruction set, backend.
 
-use super::plan::{Device, Plan, Precision, SimdLevel, StageKind, Velocities};
+use super::lists::schedule;
+use super::plan::{Device, Plan, Precision, SimdLevel};
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
-use crate::pair::{BufferEstimate, ListSchedule};
+use crate::pair::ListSchedule;
 use crate::simd::Level;
+use crate::system::{State, System};
 use std::sync::Arc;
-
-use crate::system::{ListPolicy, State, System};
-
-/// Temperature (K) and time step (ps) of list estimates where no stage names them.
-const DEFAULT_TEMPERATURE: f64 = 300.0;
-const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Atoms per nm³ of a liquid, for estimates without a cell.
-const LIQUID_DENSITY: f64 = 100.0;
-/// Steps between sortings where every pair is listed anyway.
-const UNLIMITED_REBUILD: u32 = 100;
 
 /// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
 /// help. More cost more: buffers of neighbouring parts overlap.
@@ -48,7 +40,7 @@ impl Engine {
     pub fn on(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
-        Ok(Engine { pool: Arc::new(pool), threads, level: Level::detect() })
+        Ok(Engine { pool: Arc::new(pool), threads, parts: threads, level: Level::detect() })
     }
 
     /// The fast force field with the given lists.
@@ -93,9 +85,11 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
     let threads = plan.run.threads.unwrap_or(available.min(most));
     if threads > most {
-        return Err(Problem::new(format!("run.reproducible cuts the work into {most} parts: {threads} threads have none"))
-            .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
-            .into());
+        return Err(Problem::new(format!(
+            "run.reproducible cuts the work into {most} parts: {threads} threads have none"
+        ))
+        .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
+        .into());
     }
     Ok((threads, level))
 }
@@ -118,42 +112,4 @@ fn pinned(pool: rayon::ThreadPoolBuilder, threads: usize) -> Result<rayon::Threa
     Ok(pool.start_handler(move |index| {
         let _ = core_affinity::set_for_current(processors[index]);
     }))
-}
-
-/// Radii and lifetimes of the pair lists: from the tolerance and a cost model, the same on every run.
-pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
-    let settings = &system.settings;
-    let (Some(cutoff), Some(cutoff_lj)) = (settings.cutoff, settings.cutoff_lj) else {
-        let all = f64::INFINITY;
-        return ListSchedule { rebuild: UNLIMITED_REBUILD, prune: UNLIMITED_REBUILD, outer: all, inner: all };
-    };
-    let atoms = system.topology.atoms.len() as f64;
-    let volume = state.cell.map_or(atoms / LIQUID_DENSITY, |cell| cell.volume());
-    let (temperature, timestep) = hottest(plan);
-    // a pair of images of one atom must not enter a list
-    let largest = state.cell.map_or(f64::INFINITY, |cell| 2.0 * cell.max_cutoff() - cutoff.max(cutoff_lj));
-    match settings.list {
-        ListPolicy::Drift { tolerance, interval } => {
-            BufferEstimate::new(system, volume, temperature, timestep).schedule(tolerance, interval, largest)
-        }
-        ListPolicy::Exact { buffer } => ListSchedule::exact((cutoff.max(cutoff_lj) + buffer).min(largest)),
-    }
-}
-
-/// The highest temperature (K) and longest time step (ps) of any stage.
-fn hottest(plan: &Plan) -> (f64, f64) {
-    let mut found: Option<(f64, f64)> = None;
-    for stage in &plan.stages {
-        if let StageKind::Dynamics(dynamics) = &stage.kind {
-            let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
-            let start = match dynamics.velocities {
-                Velocities::Generate { temperature } => temperature,
-                Velocities::File => 0.0,
-            };
-            let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
-            found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));
-        }
-    }
-    let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));
-    (if temperature > 0.0 { temperature } else { DEFAULT_TEMPERATURE }, timestep)
 }

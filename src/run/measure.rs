@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::engine::{Engine, schedule};
+use super::engine::Engine;
+use super::lists::schedule;
 use super::plan::{Dynamics, Plan, Precision};
 use super::simulation::{Simulation, Wanted};
 use super::start::prepare;

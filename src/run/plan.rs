@@ -126,6 +126,8 @@ pub struct RunOptions {
     pub pin: bool,
     /// arithmetic
     pub precision: Precision,
+    /// how lists and mesh are chosen at the accuracy asked for
+    pub tuning: TuningMethod,
     /// forced instruction set; `None` = best available
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run stops with a checkpoint (exit 3)
@@ -154,6 +156,29 @@ pub enum Precision {
     Double,
     /// interactions in f32, sums in f64
     Mixed,
+}
+
+/// How lists and mesh are chosen at the accuracy asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuningMethod {
+    /// as is usual: lists for 20 steps, PME of order 4
+    Off,
+    /// by a cost model, the same on every run
+    Model,
+    /// by timing what the model takes for the best
+    Measure,
+}
+
+impl TuningMethod {
+    /// The word of the input file.
+    pub fn name(self) -> &'static str {
+        match self {
+            TuningMethod::Off => "off",
+            TuningMethod::Model => "model",
+            TuningMethod::Measure => "measure",
+        }
+    }
 }
 
 /// Instruction sets of the CPU kernels.

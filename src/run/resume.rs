@@ -1,9 +1,9 @@
 //! The way back into a run: its checkpoint, and what may have changed since.
 
 use super::checkpoint::Checkpoint;
+use super::job::Job;
 use super::outputs::Directory;
 use super::plan::{Plan, Stage, StageKind};
-use super::runner::Job;
 use crate::error::{Problem, Result};
 use crate::observe::summary::StageSummary;
 
@@ -18,7 +18,7 @@ pub(super) fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoin
 
 /// A run goes on only as what it was.
 pub(super) fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
-    checkpoint.check_system(job.system)?;
+    checkpoint.check_system(&job.system)?;
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
         if steps(new) > steps(old) {

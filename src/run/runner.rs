@@ -1,17 +1,19 @@
 //! A whole run: stages in order, outputs, checkpoints, and the way back from one.
 
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
-use super::engine::{Engine, schedule};
+use super::engine::Engine;
 use super::instability::explain;
+use super::job::{Job, Outcome};
+use super::lists::{ListChoices, schedule};
 use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
-use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind};
+use super::plan::{Dynamics, Minimize, Precision, Stage, StageKind};
 use super::resume::{cut_stages, find_checkpoint, refuse_changes};
-use super::signals::Requests;
 use super::simulation::{Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::surface::ForceSurface;
 use super::timing::Timing;
+use super::tuning::{Tuner, adopt};
 use crate::backend::{Backend, ForceField, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
@@ -22,8 +24,9 @@ use crate::observe::progress::{Progress, SpeedMeter};
 use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
+use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
-use crate::system::{State, System};
+use crate::system::State;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,39 +39,6 @@ const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 const STATUS_INTERVAL: Duration = Duration::from_millis(500);
 /// Part of the allowed wall time that is kept for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
-
-/// Everything a run is given.
-pub struct Job<'a> {
-    /// what to do
-    pub plan: &'a Plan,
-    /// the system, without the terms that constraints hold fixed
-    pub system: &'a System,
-    /// where it starts
-    pub start: State,
-    /// the input file, for the trajectory's record
-    pub input: &'a str,
-    /// the configuration with all defaults, for `effective.toml`
-    pub effective: &'a str,
-    /// differences in physics between an old plan and this one
-    pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// move old output aside
-    pub force: bool,
-    /// stop and checkpoint requests
-    pub requests: Requests,
-    /// when the program started
-    pub started: Instant,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// every stage is done
-    Finished,
-    /// stopped on request, with a checkpoint
-    Stopped,
-    /// finished before: nothing was left to do, and no file was touched
-    Unchanged,
-}
 
 /// What accompanies a run from stage to stage.
 struct Session<'a> {
@@ -87,14 +57,19 @@ struct Session<'a> {
     system_fingerprint: u32,
     statistics: Statistics,
     stages: Vec<StageSummary>,
+    tuning: Option<Tuning>,
     steps: u64,
 }
 
 /// Run all stages, from the checkpoint in the output directory if there is one.
-pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, progress: Progress) -> Result<Outcome> {
+pub fn run(
+    mut job: Job<'_>,
+    log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
+    progress: Progress,
+) -> Result<Outcome> {
     let engine = Engine::new(job.plan)?;
     // before a folder is made for it
-    check_system(job.system)?;
+    check_system(&job.system)?;
     let directory = Directory::new(job.plan);
     let lock = directory.open(job.force)?;
     let (checkpoint, warning) = find_checkpoint(&directory)?;
@@ -105,25 +80,27 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
         }
     } else {
         // from now on the directory explains itself, however early the run is killed
-        Checkpoint::start(job.plan, job.system).write(&directory.file("checkpoint.md"))?;
+        Checkpoint::start(job.plan, &job.system).write(&directory.file("checkpoint.md"))?;
     }
     let checkpoint = checkpoint.filter(|checkpoint| !checkpoint.is_start());
     if checkpoint.is_none() {
         directory.clear()?;
     }
     let mut log = log(&directory.file("run.log"))?;
+    let tuning = checkpoint.as_ref().and_then(|c| c.tuning.clone());
+    adopt(&mut job.system, tuning.as_ref());
     let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
     let periodic = job.start.cell.is_some();
-    let outputs = Outputs::open(&directory, (job.plan, job.system, job.input), periodic, resume)?;
+    let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), periodic, resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
-    super::account::open(&mut log, job.plan, job.system, &job.start, &engine)?;
+    super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
     for warning in warning.into_iter().chain(outputs.warning()).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
     let mut session = Session {
-        system_fingerprint: fingerprint(job.system),
+        system_fingerprint: fingerprint(&job.system),
         status: Status::new(job.plan.stages.len()),
         engine,
         directory,
@@ -137,6 +114,7 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
         timing: Timing::default(),
         statistics: Statistics::default(),
         stages: vec![],
+        tuning,
         steps: 0,
         job,
     };
@@ -156,7 +134,7 @@ pub fn run(job: Job<'_>, log: impl FnOnce(&std::path::Path) -> Result<RunLog>, p
     }
 }
 
-impl<'a> Session<'a> {
+impl Session<'_> {
     /// Leave word of an error. The error itself, which the caller shows, matters more than a failure to record it.
     fn fail(mut self, error: &Error) {
         self.status.state = RunState::Failed;
@@ -211,19 +189,19 @@ impl<'a> Session<'a> {
     }
 
     fn minimize(&mut self, index: usize, options: &Minimize, state: &mut State, place: Place) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, self.job.system);
+        let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         match plan.run.precision {
             Precision::Double => {
-                let field = Reference::new(system)?;
+                let field = Reference::new(&system)?;
                 self.descend(index, options, state, place, field, DOUBLE_ENERGY_PRECISION)
             }
             Precision::Mixed => {
-                let cutoff = schedule(plan, system, state)
+                let cutoff = schedule(plan, &system, state)
                     .inner
                     .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
                 let radius = cutoff + MINIMIZE_BUFFER;
                 let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
-                let field = self.engine.cpu(system, lists)?;
+                let field = self.engine.cpu(&system, lists)?;
                 self.descend(index, options, state, place, field, MIXED_ENERGY_PRECISION)
             }
         }
@@ -246,7 +224,7 @@ impl<'a> Session<'a> {
         };
         let (stored, origin) = place.minimizer.unzip();
         let origin = origin.unwrap_or_default();
-        let mut surface = ForceSurface::new(self.job.system, field, state.cell, MINIMIZE_BUFFER, origin)?;
+        let mut surface = ForceSurface::new(&self.job.system, field, state.cell, MINIMIZE_BUFFER, origin)?;
         let mut minimizer = match stored {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
@@ -284,15 +262,16 @@ impl<'a> Session<'a> {
     }
 
     fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: Place) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, self.job.system);
+        let plan = self.job.plan;
         if self.statistics == Statistics::default() {
             self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
         }
         if place.schedule.is_none() {
-            prepare(system, options, plan.run.seed, state)
-                .map_err(|error| explain(error, system, state, &self.directory))?;
+            prepare(&self.job.system, options, plan.run.seed, state)
+                .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
-        let lists = place.schedule.unwrap_or_else(|| schedule(plan, system, state));
+        let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
+        let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = Place { first_time, schedule: Some(lists), ..place };
         super::account::lists(&mut self.log, &lists)?;
@@ -300,14 +279,28 @@ impl<'a> Session<'a> {
         let level = self.engine.level;
         match plan.run.precision {
             Precision::Double => {
-                let backend = Host::new(system, Reference::new(system)?, level)?;
+                let backend = Host::new(&system, Reference::new(&system)?, level)?;
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
-                let backend = Host::new(system, self.engine.cpu(system, lists)?, level)?;
+                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level)?;
                 self.integrate(index, options, state, place, backend)
             }
         }
+    }
+
+    /// Lists of a stage that begins. The first stage of dynamics tunes the run.
+    fn lists(&mut self, state: &State) -> Result<ListSchedule> {
+        let Job { plan, system, alternatives, requests, .. } = &self.job;
+        if self.tuning.is_none() {
+            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives).tune(requests)?;
+            super::account::tuning(&mut self.log, self.tuning.as_ref())?;
+            self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            self.timing.seconds += self.timing.tuning;
+            adopt(&mut self.job.system, self.tuning.as_ref());
+        }
+        let choices = ListChoices::new(self.job.plan, &self.job.system, state);
+        Ok(self.tuning.as_ref().map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
     }
 
     fn integrate<B: Backend + Send>(
@@ -318,11 +311,11 @@ impl<'a> Session<'a> {
         place: Place,
         backend: B,
     ) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, self.job.system);
+        let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
-        let mut simulation = Simulation::new(backend, (system, options), rules, state, (done, first_time), origins)?;
+        let mut simulation = Simulation::new(backend, (&*system, options), rules, state, (done, first_time), origins)?;
         let here = |simulation: &Simulation<'_, B>| Place {
             done: simulation.local_step,
             first_time,
@@ -388,7 +381,7 @@ impl<'a> Session<'a> {
             }
             Ok(())
         });
-        let explained = |error| explain(error, self.job.system, &simulation.before_failure(), &self.directory);
+        let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
         if row {
             let values = self.outputs.write_row(at, cell, &observed)?;
@@ -448,6 +441,7 @@ impl<'a> Session<'a> {
             frames: self.outputs.sync()?,
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
+            tuning: self.tuning.clone(),
         };
         checkpoint.write(&self.directory.file("checkpoint.md"))?;
         self.last_checkpoint = Instant::now();
@@ -463,7 +457,7 @@ impl<'a> Session<'a> {
         };
         let finished = outcome == Outcome::Finished;
         if finished {
-            write_final(&self.directory, self.job.system, &state)?;
+            write_final(&self.directory, &self.job.system, &state)?;
         }
         self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
         self.status.seconds_left = self.status.seconds_left.filter(|_| !finished);
@@ -471,10 +465,11 @@ impl<'a> Session<'a> {
             state: self.status.state,
             steps: self.steps,
             stages: std::mem::take(&mut self.stages),
+            tuning: self.tuning.take(),
             final_state_hash: Some(format!("{:08x}", state_hash(&state))),
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..super::account::summary(self.job.plan, self.job.system, &state, &self.engine, &self.timing)
+            ..super::account::summary(self.job.plan, &self.job.system, &state, &self.engine, &self.timing)
         };
         super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;

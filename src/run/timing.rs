@@ -11,7 +11,9 @@ pub(super) struct Timing {
     pub(super) phases: Phases,
     /// seconds spent on checkpoints
     pub(super) output: f64,
-    /// seconds in dynamics stages
+    /// seconds spent on measuring before the first stage
+    pub(super) tuning: f64,
+    /// seconds in dynamics stages, tuning included
     pub(super) seconds: f64,
     /// steps and ps done in them
     pub(super) steps: u64,

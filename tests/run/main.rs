@@ -12,4 +12,5 @@ mod lists;
 mod physics;
 mod restart;
 mod steps;
+mod tuning;
 mod unstable;

@@ -122,10 +122,10 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "tuning",
-        words: &["model"],
+        words: &["off", "model", "measure"],
         default: Is("\"model\""),
-        example: "\"model\"",
-        doc: "How grid and list intervals are chosen at the accuracy asked for: \"model\", the only way so far, is a cost model, the same on every run. Nothing is timed, and the cutoff stays as given.",
+        example: "\"measure\"",
+        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
         ..KEY
     },
     Key {

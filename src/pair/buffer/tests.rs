@@ -262,3 +262,40 @@ fn missed_pairs_cost_what_is_estimated() {
         check(estimate.list_drift(radius, steps, INNER), measured(2), GROUP_EXCESS * excess);
     }
 }
+
+/// kJ/mol/ps per atom.
+const TOLERANCE: f64 = 0.005;
+
+#[test]
+fn no_schedule_drifts_more_than_is_tolerated() {
+    let pme = Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 });
+    let system = water(pme);
+    let usual = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP);
+    let longer = usual.with_settings(ForceSettings { cutoff: Some(1.0), ..system.settings });
+    for estimate in [usual, longer] {
+        let mut schedules = estimate.schedules(TOLERANCE, None, f64::INFINITY);
+        assert!(schedules.len() > REBUILD.len());
+        assert!(schedules.is_sorted_by(|a, b| estimate.cycles(a) <= estimate.cycles(b)));
+        let conventional = estimate.conventional(TOLERANCE, None);
+        assert_eq!((conventional.rebuild, conventional.prune), (CONVENTIONAL_LIFETIME, CONVENTIONAL_LIFETIME));
+        assert!(estimate.cycles(&conventional) >= estimate.cycles(&schedules[0]));
+        schedules.extend([conventional, estimate.conventional(TOLERANCE, Some(7))]);
+        schedules.push(estimate.with_lifetimes(TOLERANCE, 60, 6));
+        for ListSchedule { rebuild, prune, outer, inner } in schedules {
+            assert!(estimate.list_drift(outer, rebuild, OUTER) <= TOLERANCE);
+            assert!(estimate.list_drift(inner, prune, INNER) <= TOLERANCE);
+            assert!(rebuild % prune == 0 && outer >= inner && inner >= estimate.cutoff());
+        }
+    }
+}
+
+#[test]
+fn radii_stay_within_the_cell_if_any_lifetime_allows_it() {
+    let system = water(Electrostatics::Off);
+    let estimate = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP);
+    let roomy = estimate.schedules(TOLERANCE, None, f64::INFINITY);
+    let limit = 0.5 * (CUTOFF + roomy.iter().map(|s| s.outer).fold(0.0, f64::max));
+    let tight = estimate.schedules(TOLERANCE, None, limit);
+    assert!(tight.len() < roomy.len() && tight.iter().all(|s| s.outer <= limit), "{tight:?}");
+    assert_eq!(estimate.schedules(TOLERANCE, None, 0.1).len(), 1);
+}

@@ -1,0 +1,110 @@
+//! Other ways of sharing the Coulomb sum between direct and reciprocal space, at the same error: a finer grid for a
+//! shorter cutoff, or the reverse.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use super::parameters::{CHOICES, bisect_coarse, check, good_size};
+use super::{ErrorEstimate, ErrorModel};
+use crate::system::PmeParameters;
+
+/// A cutoff of the direct sum and the parameters of the reciprocal sum that belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Splitting {
+    /// of the direct sum, nm
+    pub cutoff: f64,
+    /// of the reciprocal sum
+    pub parameters: PmeParameters,
+}
+
+/// Finenesses of a grid, in points per point of the first one along each edge: an eighth of the points to thrice as many.
+const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
+/// Steps between them, close enough to meet every good size of a grid of a hundred points.
+const STEPS: u32 = 48;
+/// Cutoffs are multiples of this (nm).
+const CUTOFF_STEP: f64 = 1e-3;
+
+impl ErrorModel {
+    /// For every order and every grid about as fine as that of `base`: the largest α with which the reciprocal error is at
+    /// most the `allowed` one, and the shortest cutoff with which then the direct error is. Those whose cutoff would leave
+    /// the range of `cutoffs` (nm) are left out.
+    pub fn splittings(
+        &self,
+        base: &PmeParameters,
+        allowed: ErrorEstimate,
+        cutoffs: RangeInclusive<f64>,
+    ) -> Vec<Splitting> {
+        let step = (FINENESS.end() - FINENESS.start()) / f64::from(STEPS);
+        let fineness = (0..=STEPS).map(|index| FINENESS.start() + f64::from(index) * step);
+        let grids: BTreeSet<[usize; 3]> = fineness
+            .map(|fineness| base.grid.map(|points| good_size((points as f64 * fineness).round() as usize)))
+            .collect();
+        let choices = CHOICES.into_iter().flat_map(|order| grids.iter().map(move |&grid| (grid, order)));
+        choices.filter_map(|(grid, order)| self.splitting(grid, order, allowed, &cutoffs)).collect()
+    }
+
+    fn splitting(
+        &self,
+        grid: [usize; 3],
+        order: usize,
+        allowed: ErrorEstimate,
+        cutoffs: &RangeInclusive<f64>,
+    ) -> Option<Splitting> {
+        let (shortest, longest) = (*cutoffs.start(), *cutoffs.end());
+        let rows = self.cell.rows();
+        let spacing = [0, 1, 2].map(|d| rows[d].norm() / grid[d] as f64);
+        // α·cutoff as in `choices`
+        let alpha =
+            bisect_coarse(1.0, 6.0, |x| self.reciprocal(x / shortest, spacing, order) <= allowed.reciprocal) / shortest;
+        if self.reciprocal(alpha, spacing, order) > allowed.reciprocal || self.direct(alpha, longest) > allowed.direct {
+            return None;
+        }
+        let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
+        // the bisection ends up to its precision below the cutoff that is needed
+        let enough = |steps: &f64| self.direct(alpha, steps * CUTOFF_STEP) <= allowed.direct;
+        let first = (needed / CUTOFF_STEP).ceil();
+        let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? * CUTOFF_STEP;
+        let parameters = PmeParameters { alpha, grid, order };
+        check(&parameters).ok()?;
+        Some(Splitting { cutoff, parameters })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::PeriodicCell;
+    use crate::pme::{ChargeStructure, allowed};
+
+    fn model(cutoff: f64) -> ErrorModel {
+        let charges: Vec<f64> = (0..12_000).map(|i| if i % 3 == 0 { -0.8 } else { 0.4 }).collect();
+        let cell = PeriodicCell::orthorhombic([5.0, 5.0, 7.0]);
+        ErrorModel::new(&cell, cutoff, &charges, ChargeStructure::uncorrelated())
+    }
+
+    #[test]
+    fn no_splitting_has_a_larger_error_or_leaves_the_range() {
+        for error in [0.02, 0.5] {
+            let base = model(0.9).parameters(error).unwrap();
+            let limits = allowed(error);
+            let found = model(0.9).splittings(&base, limits, 0.7..=1.0);
+            assert!(found.len() > 10, "only {}", found.len());
+            for splitting in &found {
+                let estimate = model(splitting.cutoff).estimate(&splitting.parameters);
+                assert!(estimate.direct <= limits.direct && estimate.reciprocal <= limits.reciprocal, "{splitting:?}");
+                // a millionth of a nm for the decimal fraction
+                assert!((0.7 - 1e-6..=1.0 + 1e-6).contains(&splitting.cutoff), "{splitting:?}");
+            }
+            // finer grids allow shorter cutoffs
+            let of_order: Vec<&Splitting> = found.iter().filter(|s| s.parameters.order == base.order).collect();
+            assert!(of_order.is_sorted_by(|a, b| a.cutoff >= b.cutoff), "{of_order:?}");
+            assert!(of_order.iter().any(|s| s.cutoff < 0.8) && of_order.iter().any(|s| s.cutoff > 0.9));
+        }
+    }
+
+    #[test]
+    fn an_error_out_of_reach_leaves_nothing() {
+        let base = model(0.9).parameters(0.5).unwrap();
+        assert!(model(0.9).splittings(&base, allowed(1e-9), 0.7..=1.0).is_empty());
+    }
+}

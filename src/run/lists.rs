@@ -1,0 +1,111 @@
+//! Radii and lifetimes of pair lists: from the tolerance and a cost model, the same on every run.
+
+use super::plan::{Plan, StageKind, TuningMethod, Velocities};
+use crate::pair::{BufferEstimate, ListSchedule};
+use crate::system::{ForceSettings, ListPolicy, State, System};
+
+/// Temperature (K) and time step (ps) of list estimates where no stage names them.
+const DEFAULT_TEMPERATURE: f64 = 300.0;
+const DEFAULT_TIMESTEP: f64 = 0.002;
+/// Atoms per nm³ of a liquid, for estimates without a cell.
+const LIQUID_DENSITY: f64 = 100.0;
+/// Steps between sortings where every pair is listed anyway.
+const UNLIMITED_REBUILD: u32 = 100;
+
+/// The lists with which a plan may be computed.
+pub(super) struct ListChoices<'a> {
+    settings: ForceSettings,
+    estimate: BufferEstimate<'a>,
+    /// half the width of the cell, nm
+    half: f64,
+}
+
+impl<'a> ListChoices<'a> {
+    /// For the system's own settings.
+    pub(super) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
+        let atoms = system.topology.atoms.len() as f64;
+        let volume = state.cell.map_or(atoms / LIQUID_DENSITY, |cell| cell.volume());
+        let (temperature, timestep) = hottest(plan);
+        let estimate = BufferEstimate::new(system, volume, temperature, timestep);
+        let half = state.cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
+        ListChoices { settings: system.settings, estimate, half }
+    }
+
+    /// The same with other cutoffs and Coulomb parameters.
+    pub(super) fn with_settings(&self, settings: ForceSettings) -> Self {
+        ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
+    }
+
+    fn cutoff(&self) -> f64 {
+        let ForceSettings { cutoff, cutoff_lj, .. } = self.settings;
+        cutoff.unwrap_or(f64::INFINITY).max(cutoff_lj.unwrap_or(f64::INFINITY))
+    }
+
+    /// A pair of images of one atom must not enter a list: its largest radius, nm.
+    fn largest(&self) -> f64 {
+        2.0 * self.half - self.cutoff()
+    }
+
+    /// All that are considered, the cheapest by the cost model first.
+    pub(super) fn all(&self) -> Vec<ListSchedule> {
+        match self.settings.list {
+            _ if self.cutoff().is_infinite() => {
+                let all = f64::INFINITY;
+                vec![ListSchedule { rebuild: UNLIMITED_REBUILD, prune: UNLIMITED_REBUILD, outer: all, inner: all }]
+            }
+            ListPolicy::Drift { tolerance, interval } => self.estimate.schedules(tolerance, interval, self.largest()),
+            ListPolicy::Exact { buffer } => vec![ListSchedule::exact((self.cutoff() + buffer).min(self.largest()))],
+        }
+    }
+
+    /// What is usual without tuning.
+    pub(super) fn conventional(&self) -> ListSchedule {
+        self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
+    }
+
+    /// With the lifetimes of `other`.
+    pub(super) fn living_as_long_as(&self, other: &ListSchedule) -> ListSchedule {
+        self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
+    }
+
+    /// `wanted` where lifetimes are fixed and it fits into the cell, else the cheapest.
+    fn fixed(&self, wanted: impl FnOnce(f64, Option<u32>) -> ListSchedule) -> ListSchedule {
+        let wanted = match self.settings.list {
+            ListPolicy::Drift { tolerance, interval } if self.cutoff().is_finite() => Some(wanted(tolerance, interval)),
+            _ => None,
+        };
+        wanted.filter(|lists| lists.outer <= self.largest()).unwrap_or_else(|| self.all()[0])
+    }
+
+    /// Clock cycles of a step's pairs and lists.
+    pub(super) fn cycles(&self, lists: &ListSchedule) -> f64 {
+        self.estimate.cycles(lists)
+    }
+}
+
+/// Radii and lifetimes of the pair lists by the plan's way of tuning, as far as nothing is measured.
+pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    let choices = ListChoices::new(plan, system, state);
+    match plan.run.tuning {
+        TuningMethod::Off => choices.conventional(),
+        TuningMethod::Model | TuningMethod::Measure => choices.all()[0],
+    }
+}
+
+/// The highest temperature (K) and longest time step (ps) of any stage.
+fn hottest(plan: &Plan) -> (f64, f64) {
+    let mut found: Option<(f64, f64)> = None;
+    for stage in &plan.stages {
+        if let StageKind::Dynamics(dynamics) = &stage.kind {
+            let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
+            let start = match dynamics.velocities {
+                Velocities::Generate { temperature } => temperature,
+                Velocities::File => 0.0,
+            };
+            let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
+            found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));
+        }
+    }
+    let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));
+    (if temperature > 0.0 { temperature } else { DEFAULT_TEMPERATURE }, timestep)
+}

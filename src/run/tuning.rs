@@ -1,0 +1,317 @@
+//! Self-tuning of a run: the lists' lifetimes, and how the Coulomb sum is shared between pairs and mesh.
+//!
+//! Candidates are plain data ([`Setting`]). A cost model ranks them, the same on every run. With `tuning = "measure"` the
+//! best of them are timed, each by a few searches, prunings and force evaluations at the start of the first stage of
+//! dynamics, in turn; the state is left alone. A candidate never has a larger estimated error than the input asks for: lists
+//! have the radii that their drift tolerance needs, cutoff and mesh come from [`crate::pme::ErrorModel::splittings`].
+//! The choice holds for the rest of the run; a checkpoint keeps it.
+
+use super::engine::Engine;
+use super::lists::ListChoices;
+use super::plan::{Plan, Precision, TuningMethod};
+use super::signals::Requests;
+use crate::backend::{Cpu, Evaluation, ForceField, Workload};
+use crate::error::Result;
+use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
+use crate::pair::ListSchedule;
+use crate::pme::{self, Splitting};
+use crate::system::{Electrostatics, ForceSettings, PmeParameters, State, System};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Schedules of the cost model that are told of.
+const SHOWN: usize = 4;
+/// Of the Coulomb cutoffs within so wide a range, as part of the longer cutoff, one is timed.
+const RANGE: f64 = 0.08;
+/// Splittings that the model takes for slower than its own choice by more than this are not timed.
+const SLOWER: f64 = 0.08;
+/// Schedules that are timed beside the best so far.
+const SCHEDULES: usize = 3;
+/// Times that each setting is timed, in turn with the others.
+const ROUNDS: usize = 7;
+/// Force evaluations of a round, of which the shortest counts, after one that brings the data back into the caches.
+const EVALUATIONS: usize = 5;
+/// Standard deviations of a normal distribution per median absolute deviation.
+const DEVIATION: f64 = 1.4826;
+
+/// Ways of computing the Coulomb sum with PME that are as accurate as the input asks for; none with another method.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alternatives {
+    /// what is usual without tuning
+    pub conventional: Option<PmeParameters>,
+    /// beside the one that the system's settings have
+    pub others: Vec<Splitting>,
+}
+
+/// Settings with another Coulomb cutoff and mesh.
+fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
+    pme.map_or(settings, |Splitting { cutoff, parameters }| ForceSettings {
+        cutoff: Some(cutoff),
+        electrostatics: Electrostatics::Pme(parameters),
+        ..settings
+    })
+}
+
+/// From now on the system is computed as was chosen.
+pub(super) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
+    if let Some(tuning) = tuning {
+        let settings = split(system.settings, tuning.chosen.pme);
+        Arc::make_mut(system).settings = settings;
+    }
+}
+
+/// What is tuned.
+pub(super) struct Tuner<'a> {
+    engine: &'a Engine,
+    plan: &'a Plan,
+    system: &'a System,
+    state: &'a State,
+    alternatives: &'a Alternatives,
+    /// lists with the system's own settings
+    choices: ListChoices<'a>,
+}
+
+impl<'a> Tuner<'a> {
+    /// For the state at the start of the first stage of dynamics.
+    pub(super) fn new(
+        (engine, plan): (&'a Engine, &'a Plan),
+        system: &'a System,
+        state: &'a State,
+        alternatives: &'a Alternatives,
+    ) -> Self {
+        Tuner { engine, plan, system, state, alternatives, choices: ListChoices::new(plan, system, state) }
+    }
+
+    /// Chooses; `None` where there is nothing to choose, without a cutoff. A request to stop ends measuring early.
+    pub(super) fn tune(&self, requests: &Requests) -> Result<Option<Tuning>> {
+        if self.system.settings.cutoff.is_none() {
+            return Ok(None);
+        }
+        let start = Instant::now();
+        let (method, own) = (self.plan.run.tuning, self.own_splitting());
+        let usual = match (self.alternatives.conventional, own) {
+            (Some(parameters), Some(own)) => Some(Splitting { parameters, ..own }),
+            _ => own,
+        };
+        let conventional = self.trial(usual, self.lists(usual).conventional());
+        let model = match method {
+            TuningMethod::Off => conventional,
+            TuningMethod::Model | TuningMethod::Measure => self.trial(own, self.choices.all()[0]),
+        };
+        let mut tuning = Tuning {
+            method: method.name().into(),
+            tried: vec![conventional],
+            chosen: model.setting,
+            predicted_gain: 1.0 - model.megacycles / conventional.megacycles,
+            measured_gain: None,
+            seconds: 0.0,
+        };
+        // the reference has one speed
+        if method == TuningMethod::Measure && self.plan.run.precision == Precision::Mixed {
+            self.measure(model, requests, &mut tuning)?;
+            tuning.seconds = start.elapsed().as_secs_f64();
+        } else if method != TuningMethod::Off {
+            tuning.tried.extend(self.considered());
+        }
+        Ok(Some(tuning))
+    }
+
+    /// The system's own cutoff and mesh.
+    fn own_splitting(&self) -> Option<Splitting> {
+        let ForceSettings { cutoff, electrostatics, .. } = self.system.settings;
+        match electrostatics {
+            Electrostatics::Pme(parameters) => cutoff.map(|cutoff| Splitting { cutoff, parameters }),
+            _ => None,
+        }
+    }
+
+    fn lists(&self, pme: Option<Splitting>) -> ListChoices<'a> {
+        self.choices.with_settings(split(self.system.settings, pme))
+    }
+
+    /// A setting with what the cost model says of it.
+    fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
+        let atoms = self.system.topology.atoms.len() as f64;
+        let mesh = pme.map_or(0.0, |splitting| pme::cycles(atoms, &splitting.parameters));
+        let megacycles = 1e-6 * (self.lists(pme).cycles(&lists) + mesh);
+        Trial { setting: Setting { pme, lists }, megacycles, measured: None }
+    }
+
+    /// What the cost model chose from: schedules, and meshes of the same cutoff.
+    fn considered(&self) -> Vec<Trial> {
+        let (own, schedules) = (self.own_splitting(), self.choices.all());
+        let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
+        let meshes = self.alternatives.others.iter().filter(|other| own.is_some_and(|own| own.cutoff == other.cutoff));
+        trials.chain(meshes.map(|&mesh| self.trial(Some(mesh), schedules[0]))).collect()
+    }
+
+    /// Times splittings, then schedules around the better one.
+    fn measure(&self, model: Trial, requests: &Requests, tuning: &mut Tuning) -> Result<()> {
+        let (mut best, mut time) = (model, 1.0);
+        for propose in [Self::splittings, Self::schedules] {
+            let mut trials = vec![best];
+            trials.extend(propose(self, &best));
+            if trials.len() == 1 {
+                continue;
+            }
+            let Some(times) = self.times(&trials, requests)? else { break };
+            let timed = compare(&times);
+            trials.iter_mut().zip(&timed).for_each(|(trial, timed)| trial.measured = Some(*timed));
+            best = trials[choose(&timed)];
+            time *= 1.0 - best.measured.map_or(0.0, |timed| timed.gain);
+            tuning.tried.extend(trials);
+        }
+        tuning.chosen = best.setting;
+        tuning.measured_gain = Some(1.0 - time);
+        Ok(())
+    }
+
+    /// Other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest of every range of
+    /// cutoffs, because the model's errors grow with the distance from what it was made from.
+    fn splittings(&self, best: &Trial) -> Vec<Trial> {
+        let ListSchedule { outer, inner, .. } = best.setting.lists;
+        let usual = self.reach(best.setting.pme);
+        // buffers are alike where errors are alike: enough for a ranking
+        let roughly = |&other: &Splitting| {
+            let longer = self.reach(Some(other)) - usual;
+            let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
+            (self.trial(Some(other), lists).megacycles, other)
+        };
+        let mut ranked: Vec<(f64, Splitting)> = self.alternatives.others.iter().map(roughly).collect();
+        ranked.retain(|(megacycles, _)| *megacycles <= (1.0 + SLOWER) * best.megacycles);
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let cheapest: BTreeMap<i64, Splitting> = ranked
+            .into_iter()
+            .rev()
+            .map(|(_, other)| ((other.cutoff / (RANGE * usual)).floor() as i64, other))
+            .collect();
+        cheapest.into_values().map(|other| self.trial(Some(other), self.lists(Some(other)).all()[0])).collect()
+    }
+
+    /// The longer of both cutoffs, nm.
+    fn reach(&self, pme: Option<Splitting>) -> f64 {
+        let ForceSettings { cutoff, cutoff_lj, .. } = split(self.system.settings, pme);
+        cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
+    }
+
+    /// Other lifetimes of the lists, the cheapest by the model.
+    fn schedules(&self, best: &Trial) -> Vec<Trial> {
+        let Setting { pme, lists } = best.setting;
+        let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
+        others.take(SCHEDULES).map(|other| self.trial(pme, other)).collect()
+    }
+
+    /// Seconds per step of each setting, round by round; `None` when somebody wants the run to stop.
+    fn times(&self, trials: &[Trial], requests: &Requests) -> Result<Option<Vec<[f64; ROUNDS]>>> {
+        let mut system = self.system.clone();
+        let mut fields = vec![];
+        for trial in trials {
+            system.settings = split(self.system.settings, trial.setting.pme);
+            fields.push(self.engine.cpu(&system, trial.setting.lists)?);
+        }
+        let mut times = vec![[0.0; ROUNDS]; trials.len()];
+        for round in 0..ROUNDS {
+            for ((field, trial), times) in fields.iter_mut().zip(trials).zip(&mut times) {
+                if requests.stop() {
+                    return Ok(None);
+                }
+                times[round] = seconds_per_step(field, &trial.setting.lists, self.state)?;
+            }
+        }
+        Ok(Some(times))
+    }
+}
+
+/// Time for forces and the share of a search and of a pruning that falls to a step.
+fn seconds_per_step(field: &mut Cpu, lists: &ListSchedule, state: &State) -> Result<f64> {
+    let (cell, positions) = (state.cell.as_ref(), &state.positions);
+    let start = Instant::now();
+    field.rebuild(cell, positions);
+    let searched = Instant::now();
+    field.prune(cell, positions);
+    let pruning = searched.elapsed().as_secs_f64();
+    let search = (searched - start).as_secs_f64();
+    let mut evaluation = Evaluation::default();
+    field.evaluate(cell, positions, Workload::default(), &mut evaluation)?;
+    // a disturbance from outside makes an evaluation longer, never shorter
+    let mut forces = f64::INFINITY;
+    for _ in 0..EVALUATIONS {
+        let start = Instant::now();
+        field.evaluate(cell, positions, Workload::default(), &mut evaluation)?;
+        forces = forces.min(start.elapsed().as_secs_f64());
+    }
+    Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
+}
+
+/// Each setting's time and its gain over the first.
+fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
+    let against_first = |own: &[f64; ROUNDS]| {
+        // settings of one round meet the same disturbance from outside
+        let gains: [f64; ROUNDS] = std::array::from_fn(|round| 1.0 - own[round] / times[0][round]);
+        let gain = median(gains);
+        let spread = DEVIATION * median(gains.map(|other| (other - gain).abs()));
+        Timed { milliseconds: 1e3 * median(*own), gain, spread }
+    };
+    times.iter().map(against_first).collect()
+}
+
+/// The setting that gains most; the first unless another's gain exceeds its spread.
+fn choose(timed: &[Timed]) -> usize {
+    let clear = timed.iter().enumerate().filter(|(_, timed)| timed.gain > timed.spread);
+    clear.fold(0, |best, (index, timed_here)| if timed_here.gain > timed[best].gain { index } else { best })
+}
+
+/// The middle one of an odd number.
+fn median<const N: usize>(mut values: [f64; N]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[N / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of a machine that slows down and is disturbed now and then, the same for all settings.
+    fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
+        let machine = [1.0, 1.02, 1.5, 1.04, 1.05, 1.3, 1.07];
+        std::array::from_fn(|round| time * machine[round] * (1.0 + own[round]))
+    }
+
+    const QUIET: [f64; ROUNDS] = [0.001, -0.001, 0.002, 0.0, -0.002, 0.001, 0.0];
+    const NOISY: [f64; ROUNDS] = [0.05, -0.06, 0.04, 0.0, -0.05, 0.07, 0.03];
+
+    #[test]
+    fn the_fastest_wins_whatever_disturbs_all() {
+        let timed = compare(&[rounds(6.0, [0.0; ROUNDS]), rounds(5.8, QUIET), rounds(5.7, QUIET), rounds(6.3, QUIET)]);
+        assert_eq!(choose(&timed), 2);
+        // a gain of 0.3/6, whose rounds scatter by 0.2 %
+        assert!((timed[2].gain - 0.05).abs() < 0.002 && timed[2].spread < 0.004, "{timed:?}");
+        assert!((timed[0].milliseconds - 6300.0).abs() < 1e-6, "{timed:?}");
+    }
+
+    #[test]
+    fn the_first_stays_unless_a_gain_exceeds_its_spread() {
+        let first = rounds(6.0, [0.0; ROUNDS]);
+        for others in [
+            vec![],
+            vec![first],
+            vec![rounds(6.1, QUIET)],
+            // 3 % with a spread of 7 %
+            vec![rounds(5.82, NOISY)],
+            vec![rounds(5.82, NOISY), first],
+        ] {
+            let timed = compare(&[vec![first], others].concat());
+            assert_eq!(choose(&timed), 0, "{timed:?}");
+        }
+        assert_eq!(choose(&compare(&[first, rounds(5.82, QUIET)])), 1);
+    }
+
+    #[test]
+    fn of_two_alike_the_earlier_wins_and_noise_does_not_hide_a_clear_gain() {
+        let timed = compare(&[rounds(6.0, QUIET), rounds(5.7, [0.0; ROUNDS]), rounds(5.7, [0.0; ROUNDS])]);
+        assert_eq!(choose(&timed), 1);
+        let timed = compare(&[rounds(6.0, QUIET), rounds(5.82, NOISY), rounds(5.85, QUIET)]);
+        assert_eq!(choose(&timed), 2);
+    }
+}
