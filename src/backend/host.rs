@@ -3,7 +3,7 @@
 //! All of it is `f64` in topology order. Sums run over fixed chunks of atoms and of constraint blocks in order, so that
 //! the bits do not depend on the number of threads.
 
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, PairCounts, Phases, Strain, Workload};
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Strain, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -21,7 +21,7 @@ const ATOMS: usize = 1024;
 /// Constraint blocks per unit of parallel work: 256 waters.
 const BLOCKS: usize = 32;
 /// Kinetic energy per atom, both half steps together, at which a simulation counts as blown up: 10⁶ K. kJ/mol
-const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
+pub(super) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
 /// Atoms named when it does, at most.
 const CULPRITS: usize = 5;
 
@@ -38,8 +38,9 @@ pub struct Host<F> {
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
-    /// positions and cell of the last search
+    /// positions and cell of the last search, and of the last pruning
     searched: (Vec<Vec3>, Option<PeriodicCell>),
+    pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     kinetic_parts: Vec<f64>,
     /// atoms that constraints hold together
@@ -70,6 +71,7 @@ impl<F: ForceField> Host<F> {
             velocities: vec![],
             old: vec![],
             searched: (vec![], None),
+            pruned: (vec![], None),
             evaluation: Evaluation::default(),
             kinetic_parts: vec![],
             group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
@@ -164,10 +166,11 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn download(&self, state: &mut State) {
+    fn download(&self, state: &mut State) -> Result<()> {
         state.cell = self.cell;
         state.positions.clone_from(&self.positions);
         state.velocities.clone_from(&self.velocities);
+        Ok(())
     }
 
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
@@ -200,6 +203,18 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn prune_pairs(&mut self) {
         self.field.prune(self.cell.as_ref(), &self.positions);
+        self.pruned.0.clone_from(&self.positions);
+        self.pruned.1 = self.cell;
+    }
+
+    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
+        let (positions, cell) = match moment {
+            Moment::Search => &self.searched,
+            Moment::Prune => &self.pruned,
+        };
+        state.positions.clone_from(positions);
+        state.cell = *cell;
+        Ok(())
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
@@ -210,7 +225,7 @@ impl<F: ForceField> Backend for Host<F> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial }: Advance) -> Result<Kinetic> {
+    fn advance(&mut self, Advance { timestep, virial, .. }: Advance) -> Result<Kinetic> {
         let start = Instant::now();
         let before = self.leap(timestep);
         let leapt = Instant::now();
@@ -224,6 +239,7 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn kinetic_energy(&mut self) -> f64 {
+        self.kinetic_parts.resize(self.positions.len().div_ceil(ATOMS), 0.0);
         self.kinetic_parts
             .par_iter_mut()
             .zip(self.velocities.par_chunks(ATOMS).zip(self.masses.par_chunks(ATOMS)))

@@ -32,6 +32,35 @@ pub struct ConstraintPlan {
     stars4: Vec<StarBlock<4>>,
 }
 
+/// Constraints in groups that share no atom.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// rigid waters that nothing else is tied to
+    pub settles: Vec<Settle>,
+    /// up to four distances from one centre, which comes first
+    pub stars: Vec<(u32, Vec<Constraint>)>,
+    /// all others, largest first
+    pub coupled: Vec<Vec<Constraint>>,
+}
+
+impl Groups {
+    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses but for waters that are no triangle.
+    pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
+        check(constraints, masses)?;
+        let (settles, distances) = separate(constraints, masses);
+        let mut groups = Groups { settles, ..Groups::default() };
+        for cluster in clusters_of(distances, masses.len())? {
+            match center_of(&cluster, masses) {
+                Some(center) => groups.stars.push((center, cluster)),
+                None => groups.coupled.push(cluster),
+            }
+        }
+        // stable: clusters of equal size stay in the order of their atoms
+        groups.coupled.sort_by_key(|c| std::cmp::Reverse(c.len()));
+        Ok(groups)
+    }
+}
+
 /// `$body` for the blocks of the named kinds that fall into `$range`, of which `$first` counts those before.
 macro_rules! for_each_block {
     ($plan:ident, $range:ident, $first:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
@@ -59,8 +88,7 @@ impl ConstraintPlan {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
         }
-        check(constraints, masses)?;
-        let (settles, distances) = separate(constraints, masses);
+        let Groups { settles, stars, coupled: clusters } = Groups::new(constraints, masses)?;
         let inverse_mass = |atom: u32| 1.0 / masses[atom as usize];
         let mut plan = Self {
             atoms: masses.len(),
@@ -73,25 +101,18 @@ impl ConstraintPlan {
             stars4: vec![],
         };
         let (mut one, mut two, mut three, mut four) = (vec![], vec![], vec![], vec![]);
-        let mut clusters = vec![];
-        for cluster in clusters_of(distances, masses.len())? {
-            let Some(center) = center_of(&cluster, masses) else {
-                clusters.push(cluster);
-                continue;
-            };
-            match cluster.len() {
-                1 => one.push(star(&cluster, center)),
-                2 => two.push(star(&cluster, center)),
-                3 => three.push(star(&cluster, center)),
-                _ => four.push(star(&cluster, center)),
+        for (center, bonds) in &stars {
+            match bonds.len() {
+                1 => one.push(star(bonds, *center)),
+                2 => two.push(star(bonds, *center)),
+                3 => three.push(star(bonds, *center)),
+                _ => four.push(star(bonds, *center)),
             }
         }
         plan.stars1 = one.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
         plan.stars2 = two.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
         plan.stars3 = three.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
         plan.stars4 = four.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass)).collect();
-        // stable: clusters of equal size stay in the order of their atoms
-        clusters.sort_by_key(|c| std::cmp::Reverse(c.len()));
         plan.coupled = clusters.iter().map(|c| Coupled::new(c, inverse_mass)).collect();
         Ok(plan)
     }
