@@ -3,7 +3,7 @@
 //! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that
 //! the bits do not depend on the number of threads.
 
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, PairCounts, Phases, Strain, Workload};
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Strain, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
 /// Kinetic energy per atom, both half steps together, at which a simulation counts as blown up: 10⁶ K. kJ/mol
-const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
+pub(super) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
 /// Atoms named when it does, at most.
 const CULPRITS: usize = 5;
 
@@ -35,8 +35,9 @@ pub struct Host<F> {
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
-    /// positions and cell of the last search
+    /// positions and cell of the last search, and of the last pruning
     searched: (Vec<Vec3>, Option<PeriodicCell>),
+    pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     /// the last move of each section of the constraints
     moves: Vec<Moved>,
@@ -68,6 +69,7 @@ impl<F: ForceField> Host<F> {
             velocities: vec![],
             old: vec![],
             searched: (vec![], None),
+            pruned: (vec![], None),
             evaluation: Evaluation::default(),
             group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
             groups,
@@ -76,7 +78,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Leapfrog with constraints, section by section: what a section needs stays in a cache through all of it.
-    fn leap(&mut self, Advance { timestep, virial }: Advance) -> Result<Mat3> {
+    fn leap(&mut self, Advance { timestep, virial, .. }: Advance) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
@@ -148,10 +150,11 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn download(&self, state: &mut State) {
+    fn download(&self, state: &mut State) -> Result<()> {
         state.cell = self.cell;
         state.positions.clone_from(&self.positions);
         state.velocities.clone_from(&self.velocities);
+        Ok(())
     }
 
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
@@ -184,6 +187,18 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn prune_pairs(&mut self) {
         self.field.prune(self.cell.as_ref(), &self.positions);
+        self.pruned.0.clone_from(&self.positions);
+        self.pruned.1 = self.cell;
+    }
+
+    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
+        let (positions, cell) = match moment {
+            Moment::Search => &self.searched,
+            Moment::Prune => &self.pruned,
+        };
+        state.positions.clone_from(positions);
+        state.cell = *cell;
+        Ok(())
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {

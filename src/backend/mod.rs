@@ -4,6 +4,8 @@
 //! this interface is in topology order. It is chosen once per run.
 
 mod cpu;
+#[cfg(test)]
+pub(crate) mod cuda;
 mod dispersion;
 mod energies;
 mod host;
@@ -52,6 +54,8 @@ pub struct Advance {
     pub timestep: f64,
     /// the virial of the constraint forces is wanted
     pub virial: bool,
+    /// kinetic energies are wanted; without, and without the virial, what is returned means nothing
+    pub kinetic: bool,
 }
 
 /// What a move knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
@@ -65,6 +69,15 @@ pub struct Kinetic {
     pub constraint_virial: Mat3,
 }
 
+/// A moment whose positions a restart needs to make the same lists again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// the last search
+    Search,
+    /// the last pruning
+    Prune,
+}
+
 /// How the configuration differs from that of the last search: all of it scaled, then each atom moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strain {
@@ -75,14 +88,15 @@ pub struct Strain {
 }
 
 /// The phases of a step on some device. The running state lives here; [`Backend::upload`] and [`Backend::download`]
-/// exchange it in topology order.
+/// exchange it in topology order. A device may work behind the host's back: an error of a phase that returns none surfaces
+/// at a later one that does.
 pub trait Backend {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
     /// Take over positions, velocities and cell.
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copy positions, velocities and cell into `state`.
-    fn download(&self, state: &mut State);
+    fn download(&self, state: &mut State) -> Result<()>;
     /// Cell (as far as it is known) and positions before the last move: the last good ones when a move has failed.
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The lattice now.
@@ -93,9 +107,11 @@ pub trait Backend {
     fn strain(&self) -> Strain;
     /// Reduce the outer list to the inner one.
     fn prune_pairs(&mut self);
+    /// Copy positions and cell of some moment into `state`.
+    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
     /// Forces at the current positions.
     fn forces(&mut self, workload: Workload) -> Result<()>;
-    /// The result of the last [`Backend::forces`].
+    /// The result of the last [`Backend::forces`]; its forces are there if energies were asked for.
     fn evaluation(&self) -> &Evaluation;
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
@@ -109,7 +125,7 @@ pub trait Backend {
     fn scale_cell(&mut self, factor: f64) -> Result<()>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.
     fn remove_motion(&mut self);
-    /// Seconds spent so far.
+    /// Seconds spent so far, when all work asked for has been done.
     fn phases(&self) -> Phases;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> PairCounts {

@@ -32,6 +32,34 @@ pub struct ConstraintPlan {
     stars4: Vec<StarBlock<4>>,
 }
 
+/// Constraints in groups that share no atom.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// rigid waters that nothing else is tied to
+    pub settles: Vec<Settle>,
+    /// up to four distances from one centre, which comes first
+    pub stars: Vec<(u32, Vec<Constraint>)>,
+    /// all others, largest first
+    pub coupled: Vec<Vec<Constraint>>,
+}
+
+impl Groups {
+    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses but for waters that are no triangle.
+    pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
+        let (settles, clusters) = independent(constraints, masses)?;
+        let mut groups = Groups { settles, ..Groups::default() };
+        for cluster in clusters {
+            match center_of(&cluster, masses) {
+                Some(center) => groups.stars.push((center, cluster)),
+                None => groups.coupled.push(cluster),
+            }
+        }
+        // stable: clusters of equal size stay in the order of their atoms
+        groups.coupled.sort_by_key(|c| std::cmp::Reverse(c.len()));
+        Ok(groups)
+    }
+}
+
 /// Consecutive atoms, and the blocks of all constraints between them: coupled clusters, one per block, then waters and
 /// stars, eight per block.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +91,7 @@ impl ConstraintPlan {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
         }
-        check(constraints, masses)?;
-        let (mut settles, distances) = separate(constraints, masses);
-        settles.sort_by_key(|water| water.atoms.iter().min().copied());
-        let clusters = clusters_of(distances, masses.len())?;
+        let (settles, clusters) = independent(constraints, masses)?;
         let mut plan = Self {
             atoms: masses.len(),
             tolerance: constraints.tolerance,
@@ -205,6 +230,14 @@ impl ConstraintPlan {
             Ok(())
         })
     }
+}
+
+/// Waters fit for SETTLE, and all other distances in clusters, both in the order of their first atoms.
+fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>, Vec<Vec<Constraint>>), Problem> {
+    check(constraints, masses)?;
+    let (mut settles, distances) = separate(constraints, masses);
+    settles.sort_by_key(|water| water.atoms.iter().min().copied());
+    Ok((settles, clusters_of(distances, masses.len())?))
 }
 
 /// Appends, and tells where.

@@ -31,6 +31,11 @@ impl BothWays {
         Self { starts, partners }
     }
 
+    /// Where the partners of each atom begin, with the end, and all partners.
+    pub fn into_rows(self) -> (Vec<u32>, Vec<u32>) {
+        (self.starts, self.partners)
+    }
+
     #[inline(always)]
     pub(super) fn of(&self, atom: u32) -> &[u32] {
         &self.partners[self.starts[atom as usize] as usize..self.starts[atom as usize + 1] as usize]

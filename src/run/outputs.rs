@@ -137,12 +137,13 @@ impl Outputs {
     }
 
     /// Keep the state at the start of a step for the frame whose numbers follow.
-    pub(super) fn hold_frame(&mut self, fill: impl FnOnce(&mut State), forces: &[Vec3]) {
-        fill(&mut self.frame);
+    pub(super) fn hold_frame(&mut self, fill: impl FnOnce(&mut State) -> Result<()>, forces: &[Vec3]) -> Result<()> {
+        fill(&mut self.frame)?;
         self.forces.clear();
         if self.trajectory.as_ref().is_some_and(|t| t.fields().forces) {
             self.forces.extend_from_slice(forces);
         }
+        Ok(())
     }
 
     /// Write the held frame with its numbers.

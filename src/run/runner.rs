@@ -316,12 +316,9 @@ impl Session<'_> {
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
         let mut simulation = Simulation::new(backend, (&*system, options), rules, state, (done, first_time), origins)?;
-        let here = |simulation: &Simulation<'_, B>| Place {
-            done: simulation.local_step,
-            first_time,
-            lists: simulation.list_origins(),
-            schedule,
-            minimizer: None,
+        let here = |simulation: &Simulation<'_, B>| -> Result<Place> {
+            let (done, lists) = (simulation.local_step, simulation.list_origins()?);
+            Ok(Place { done, first_time, lists, schedule, minimizer: None })
         };
         let target = self.job.plan.target(options.steps);
         let (name, ps) = (&self.status.stage, target as f64 * options.timestep);
@@ -335,15 +332,15 @@ impl Session<'_> {
         while simulation.local_step < target {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
-                simulation.download(state);
-                self.checkpoint(index, state, here(&simulation))?;
+                simulation.download(state)?;
+                self.checkpoint(index, state, here(&simulation)?)?;
                 self.timing.searches += simulation.searches();
                 self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
                 return Ok(Outcome::Stopped);
             }
             if step > done && self.checkpoint_is_due() {
-                simulation.download(state);
-                self.checkpoint(index, state, here(&simulation))?;
+                simulation.download(state)?;
+                self.checkpoint(index, state, here(&simulation)?)?;
             }
             let (row, frame) = (due(rows, step), due(frames, step));
             self.one_step(&mut simulation, index, row, frame)?;
@@ -351,10 +348,10 @@ impl Session<'_> {
             self.timing.step(options.timestep);
         }
         self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
-        simulation.download(state);
+        simulation.download(state)?;
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
-        self.checkpoint(index, state, here(&simulation))?;
+        self.checkpoint(index, state, here(&simulation)?)?;
         if index + 1 == plan.stages.len() {
             // the last state has numbers too; they need one more step, which nobody sees
             let (row, frame) = (due(rows, simulation.local_step), due(frames, simulation.local_step));
@@ -377,7 +374,8 @@ impl Session<'_> {
         let outputs = &mut self.outputs;
         let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
             if frame {
-                outputs.hold_frame(|state| simulation.download(state), &simulation.backend().evaluation().forces);
+                let forces = &simulation.backend().evaluation().forces;
+                outputs.hold_frame(|state| simulation.download(state), forces)?;
             }
             Ok(())
         });

@@ -1,7 +1,7 @@
 //! One simulation: a backend, its pair lists' ages, and the order of a step.
 
 use super::plan::{Barostat, BarostatKind, Dynamics, Thermostat, ThermostatKind};
-use crate::backend::{Advance, Backend, Energies, Strain, Workload};
+use crate::backend::{Advance, Backend, Energies, Moment, Strain, Workload};
 use crate::ensemble::barostat::{self, Scaling, Target};
 use crate::ensemble::thermostat::{self, scaling_work};
 use crate::error::{Error, Result};
@@ -56,7 +56,6 @@ pub struct Simulation<'a, B> {
     /// ps at the start of this stage
     first_time: f64,
     coupling: Coupling,
-    origins: ListOrigins,
     searches: u64,
 }
 
@@ -89,7 +88,6 @@ impl<'a, B: Backend> Simulation<'a, B> {
             first_step: state.step - local_step,
             first_time,
             coupling: state.coupling,
-            origins: origins.unwrap_or_default(),
             searches: 0,
         })
     }
@@ -115,11 +113,12 @@ impl<'a, B: Backend> Simulation<'a, B> {
     }
 
     /// Copy the state at the start of the next step.
-    pub fn download(&self, state: &mut State) {
-        self.backend.download(state);
+    pub fn download(&self, state: &mut State) -> Result<()> {
+        self.backend.download(state)?;
         state.step = self.step_number();
         state.time = self.time();
         state.coupling = self.coupling;
+        Ok(())
     }
 
     /// Where the atoms were before the last move, which has failed: the last good positions.
@@ -130,8 +129,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
 
     /// What a checkpoint must hold beside the state to make the present lists again; nothing where the next step
     /// searches anew.
-    pub fn list_origins(&self) -> Option<ListOrigins> {
-        (!self.search_is_scheduled()).then(|| self.origins.clone())
+    pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
+        if self.search_is_scheduled() {
+            return Ok(None);
+        }
+        let mut origins = ListOrigins::default();
+        self.backend.list_positions(Moment::Search, &mut origins.rebuilt)?;
+        self.backend.list_positions(Moment::Prune, &mut origins.pruned)?;
+        Ok(Some(origins))
     }
 
     /// One step: lists, forces, a look at the state by `observe` (positions and velocities of the half step before),
@@ -144,12 +149,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
         let virial = wanted.energies || pressure_due || self.coupling.unsettled != 0.0;
         self.backend.forces(Workload { energy: wanted.energies, virial })?;
         observe(self)?;
-        let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial })?;
+        let thermostat = self.dynamics.thermostat.as_ref().filter(|t| due(t.every) && step > 0);
+        let kinetic = wanted.energies || pressure_due || thermostat.is_some();
+        let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial, kinetic })?;
         let total_virial = self.backend.evaluation().virial + kinetic.constraint_virial;
         self.settle_pressure_work(total_virial);
         let mean = 0.5 * (kinetic.before + kinetic.after);
         let observed = self.observe(mean, total_virial);
-        if let Some(thermostat) = self.dynamics.thermostat.as_ref().filter(|t| due(t.every) && step > 0) {
+        if let Some(thermostat) = thermostat {
             self.couple_temperature(thermostat, mean, kinetic.after)?;
         }
         if let Some(barostat) = self.dynamics.barostat.filter(|_| pressure_due) {
@@ -181,11 +188,9 @@ impl<'a, B: Backend> Simulation<'a, B> {
         if rebuild {
             self.searches += 1;
             self.backend.rebuild_pairs();
-            self.backend.download(&mut self.origins.rebuilt);
         }
         if rebuild || (!self.schedule.is_exact() && self.local_step.is_multiple_of(u64::from(self.schedule.prune))) {
             self.backend.prune_pairs();
-            self.backend.download(&mut self.origins.pruned);
         }
     }
 

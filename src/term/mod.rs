@@ -22,9 +22,9 @@ mod torsion;
 #[cfg(test)]
 mod dual;
 #[cfg(test)]
-mod rounded;
+pub(crate) mod rounded;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

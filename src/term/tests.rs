@@ -1,9 +1,11 @@
-//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set: the difference
-//! is within what rounding allows at that geometry ([`Rounded`]), and rounding allows little.
+//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set, and its twin in
+//! `kernels/term.cuh` likewise: the difference is within what rounding allows at that geometry ([`Rounded`]), and
+//! rounding allows little.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
 use super::{Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, torsion};
+use crate::backend::cuda::emulator;
 use crate::rng::Stream;
 use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
@@ -12,6 +14,8 @@ use std::marker::PhantomData;
 
 /// A term as a function of numbers: displacements and parameters in, forces and energies out.
 trait Formula<const IN: usize, const OUT: usize> {
+    /// Name of its twin in `src/backend/cuda/emulator/terms.cpp`.
+    const TWIN: &'static str;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
     /// Parameters of one term.
     fn parameters(random: &mut Stream) -> Vec<f64>;
@@ -33,6 +37,7 @@ fn flat<T: Real, const N: usize, const E: usize, const OUT: usize>(forces: [Vec3
 struct Distance;
 
 impl Formula<5, 4> for Distance {
+    const TWIN: &str = "term_distance";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 5]) -> [T; 4] {
         let (force, energy) = bond(vector(&input, 0), input[3], input[4]);
@@ -46,6 +51,7 @@ impl Formula<5, 4> for Distance {
 struct Bend;
 
 impl Formula<8, 10> for Bend {
+    const TWIN: &str = "term_bend";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 8]) -> [T; 10] {
         let (forces, energy) = angle(vector(&input, 0), vector(&input, 3), input[6], input[7]);
@@ -60,6 +66,7 @@ impl Formula<8, 10> for Bend {
 struct Periodic;
 
 impl Formula<13, 13> for Periodic {
+    const TWIN: &str = "term_periodic";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 13]) -> [T; 13] {
         let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
@@ -76,6 +83,7 @@ impl Formula<13, 13> for Periodic {
 struct HarmonicDihedral;
 
 impl Formula<11, 13> for HarmonicDihedral {
+    const TWIN: &str = "term_harmonic_dihedral";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 11]) -> [T; 13] {
         let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
@@ -90,6 +98,7 @@ impl Formula<11, 13> for HarmonicDihedral {
 struct Pair;
 
 impl Formula<6, 5> for Pair {
+    const TWIN: &str = "term_pair";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 6]) -> [T; 5] {
         let (force, coulomb, lj) = pair14(vector(&input, 0), input[3], input[4], input[5]);
@@ -104,6 +113,7 @@ impl Formula<6, 5> for Pair {
 struct Map;
 
 impl Formula<31, 25> for Map {
+    const TWIN: &str = "term_map";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 31]) -> [T; 25] {
         let [ij, kj, lk, ml] = [0, 3, 6, 9].map(|first| vector(&input, first));
@@ -159,16 +169,21 @@ fn check<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: us
 ) {
     let mut random = random(seed);
     let mut bounds = vec![];
+    let device = emulator::library();
     for _ in 0..BATCHES {
         let terms: [[f32; IN]; LANES] = from_fn(|_| input::<M, IN, OUT, ATOMS>(&mut random, displacements));
         let expected = terms.map(|term| M::evaluate(term.map(Rounded::exact)));
-        for level in Level::available() {
+        let levels = Level::available().into_iter().map(|level| {
             let lanes = from_fn(|k| terms.map(|term| term[k]));
-            let found = dispatch(level, OnLanes::<M, IN, OUT>(&lanes, PhantomData));
+            (level.name(), dispatch(level, OnLanes::<M, IN, OUT>(&lanes, PhantomData)))
+        });
+        let on_device = terms.map(|term| device.term::<IN, OUT>(M::TWIN, &term));
+        let on_device = ("kernels", from_fn(|k| on_device.map(|results| results[k])));
+        for (place, found) in levels.chain([on_device]) {
             for (lane, results) in expected.iter().enumerate() {
                 for (k, Rounded { value, error }) in results.iter().enumerate() {
                     let off = (f64::from(found[k][lane]) - value).abs();
-                    assert!(off <= *error, "{level:?}, result {k}: {value} is off by {off:e}, more than {error:e}");
+                    assert!(off <= *error, "{place}, result {k}: {value} is off by {off:e}, more than {error:e}");
                 }
             }
         }

@@ -54,7 +54,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
             let look = |simulation: &Simulation<'_, Host<Cpu>>| {
-                simulation.download(&mut now);
+                simulation.download(&mut now).unwrap();
                 let evaluation = simulation.backend().evaluation();
                 worst = worst.max(largest_difference(&now, &mut fresh, evaluation));
                 Ok(())

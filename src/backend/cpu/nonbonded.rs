@@ -412,7 +412,7 @@ fn run_kernel(
 }
 
 /// The two parameters of an atom as the kernel's rule wants them.
-fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
+pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
     match rule {
@@ -423,7 +423,7 @@ fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
 }
 
 /// (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
-fn type_table(system: &System) -> Vec<[f32; 2]> {
+pub(in crate::backend) fn type_table(system: &System) -> Vec<[f32; 2]> {
     let types = system.nonbonded.types as u32;
     let entry = |a: u32, b: u32| {
         if a == types || b == types {
@@ -436,7 +436,7 @@ fn type_table(system: &System) -> Vec<[f32; 2]> {
 }
 
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
-fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
+pub(in crate::backend) fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
     let none = |_: f64| 0.0;
     let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
         Some(cutoff) => RadialTable::new(function, singular, tolerance, cutoff),

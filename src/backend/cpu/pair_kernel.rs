@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
-pub(super) struct CoulombTables {
+pub(in crate::backend) struct CoulombTables {
     /// −(1/r) dV/dr of interacting pairs, 1/nm³
     pub force: RadialTable,
     /// V of interacting pairs, 1/nm

@@ -5,11 +5,11 @@ use crate::pair::BLOCK;
 use crate::simd::{Float, Simd};
 
 /// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
-pub(super) const GEOMETRIC: u8 = 0;
+pub(in crate::backend) const GEOMETRIC: u8 = 0;
 /// Lennard-Jones parameters per atom are σ/2 and √(48 ε) (Lorentz–Berthelot).
-pub(super) const LORENTZ_BERTHELOT: u8 = 1;
+pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
 /// Lennard-Jones parameters come from a type-by-type table.
-pub(super) const TYPE_TABLE: u8 = 2;
+pub(in crate::backend) const TYPE_TABLE: u8 = 2;
 /// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
 pub(super) const UNLIMITED: u8 = 3;
 

@@ -1,0 +1,47 @@
+// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the twin of `src/cell.rs`.
+
+// The lattice vector na a + nb b + nc c, nm.
+__device__ inline Vec3<double> lattice_shift(const Lattice& cell, double na, double nb, double nc) {
+    return vec3(na * cell.ax + nb * cell.bx + nc * cell.cx, nb * cell.by + nc * cell.cy, nc * cell.cz);
+}
+
+// Fractional coordinates.
+__device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r) {
+    const double sz = r.z / cell.cz;
+    const double sy = (r.y - sz * cell.cy) / cell.by;
+    return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
+}
+
+// The shortest image of a displacement for all lengths up to the largest cutoff of the cell.
+__device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
+    if (!cell.periodic) return d;
+    // nearly always true, and then all three roundings below give zero
+    if (fabs(d.z) < 0.5 * cell.cz && fabs(d.y) < 0.5 * cell.by && fabs(d.x) < 0.5 * cell.ax) return d;
+    const double nc = rint(d.z / cell.cz);
+    d = d - vec3(nc * cell.cx, nc * cell.cy, nc * cell.cz);
+    const double nb = rint(d.y / cell.by);
+    d = d - vec3(nb * cell.bx, nb * cell.by, 0.0);
+    d.x -= rint(d.x / cell.ax) * cell.ax;
+    return d;
+}
+
+// The image (na, nb, nc) in which a position lies, and the position moved into the cell.
+__device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& image) {
+    image = make_int4(0, 0, 0, 0);
+    if (!cell.periodic) return r;
+    // rounding can leave s = 1 exactly; the second turn keeps the half-open promise
+    for (int turn = 0; turn < 2; ++turn) {
+        const Vec3<double> s = to_fractional(cell, r);
+        const double na = floor(s.x), nb = floor(s.y), nc = floor(s.z);
+        r = r - lattice_shift(cell, na, nb, nc);
+        image.x += int(na);
+        image.y += int(nb);
+        image.z += int(nc);
+    }
+    return r;
+}
+
+// Lattice shifts are numbered as in `src/pair/list.rs`: (na, nb, nc), each −2 … 2.
+__device__ inline u32 shift_number(int na, int nb, int nc) {
+    return u32(((na + 2) * 5 + nb + 2) * 5 + nc + 2);
+}

@@ -1,0 +1,171 @@
+// The search for pairs: one warp finds the atoms within the list's radius of a block of 32.
+//
+// A list entry is an atom j in a lattice image, and a mask of the block's atoms it interacts with. Entries come in groups
+// of 32, groups in chunks of CHUNK_GROUPS, the work of one warp in the force kernel. Where a chunk lies in memory depends
+// on timing, what it holds does not. Of two blocks, exactly one lists atoms of the other: see `lists`.
+
+// What a warp has found and not yet written.
+struct Found {
+    u32 entry[2 * WARP], mask[2 * WARP];
+};
+
+// The searching warp: its block, and where its groups go. The same in every lane.
+struct Searcher {
+    u32 block, chunk, groups, found;
+};
+
+// True when the pairs of two different blocks are listed by `block`: about half of its partners. A block in another
+// image of its own is listed from one of the two sides.
+__device__ inline bool lists(u32 block, u32 other, int na, int nb, int nc) {
+    if (block == other) return na != 0 ? na > 0 : nb != 0 ? nb > 0 : nc >= 0;
+    return (block + other) % 2 == 1 ? block < other : block > other;
+}
+
+// Squared distance of two boxes, or of a box and a point, from their corners.
+__device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<float> other_low, Vec3<float> other_high) {
+    const float x = fmaxf(fmaxf(other_low.x - high.x, low.x - other_high.x), 0.0f);
+    const float y = fmaxf(fmaxf(other_low.y - high.y, low.y - other_high.y), 0.0f);
+    const float z = fmaxf(fmaxf(other_low.z - high.z, low.z - other_high.z), 0.0f);
+    return x * x + y * y + z * z;
+}
+
+// True when an atom is within the radius of any atom of a block, whose offsets are in `atoms`.
+__device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radius2) {
+    for (u32 i = 0; i < WARP; ++i)
+        if (norm_squared(xyz(atoms[i]) - at) < radius2) return true;
+    return false;
+}
+
+// The atoms of a block that an atom j interacts with.
+__device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, bool home) {
+    // inside a block only i < j
+    u32 mask = home && slot_j / WARP == block ? (1u << slot_j % WARP) - 1 : ALL_LANES;
+    const u32 atom = a.slot_atom[slot_j];
+    for (u32 k = a.exclusion_starts[atom]; k < a.exclusion_starts[atom + 1]; ++k) {
+        const u32 partner = a.atom_slot[a.exclusions[k]];
+        if (partner / WARP == block) mask &= ~(1u << partner % WARP);
+    }
+    return mask;
+}
+
+// Write one group; lanes beyond `count` get an entry without pairs.
+__device__ inline void write_group(const Arguments& a, Searcher& searcher, const Found& found, u32 count) {
+    const u32 lane = lane_number();
+    if (searcher.groups % CHUNK_GROUPS == 0) {
+        u32 chunk = 0;
+        if (lane == 0) chunk = atomicAdd(&a.counts->chunks_found, 1u);
+        searcher.chunk = __shfl_sync(ALL_LANES, chunk, 0);
+        searcher.groups = 0;
+    }
+    if (searcher.chunk < a.chunk_capacity) {
+        const bool used = lane < count;
+        const u32 nobody = CENTRAL_SHIFT << SLOT_BITS | (searcher.block * WARP + lane);
+        a.outer[(searcher.chunk * CHUNK_GROUPS + searcher.groups) * WARP + lane] =
+            make_uint2(used ? found.entry[lane] : nobody, used ? found.mask[lane] : 0u);
+        if (lane == 0) {
+            a.chunk_block[searcher.chunk] = searcher.block;
+            a.outer_groups[searcher.chunk] = searcher.groups + 1;
+        }
+    }
+    ++searcher.groups;
+}
+
+// Append the entries of those lanes that hit, and write a group as soon as one is full.
+__device__ inline void append(const Arguments& a, Searcher& searcher, Found& found, bool hit, u32 entry, u32 mask) {
+    const u32 lane = lane_number(), hits = __ballot_sync(ALL_LANES, hit);
+    if (hits == 0) return;
+    if (hit) {
+        const u32 place = searcher.found + __popc(hits & ((1u << lane) - 1));
+        found.entry[place] = entry;
+        found.mask[place] = mask;
+    }
+    searcher.found += __popc(hits);
+    __syncwarp();
+    if (searcher.found >= WARP) {
+        write_group(a, searcher, found, WARP);
+        searcher.found -= WARP;
+        const u32 rest_entry = found.entry[WARP + lane], rest_mask = found.mask[WARP + lane];
+        __syncwarp();
+        if (lane < searcher.found) {
+            found.entry[lane] = rest_entry;
+            found.mask[lane] = rest_mask;
+        }
+        __syncwarp();
+    }
+}
+
+// All atoms within reach in one lattice image.
+__device__ inline void search_image(const Arguments& a, Searcher& searcher, Found& found, const float4* atoms, int na,
+                                    int nb, int nc) {
+    const u32 lane = lane_number(), block = searcher.block, shift = shift_number(na, nb, nc);
+    const float4 origin = a.origins[block];
+    const Vec3<float> moved = xyz(a.shifts[2 * shift]) + xyz(a.shifts[2 * shift + 1]);
+    const Vec3<float> low = xyz(a.bounds[2 * block]) - moved, high = xyz(a.bounds[2 * block + 1]) - moved;
+    // corners are rounded to f32
+    const float reach = a.outer_radius + BOUNDS_ROUNDING, reach2 = reach * reach;
+    const bool home = na == 0 && nb == 0 && nc == 0;
+    for (u32 base = 0; base < a.blocks; base += WARP) {
+        const u32 candidate = base + lane;
+        const bool near = candidate < a.blocks && lists(block, candidate, na, nb, nc) &&
+                          gap_squared(low, high, xyz(a.bounds[2 * candidate]), xyz(a.bounds[2 * candidate + 1])) < reach2;
+        for (u32 rest = __ballot_sync(ALL_LANES, near); rest != 0; rest &= rest - 1) {
+            const u32 slot = (base + __ffs(int(rest)) - 1) * WARP + lane;
+            const u32 entry = shift << SLOT_BITS | slot;
+            bool hit = a.slot_atom[slot] != NO_ATOM;
+            if (hit) hit = near_any(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
+            const u32 mask = hit ? interacting(a, block, slot, home) : 0u;
+            append(a, searcher, found, hit && mask != 0, entry, mask);
+        }
+    }
+}
+
+// The images (first and last along each lattice vector) that a box reaches into.
+struct Images {
+    int first[3], last[3];
+};
+
+__device__ inline Images images_in_reach(const Arguments& a, u32 block) {
+    const Lattice cell = *a.cell;
+    if (!cell.periodic) return {{0, 0, 0}, {0, 0, 0}};
+    const Vec3<double> low = widened(xyz(a.bounds[2 * block])), high = widened(xyz(a.bounds[2 * block + 1]));
+    double first[3] = {1e300, 1e300, 1e300}, last[3] = {-1e300, -1e300, -1e300};
+    for (u32 corner = 0; corner < 8; ++corner) {
+        const Vec3<double> r =
+            vec3(corner & 1 ? high.x : low.x, corner & 2 ? high.y : low.y, corner & 4 ? high.z : low.z);
+        const Vec3<double> s = to_fractional(cell, r);
+        const double along[3] = {s.x, s.y, s.z};
+        for (u32 k = 0; k < 3; ++k) {
+            first[k] = fmin(first[k], along[k]);
+            last[k] = fmax(last[k], along[k]);
+        }
+    }
+    Images images;
+    for (u32 k = 0; k < 3; ++k) {
+        const double margin = (a.outer_radius + BOUNDS_ROUNDING) * cell.inverse_width[k];
+        images.first[k] = int(fmax(floor(first[k] - margin), -2.0));
+        images.last[k] = int(fmin(floor(last[k] + margin), 2.0));
+    }
+    return images;
+}
+
+extern "C" __global__ void search(const Arguments a, const double) {
+    __shared__ Found found[SEARCH_WARPS];
+    __shared__ float4 atoms[SEARCH_WARPS][WARP];
+    const u32 lane = lane_number(), warp = threadIdx.x / WARP;
+    if (warp_number() >= a.blocks) return;
+    Searcher searcher = {warp_number(), 0, 0, 0};
+    atoms[warp][lane] = a.packed[searcher.block * WARP + lane];
+    __syncwarp();
+    const Images images = images_in_reach(a, searcher.block);
+    for (int na = images.first[0]; na <= images.last[0]; ++na)
+        for (int nb = images.first[1]; nb <= images.last[1]; ++nb)
+            for (int nc = images.first[2]; nc <= images.last[2]; ++nc)
+                search_image(a, searcher, found[warp], atoms[warp], na, nb, nc);
+    if (searcher.found > 0) write_group(a, searcher, found[warp], searcher.found);
+}
+
+// After the search: how many chunks there are. Where there were more than fit, the host makes room and searches again.
+extern "C" __global__ void close_search(const Arguments a, const double) {
+    const u32 found = a.counts->chunks_found;
+    a.counts->chunks = found < a.chunk_capacity ? found : a.chunk_capacity;
+}

@@ -1,0 +1,200 @@
+// Particle-mesh Ewald: charges to the grid, the influence function, and forces back. The Fourier transforms between them
+// are cuFFT's. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
+
+// The splines of one atom, and its first grid point.
+template <int N>
+struct Support {
+    u32 first[3];
+    float value[3][N], slope[3][N];
+};
+
+template <int N>
+__device__ inline Support<N> support(float4 place) {
+    Support<N> s;
+    const u32 point = __float_as_uint(place.w), mask = (1u << GRID_BITS) - 1;
+    s.first[0] = point & mask;
+    s.first[1] = point >> GRID_BITS & mask;
+    s.first[2] = point >> (2 * GRID_BITS);
+    spline<float, N>(place.x, s.value[0], s.slope[0]);
+    spline<float, N>(place.y, s.value[1], s.slope[1]);
+    spline<float, N>(place.z, s.value[2], s.slope[2]);
+    return s;
+}
+
+// Element k of a register array, which cannot be indexed by a variable without going through memory.
+template <int N>
+__device__ inline float element(const float* values, u32 k) {
+    float found = values[0];
+#pragma unroll
+    for (u32 n = 1; n < N; ++n) found = k == n ? values[n] : found;
+    return found;
+}
+
+__device__ inline u32 wrapped(u32 point, u32 points) {
+    return point < points ? point : point - points;
+}
+
+// N lanes share an atom, each with its own z; as many atoms as fit into a warp. Lanes without work have `active` false.
+struct Share {
+    u32 slot, z;
+    bool active;
+};
+
+template <int N>
+__device__ inline Share share(const Arguments& a) {
+    constexpr u32 ATOMS = WARP / N;
+    const u32 lane = lane_number(), slot = warp_number() * ATOMS + lane / N;
+    const bool active = lane < ATOMS * N && slot < a.slots && a.slot_atom[slot < a.slots ? slot : 0] != NO_ATOM;
+    return {active ? slot : 0, lane % N, active};
+}
+
+// Charges to the grid, in fixed point, so that their order does not matter.
+template <int N>
+__device__ inline void spread(const Arguments& a) {
+    const Share s = share<N>(a);
+    if (!s.active) return;
+    const Support<N> at = support<N>(a.places[s.slot]);
+    const u32 z = wrapped(at.first[2] + s.z, a.grid_z);
+    // charges carry the root of Coulomb's constant
+    const float charge = a.packed[s.slot].w * a.inverse_root_coulomb * element<N>(at.value[2], s.z) * GRID_SCALE;
+#pragma unroll
+    for (u32 i = 0; i < N; ++i) {
+        const u32 x = wrapped(at.first[0] + i, a.grid_x);
+#pragma unroll
+        for (u32 j = 0; j < N; ++j) {
+            const u32 y = wrapped(at.first[1] + j, a.grid_y);
+            const float part = charge * at.value[0][i] * at.value[1][j];
+            atomicAdd(&a.charge_grid[(x * a.grid_y + y) * a.grid_z + z], int(rintf(part)));
+        }
+    }
+}
+
+// Fixed point to `f32`, and zeros for the next step.
+extern "C" __global__ void convert_grid(const Arguments a, const double) {
+    const u32 point = thread_number();
+    if (point >= a.grid_x * a.grid_y * a.grid_z) return;
+    a.grid[point] = float(a.charge_grid[point]) * (1.0f / GRID_SCALE);
+    a.charge_grid[point] = 0;
+}
+
+// What reciprocal space says about one wave vector; the twin of `Influence::element`.
+struct Influence {
+    Vec3<float> wave;  // 1/nm
+    float green;       // kJ/mol/e²
+    float virial;      // nm²: the virial is the energy times (δ − virial · m⊗m)
+};
+
+__device__ inline float signed_index(u32 k, u32 points) {
+    return 2 * k < points ? float(k) : float(k) - float(points);
+}
+
+__device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z) {
+    const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
+    const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
+    const Vec3<float> row_c = vec3(0.0f, 0.0f, cell.reciprocal[5]);
+    const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
+                             row_c * signed_index(z, a.grid_z);
+    const float squared = norm_squared(wave);
+    if (squared == 0.0f) return {wave, 0.0f, 0.0f};
+    const float pi = 3.14159265f, exponent = pi * pi * squared / (a.alpha * a.alpha);
+    const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
+    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) / squared * moduli, 2.0f * (1.0f + exponent) / squared};
+}
+
+// The transform of the charges becomes that of the potential.
+template <bool SUMS>
+__device__ inline void solve_mesh(const Arguments& a) {
+    const u32 point = thread_number(), depth = a.grid_z / 2 + 1, all = a.grid_x * a.grid_y * depth;
+    if (point / WARP * WARP >= all) return;
+    double energy = 0.0;
+    Tensor virial = {};
+    if (point < all) {
+        const u32 z = point % depth, y = point / depth % a.grid_y, x = point / depth / a.grid_y;
+        const Influence factor = influence(a, *a.cell, x, y, z);
+        const float2 value = a.spectrum[point];
+        a.spectrum[point] = make_float2(value.x * factor.green, value.y * factor.green);
+        if (SUMS) {
+            // the half that is not stored equals this one, but for the planes that are their own image
+            const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
+                                (double(value.x) * value.x + double(value.y) * value.y);
+            const Vec3<double> wave = widened(factor.wave);
+            energy = part;
+            virial.xx = virial.yy = virial.zz = part;
+            add_outer(virial, wave, wave * (-part * factor.virial));
+        }
+    }
+    if (!SUMS) return;
+    add_sum(a, SUM_RECIPROCAL, energy);
+    add_tensor(a, SUM_VIRIAL, virial);
+}
+
+extern "C" __global__ void solve(const Arguments a, const double) {
+    solve_mesh<false>(a);
+}
+extern "C" __global__ void solve_sums(const Arguments a, const double) {
+    solve_mesh<true>(a);
+}
+
+// Forces from the potential on the grid: F = −q Σ φ ∇(weights).
+template <int N>
+__device__ inline void gather(const Arguments& a) {
+    const Share s = share<N>(a);
+    const Support<N> at = support<N>(a.places[s.slot]);
+    Vec3<float> slope = vec3(0.0f, 0.0f, 0.0f);
+    if (s.active) {
+        const u32 z = wrapped(at.first[2] + s.z, a.grid_z);
+        const float value_z = element<N>(at.value[2], s.z), slope_z = element<N>(at.slope[2], s.z);
+#pragma unroll
+        for (u32 i = 0; i < N; ++i) {
+            const u32 x = wrapped(at.first[0] + i, a.grid_x);
+            Vec3<float> row = vec3(0.0f, 0.0f, 0.0f);
+#pragma unroll
+            for (u32 j = 0; j < N; ++j) {
+                const u32 y = wrapped(at.first[1] + j, a.grid_y);
+                const float potential = a.grid[(x * a.grid_y + y) * a.grid_z + z];
+                row = row + vec3(potential * at.value[1][j], potential * at.slope[1][j], potential * at.value[1][j]);
+            }
+            slope = slope + vec3(row.x * at.slope[0][i] * value_z, row.y * at.value[0][i] * value_z,
+                                 row.z * at.value[0][i] * slope_z);
+        }
+    }
+    // the first lane of each atom adds up what its neighbours have
+    Vec3<float> sum = slope;
+    for (u32 k = 1; k < N; ++k) {
+        const u32 from = (lane_number() + k) % WARP;
+        sum = sum + vec3(__shfl_sync(ALL_LANES, slope.x, from), __shfl_sync(ALL_LANES, slope.y, from),
+                         __shfl_sync(ALL_LANES, slope.z, from));
+    }
+    if (!s.active || s.z != 0) return;
+    const Lattice& cell = *a.cell;
+    const float per_a = sum.x * a.grid_x, per_b = sum.y * a.grid_y, per_c = sum.z * a.grid_z;
+    const float* row = cell.reciprocal;
+    const float charge = a.packed[s.slot].w * a.inverse_root_coulomb;
+    add_force(a, s.slot, vec3(row[0] * per_a, row[1] * per_a + row[3] * per_b,
+                              row[2] * per_a + row[4] * per_b + row[5] * per_c) * -charge);
+}
+
+extern "C" __global__ void spread4(const Arguments a, const double) {
+    spread<4>(a);
+}
+extern "C" __global__ void spread5(const Arguments a, const double) {
+    spread<5>(a);
+}
+extern "C" __global__ void spread6(const Arguments a, const double) {
+    spread<6>(a);
+}
+extern "C" __global__ void spread8(const Arguments a, const double) {
+    spread<8>(a);
+}
+extern "C" __global__ void gather4(const Arguments a, const double) {
+    gather<4>(a);
+}
+extern "C" __global__ void gather5(const Arguments a, const double) {
+    gather<5>(a);
+}
+extern "C" __global__ void gather6(const Arguments a, const double) {
+    gather<6>(a);
+}
+extern "C" __global__ void gather8(const Arguments a, const double) {
+    gather<8>(a);
+}

@@ -1,0 +1,36 @@
+// The first kernel of a step: positions to packed offsets, forces to zero, and each atom's place on the mesh.
+
+// The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
+// coordinate.
+__device__ inline u32 grid_point(double s, u32 points, float& fraction) {
+    const double place = (s - floor(s)) * points;
+    const double point = floor(place);
+    fraction = float(place - point);
+    // rounding can leave the point one beyond the last
+    return u32(point) % points;
+}
+
+extern "C" __global__ void pack(const Arguments a, const double) {
+    const u32 slot = thread_number();
+    if (slot == 0 && (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM)) a.status->stopped = 1;
+    if (slot >= a.slots) return;
+    for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
+    const u32 atom = a.slot_atom[slot];
+    if (atom == NO_ATOM) {
+        a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
+        return;
+    }
+    const Lattice cell = *a.cell;
+    const Vec3<double> r = a.positions[atom];
+    const int4 image = a.images[slot];
+    const Vec3<double> origin = widened(xyz(a.origins[slot / WARP])) + lattice_shift(cell, image.x, image.y, image.z);
+    const Vec3<float> offset = rounded(r - origin);
+    a.packed[slot] = make_float4(offset.x, offset.y, offset.z, a.charges[atom]);
+    if (a.order == 0) return;
+    const Vec3<double> s = to_fractional(cell, r);
+    float4 place;
+    const u32 x = grid_point(s.x, a.grid_x, place.x), y = grid_point(s.y, a.grid_y, place.y);
+    const u32 z = grid_point(s.z, a.grid_z, place.z);
+    place.w = __uint_as_float(x | y << GRID_BITS | z << (2 * GRID_BITS));
+    a.places[slot] = place;
+}

@@ -1,0 +1,61 @@
+// One pair of atoms within the cutoff. Coulomb functions are 1/r or 1/r³ and a polynomial in r² for what is left, as in
+// `src/pair/polynomial.rs`; Lennard-Jones parameters come by a rule, as in `src/backend/cpu/pair_lj.rs`.
+
+// f/r in kJ/mol/nm², and energies in kJ/mol.
+struct PairTerm {
+    float force, coulomb, lj;
+};
+
+// Σ c_k u^k with u = centre − r².
+__device__ inline float polynomial(const Smooth& p, float r2) {
+    const float u = p.centre - r2;
+    float sum = 0.0f;
+    for (u32 k = 0; k < p.more_pairs; ++k) sum = (sum * u + p.more[2 * k]) * u + p.more[2 * k + 1];
+#pragma unroll
+    for (int k = FIRST_TERMS - 1; k >= 0; --k) sum = sum * u + p.first[k];
+    return sum;
+}
+
+// Lennard-Jones: f r and the energy less that at the cutoff. `i` and `j` are what the rule wants of each atom.
+template <int RULE, bool SUMS>
+__device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 i, float2 j) {
+    if (RULE == RULE_LORENTZ_BERTHELOT) {
+        const float sigma = i.x + j.x, epsilon24 = i.y * j.y, sigma2 = sigma * sigma;
+        const float ratio2 = sigma2 * inverse_r2, power6 = ratio2 * ratio2 * ratio2;
+        const float force = epsilon24 * power6 * (power6 + power6 - 1.0f);
+        if (!SUMS) return {force, 0.0f, 0.0f};
+        const float end6 = sigma2 * sigma2 * sigma2 * a.lj_shift;
+        return {force, 0.0f, epsilon24 * (1.0f / 6.0f) * ((power6 * power6 - end6 * end6) - (power6 - end6))};
+    }
+    float six_c6 = i.x * j.x, twelve_c12 = i.y * j.y;
+    if (RULE == RULE_TYPE_TABLE) {
+        const float2 entry = a.type_table[u32(i.x) * a.types + u32(j.x)];
+        six_c6 = entry.x;
+        twelve_c12 = entry.y;
+    }
+    const float power6 = inverse_r2 * inverse_r2 * inverse_r2;
+    const float force = power6 * (twelve_c12 * power6 - six_c6);
+    if (!SUMS) return {force, 0.0f, 0.0f};
+    const float end6 = a.lj_shift;
+    return {force, 0.0f,
+            twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
+}
+
+// Everything between two atoms at a squared distance r2 (nm²); `charge_product` in kJ nm/mol.
+template <int RULE, bool SUMS>
+__device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j) {
+    // only overlapping atoms are nearer than this
+    const float raised = fmaxf(r2, a.lowest_r2);
+    const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
+    PairTerm sum = {0.0f, 0.0f, 0.0f};
+    if (r2 < a.coulomb_cutoff2) {
+        sum.force = charge_product * (inverse_r2 * inverse_r + polynomial(a.coulomb_force, raised));
+        if (SUMS) sum.coulomb = charge_product * (inverse_r + polynomial(a.coulomb_energy, raised));
+    }
+    if (r2 < a.lj_cutoff2) {
+        const PairTerm lj = lj_pair<RULE, SUMS>(a, inverse_r2, lj_i, lj_j);
+        sum.force += lj.force * inverse_r2;
+        if (SUMS) sum.lj = lj.lj;
+    }
+    return sum;
+}

@@ -1,0 +1,130 @@
+// What every kernel needs: vectors, fixed-point sums, sums over a warp.
+//
+// All files of this folder are joined into one text, behind a part written by `src/backend/cuda/layout.rs`: number
+// types, constants, and the structures that kernels share with the host. The same text compiles as host C++ for the tests.
+
+// Components along x, y, z; the twin of `src/vec3.rs`.
+template <class T>
+struct Vec3 {
+    T x, y, z;
+};
+
+template <class T>
+__device__ inline Vec3<T> vec3(T x, T y, T z) {
+    return Vec3<T>{x, y, z};
+}
+template <class T>
+__device__ inline Vec3<T> operator+(Vec3<T> a, Vec3<T> b) {
+    return vec3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+template <class T>
+__device__ inline Vec3<T> operator-(Vec3<T> a, Vec3<T> b) {
+    return vec3(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+template <class T>
+__device__ inline Vec3<T> operator-(Vec3<T> a) {
+    return vec3(-a.x, -a.y, -a.z);
+}
+template <class T>
+__device__ inline Vec3<T> operator*(Vec3<T> a, T factor) {
+    return vec3(a.x * factor, a.y * factor, a.z * factor);
+}
+template <class T>
+__device__ inline T dot(Vec3<T> a, Vec3<T> b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+template <class T>
+__device__ inline Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
+    return vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+template <class T>
+__device__ inline T norm_squared(Vec3<T> a) {
+    return dot(a, a);
+}
+__device__ inline Vec3<float> rounded(Vec3<double> a) {
+    return vec3(float(a.x), float(a.y), float(a.z));
+}
+__device__ inline Vec3<double> widened(Vec3<float> a) {
+    return vec3(double(a.x), double(a.y), double(a.z));
+}
+__device__ inline Vec3<float> xyz(float4 a) {
+    return vec3(a.x, a.y, a.z);
+}
+
+// Index of this thread in its launch, and of its warp.
+__device__ inline u32 thread_number() {
+    return blockIdx.x * blockDim.x + threadIdx.x;
+}
+__device__ inline u32 lane_number() {
+    return threadIdx.x % WARP;
+}
+__device__ inline u32 warp_number() {
+    return thread_number() / WARP;
+}
+__device__ inline u32 warps_in_launch() {
+    return gridDim.x * blockDim.x / WARP;
+}
+
+// The sum over all lanes of a warp, in every lane; always in the same order.
+__device__ inline double warp_sum(double value) {
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, distance);
+    return value;
+}
+
+// Adds to a sum in fixed point: integers do not care in which order they are added.
+__device__ inline void add_fixed(i64* sum, double value, double scale) {
+    atomicAdd(reinterpret_cast<u64*>(sum), static_cast<u64>(static_cast<i64>(llrint(value * scale))));
+}
+
+// Adds what a warp has of one energy, kJ/mol; all lanes must take part.
+__device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
+    const double sum = warp_sum(of_lane);
+    if (lane_number() == 0 && sum != 0.0) add_fixed(&a.sums[which], sum, SUM_SCALE);
+}
+
+// A symmetric tensor: xx, xy, xz, yy, yz, zz.
+struct Tensor {
+    double xx, xy, xz, yy, yz, zz;
+};
+
+// Adds r⊗F, which summed over the atoms of a term is symmetric.
+__device__ inline void add_outer(Tensor& sum, Vec3<double> r, Vec3<double> f) {
+    sum.xx += r.x * f.x;
+    sum.xy += r.x * f.y;
+    sum.xz += r.x * f.z;
+    sum.yy += r.y * f.y;
+    sum.yz += r.y * f.z;
+    sum.zz += r.z * f.z;
+}
+
+__device__ inline void add_tensor(const Arguments& a, u32 first, const Tensor& of_lane) {
+    add_sum(a, first + 0, of_lane.xx);
+    add_sum(a, first + 1, of_lane.xy);
+    add_sum(a, first + 2, of_lane.xz);
+    add_sum(a, first + 3, of_lane.yy);
+    add_sum(a, first + 4, of_lane.yz);
+    add_sum(a, first + 5, of_lane.zz);
+}
+
+// Adds a force (kJ/mol/nm) to the atom in a slot. Nothing is added where a component is larger than FORCE_LIMIT or no
+// number: the atom is noted instead, and the next step will not move anything.
+template <class T>
+__device__ inline void add_force(const Arguments& a, u32 slot, Vec3<T> force) {
+    const T limit = T(FORCE_LIMIT);
+    // false for what is not a number
+    const bool sane = fabs(force.x) < limit && fabs(force.y) < limit && fabs(force.z) < limit;
+    if (!sane) {
+        atomicMin(&a.status->overflow, a.slot_atom[slot]);
+        return;
+    }
+    add_fixed(&a.forces[slot], force.x, FORCE_SCALE);
+    add_fixed(&a.forces[slot + a.slots], force.y, FORCE_SCALE);
+    add_fixed(&a.forces[slot + 2 * a.slots], force.z, FORCE_SCALE);
+}
+
+// The force on the atom in a slot, kJ/mol/nm.
+__device__ inline Vec3<double> force_on(const Arguments& a, u32 slot) {
+    const double unit = 1.0 / FORCE_SCALE;
+    return vec3(a.forces[slot] * unit, a.forces[slot + a.slots] * unit, a.forces[slot + 2 * a.slots] * unit);
+}

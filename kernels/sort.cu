@@ -1,0 +1,121 @@
+// Sorting atoms into slots, 32 neighbours to a block: columns along the third lattice vector, walked up and down in turn,
+// cut into thin slices. Slices are filled by counting, and ordered by atom, so that the outcome never depends on timing.
+
+// Where along `parts` equal parts a fractional coordinate falls.
+__device__ inline u32 part_of(double s, u32 parts) {
+    const int part = int(floor(s * parts));
+    return u32(part < 0 ? 0 : part >= int(parts) ? int(parts) - 1 : part);
+}
+
+// The slice that holds a position, numbered along the walk.
+__device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3<double> wrapped) {
+    const Vec3<double> s = cell.periodic
+                               ? to_fractional(cell, wrapped)
+                               : vec3((wrapped.x - a.frame_low[0]) * a.frame_inverse[0],
+                                      (wrapped.y - a.frame_low[1]) * a.frame_inverse[1],
+                                      (wrapped.z - a.frame_low[2]) * a.frame_inverse[2]);
+    const u32 x = part_of(s.x, a.columns_x), y = part_of(s.y, a.columns_y), z = part_of(s.z, a.slices);
+    const u32 column = x * a.columns_y + (x % 2 == 0 ? y : a.columns_y - 1 - y);
+    return column * a.slices + (column % 2 == 0 ? z : a.slices - 1 - z);
+}
+
+// Count the atoms of each slice; the counts are zero before.
+extern "C" __global__ void sort_count(const Arguments a, const double) {
+    const u32 atom = thread_number();
+    if (atom >= a.atoms) return;
+    const Lattice cell = *a.cell;
+    int4 image;
+    const u32 slice = slice_number(a, cell, wrap(cell, a.positions[atom], image));
+    a.atom_images[atom] = image;
+    a.atom_slice[atom] = slice;
+    atomicAdd(&a.slice_starts[slice], 1u);
+}
+
+// Counts to starts, by one block of threads: sums over warps, then over the block, tile after tile.
+extern "C" __global__ void sort_scan(const Arguments a, const double) {
+    __shared__ u32 warp_totals[WARP];
+    const u32 lane = lane_number(), warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    const u32 all = a.columns_x * a.columns_y * a.slices;
+    u32 before_tile = 0;
+    for (u32 tile = 0; tile < all; tile += blockDim.x) {
+        const u32 slice = tile + threadIdx.x;
+        const u32 count = slice < all ? a.slice_starts[slice] : 0;
+        u32 sum = count;
+        for (u32 distance = 1; distance < WARP; distance *= 2) {
+            const u32 left = __shfl_up_sync(ALL_LANES, sum, distance);
+            if (lane >= distance) sum += left;
+        }
+        if (lane == WARP - 1) warp_totals[warp] = sum;
+        __syncthreads();
+        u32 before_warp = 0, total = 0;
+        for (u32 other = 0; other < warps; ++other) {
+            if (other < warp) before_warp += warp_totals[other];
+            total += warp_totals[other];
+        }
+        if (slice < all) a.slice_starts[slice] = before_tile + before_warp + sum - count;
+        before_tile += total;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) a.slice_starts[all] = before_tile;
+}
+
+// Put atoms into the slots of their slice, in any order; `slice_filled` is zero before.
+extern "C" __global__ void sort_fill(const Arguments a, const double) {
+    const u32 atom = thread_number();
+    if (atom >= a.atoms) return;
+    const u32 slice = a.atom_slice[atom];
+    a.slot_atom[a.slice_starts[slice] + atomicAdd(&a.slice_filled[slice], 1u)] = atom;
+}
+
+// Order the atoms of each slice, of which there are a few, by insertion.
+extern "C" __global__ void sort_order(const Arguments a, const double) {
+    const u32 slice = thread_number();
+    if (slice >= a.columns_x * a.columns_y * a.slices) return;
+    const u32 first = a.slice_starts[slice], end = a.slice_starts[slice + 1];
+    for (u32 next = first + 1; next < end; ++next) {
+        const u32 atom = a.slot_atom[next];
+        u32 to = next;
+        for (; to > first && a.slot_atom[to - 1] > atom; --to) a.slot_atom[to] = a.slot_atom[to - 1];
+        a.slot_atom[to] = atom;
+    }
+}
+
+__device__ inline double warp_min(double value) {
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
+        value = fmin(value, __shfl_xor_sync(ALL_LANES, value, distance));
+    return value;
+}
+
+// The middle of a range, as a multiple of ORIGIN_QUANTUM.
+__device__ inline float quantised_middle(double low, double high) {
+    return float(rint(0.5 * (low + high) / ORIGIN_QUANTUM) * ORIGIN_QUANTUM);
+}
+
+// One warp for each block: what the slots hold, and where the block is.
+extern "C" __global__ void sort_finish(const Arguments a, const double) {
+    const u32 slot = thread_number(), block = warp_number();
+    if (block >= a.blocks) return;
+    const bool used = slot < a.atoms;
+    const u32 atom = used ? a.slot_atom[slot] : NO_ATOM;
+    const double far = 1e300;
+    Vec3<double> low = vec3(far, far, far), high = vec3(-far, -far, -far);
+    float2 lj = make_float2(a.empty_lj[0], a.empty_lj[1]);
+    int4 image = make_int4(0, 0, 0, 0);
+    if (used) {
+        image = a.atom_images[atom];
+        low = high = a.positions[atom] - lattice_shift(*a.cell, image.x, image.y, image.z);
+        lj = a.lj[atom];
+        a.atom_slot[atom] = slot;
+    } else {
+        a.slot_atom[slot] = NO_ATOM;
+    }
+    a.images[slot] = image;
+    a.slot_lj[slot] = lj;
+    low = vec3(warp_min(low.x), warp_min(low.y), warp_min(low.z));
+    high = vec3(-warp_min(-high.x), -warp_min(-high.y), -warp_min(-high.z));
+    if (lane_number() > 0) return;
+    a.origins[block] = make_float4(quantised_middle(low.x, high.x), quantised_middle(low.y, high.y),
+                                   quantised_middle(low.z, high.z), 0.0f);
+    a.bounds[2 * block] = make_float4(float(low.x), float(low.y), float(low.z), 0.0f);
+    a.bounds[2 * block + 1] = make_float4(float(high.x), float(high.y), float(high.z), 0.0f);
+}

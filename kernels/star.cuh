@@ -1,0 +1,96 @@
+// Fixed distances from one centre to N leaves in double precision, the twin of `src/constraint/star.rs`: SHAKE in matrix
+// form with the matrix of the old bonds, factored once.
+
+// Masses (1/amu) and squared lengths (nm²).
+template <int N>
+struct StarShape {
+    double inverse_center, inverse_leaf[N], length_squared[N];
+};
+
+// A_ij = d_i·d_j (w_c + δ_ij w_i) as L D Lᵀ: the unit lower triangle and 1/D.
+template <int N>
+struct Factored {
+    double lower[N][N], inverse_diagonal[N];
+};
+
+template <int N>
+__device__ inline Factored<N> factored(const StarShape<N>& shape, const Vec3<double>* bonds) {
+    Factored<N> out;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+#pragma unroll
+        for (int i = j; i < N; ++i) {
+            double sum = dot(bonds[i], bonds[j]) * (shape.inverse_center + (i == j ? shape.inverse_leaf[i] : 0.0));
+            for (int k = 0; k < j; ++k) sum -= out.lower[i][k] * out.lower[j][k] / out.inverse_diagonal[k];
+            if (i == j)
+                out.inverse_diagonal[j] = 1.0 / sum;
+            else
+                out.lower[i][j] = sum * out.inverse_diagonal[j];
+        }
+    }
+    return out;
+}
+
+template <int N>
+__device__ inline void solve(const Factored<N>& factored, double* b) {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        for (int k = 0; k < i; ++k) b[i] -= factored.lower[i][k] * b[k];
+#pragma unroll
+    for (int i = N - 1; i >= 0; --i) {
+        b[i] *= factored.inverse_diagonal[i];
+        for (int k = i + 1; k < N; ++k) b[i] -= factored.lower[k][i] * b[k];
+    }
+}
+
+// Displacements (nm) of the centre, change[0], and the leaves, for given multipliers.
+template <int N>
+__device__ inline void push(const StarShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
+                            Vec3<double>* change) {
+    change[0] = vec3(0.0, 0.0, 0.0);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        const Vec3<double> force = bonds[i] * multipliers[i];
+        change[0] = change[0] - force * shape.inverse_center;
+        change[1 + i] = force * shape.inverse_leaf[i];
+    }
+}
+
+// Corrections to the new positions, or −1 for success and else the leaf that was worst at first. Positions are those of
+// the centre, then the leaves; `tolerance` is relative.
+template <int N>
+__device__ inline int shake(const StarShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
+                            double tolerance, Vec3<double>* change) {
+    Vec3<double> bonds[N], fresh[N];
+    double multipliers[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        bonds[i] = old[1 + i] - old[0];
+        fresh[i] = moved[1 + i] - moved[0];
+        multipliers[i] = 0.0;
+    }
+    const Factored<N> matrix = factored<N>(shape, bonds);
+    int worst = 0;
+    double largest = 0.0;
+    for (int iteration = 0; iteration <= STAR_ITERATIONS; ++iteration) {
+        push<N>(shape, bonds, multipliers, change);
+        double residual[N];
+        bool converged = true;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const Vec3<double> current = fresh[i] + (change[1 + i] - change[0]);
+            residual[i] = 0.5 * (shape.length_squared[i] - norm_squared(current));
+            // false for what is not a number
+            converged = converged && fabs(residual[i]) <= tolerance * shape.length_squared[i];
+            if (iteration == 0 && !(fabs(residual[i]) <= largest)) {
+                largest = fabs(residual[i]);
+                worst = i;
+            }
+        }
+        if (converged) return -1;
+        solve<N>(matrix, residual);
+#pragma unroll
+        for (int i = 0; i < N; ++i) multipliers[i] += residual[i];
+    }
+    return worst;
+}

@@ -1,0 +1,83 @@
+// Units of motion: what one thread moves by itself, because constraints join it to nothing else: a free atom, a rigid
+// water, or a star of one centre and up to four leaves. All arithmetic is in double precision.
+
+// The atoms of a unit, the constraint's centre first.
+template <int N>
+struct Unit {
+    u32 atoms[N];
+    Vec3<double> old[N], moved[N];
+};
+
+// No distance is fixed.
+struct Free {
+    static constexpr int SIZE = 1;
+    u32 atom;
+    __device__ u32 operator[](u32) const {
+        return atom;
+    }
+    __device__ int constrain(const Arguments&, const Unit<1>&, Vec3<double>* change) const {
+        change[0] = vec3(0.0, 0.0, 0.0);
+        return -1;
+    }
+};
+
+// A rigid water.
+struct Rigid {
+    static constexpr int SIZE = 3;
+    WaterUnit water;
+    __device__ u32 operator[](u32 k) const {
+        return water.atoms[k];
+    }
+    // The corrections; −1, or the leaf that could not be brought to its distance.
+    __device__ int constrain(const Arguments& a, const Unit<3>& unit, Vec3<double>* change) const {
+        const SettleShape shape =
+            settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
+        settle(shape, unit.old, unit.moved, change);
+        // what fails spreads to all components of the oxygen
+        return fabs(change[0].x) < 1e300 ? -1 : 0;
+    }
+};
+
+// A star of N leaves.
+template <int N>
+struct Star {
+    static constexpr int SIZE = N + 1;
+    StarUnit star;
+    __device__ u32 operator[](u32 k) const {
+        return star.atoms[k];
+    }
+    __device__ int constrain(const Arguments& a, const Unit<N + 1>& unit, Vec3<double>* change) const {
+        StarShape<N> shape;
+        shape.inverse_center = 1.0 / a.masses[star.atoms[0]];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            shape.inverse_leaf[i] = 1.0 / a.masses[star.atoms[1 + i]];
+            shape.length_squared[i] = star.lengths[i] * star.lengths[i];
+        }
+        return shake<N>(shape, unit.old, unit.moved, a.constraint_tolerance, change);
+    }
+};
+
+// Calls `work` with the unit of this thread, if it has one. Kinds begin at whole warps.
+template <class Work>
+__device__ inline void visit_unit(const Arguments& a, Work& work) {
+    const u32 thread = thread_number();
+    u32 kind = 0;
+    while (kind + 1 < UNIT_KINDS && thread >= a.unit_starts[kind + 1]) ++kind;
+    const u32 index = thread - a.unit_starts[kind];
+    if (index >= a.unit_counts[kind]) return;
+    if (kind == UNIT_FREE) work(Free{a.free_atoms[index]});
+    if (kind == UNIT_WATER) work(Rigid{a.waters[index]});
+    if (kind == UNIT_STAR1) work(Star<1>{a.stars1[index]});
+    if (kind == UNIT_STAR2) work(Star<2>{a.stars2[index]});
+    if (kind == UNIT_STAR3) work(Star<3>{a.stars3[index]});
+    if (kind == UNIT_STAR4) work(Star<4>{a.stars4[index]});
+}
+
+// Notes the fixed distance that failed, of several that with the lowest atoms, and leaves the unit where it is.
+template <int N>
+__device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, u32 leaf) {
+    atomicMin(&a.status->failed[0], unit.atoms[0]);
+    atomicMin(&a.status->failed[1], leaf);
+    for (int k = 0; k < N; ++k) a.old[unit.atoms[k]] = unit.old[k];
+}

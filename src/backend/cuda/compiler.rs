@@ -1,0 +1,66 @@
+//! The run-time compiler: the source of the kernels to a program for the GPU at hand, so that a compiler newer than the
+//! driver still works. It needs no GPU.
+
+use super::source;
+use crate::error::{Error, Result};
+use cudarc::nvrtc::{result, sys};
+use std::ffi::{CStr, CString};
+
+/// Options beside the architecture. No fast arithmetic: constraints and sums in double precision would suffer.
+const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=true"];
+
+/// The oldest architecture that the kernels are written for: Turing.
+pub(super) const OLDEST: (i32, i32) = (7, 5);
+
+/// An error where the compiler's library cannot be loaded.
+pub(super) fn check() -> Result<()> {
+    // SAFETY: opens and closes a library of NVIDIA's by name
+    if unsafe { sys::is_culib_present() } {
+        return Ok(());
+    }
+    Err(Error::Device(
+        "CUDA's run-time compiler (libnvrtc) was not found; install it (package cuda-nvrtc, or pip install \
+         nvidia-cuda-nvrtc-cu12) and put its folder into LD_LIBRARY_PATH"
+            .into(),
+    ))
+}
+
+/// The kernels as a program for a compute capability.
+pub(super) fn compile((major, minor): (i32, i32)) -> Result<Vec<u8>> {
+    check()?;
+    let source = CString::new(source::text()).map_err(|error| Error::Internal(error.to_string()))?;
+    let failed =
+        |what: &str, error: result::NvrtcError| Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"));
+    let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
+    let architecture = format!("--gpu-architecture=sm_{major}{minor}");
+    let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
+    // SAFETY: `program` was made above and is destroyed below
+    let outcome = unsafe { result::compile_program(program, &options) }
+        .map_err(|error| {
+            Error::Device(format!("the kernels do not compile for {architecture}: {error:?}\n{}", log(program)))
+        })
+        .and_then(|()| image(program).map_err(|error| failed("no program", error)));
+    // SAFETY: as above, and not used again
+    unsafe { result::destroy_program(program) }.map_err(|error| failed("cannot end", error))?;
+    outcome
+}
+
+/// What the compiler says about a program.
+fn log(program: sys::nvrtcProgram) -> String {
+    // SAFETY: a program that has not been destroyed
+    match unsafe { result::get_program_log(program) } {
+        // SAFETY: the compiler ends its log with a zero
+        Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
+        Err(error) => format!("no log: {error:?}"),
+    }
+}
+
+fn image(program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::NvrtcError> {
+    let mut size = 0;
+    // SAFETY: a program that has been compiled
+    unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }.result()?;
+    let mut image = vec![0u8; size];
+    // SAFETY: as above, and the buffer has the size that was asked for
+    unsafe { sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()) }.result()?;
+    Ok(image)
+}

@@ -1,0 +1,109 @@
+//! What the backend needs of a GPU: memory, launches, transforms, and repeating the same launches. [`super::gpu`] is the
+//! real one; tests run the same backend on an emulated one.
+
+use super::layout::{Arguments, Element, Kernel, Pointer};
+use crate::error::Result;
+
+/// Which way a Fourier transform goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// grid to spectrum
+    Forward,
+    /// spectrum to grid, not normalised; the spectrum is lost
+    Inverse,
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Launch {
+    pub(super) kernel: Kernel,
+    /// threads in all; whole blocks of them are started
+    pub(crate) threads: u32,
+    /// threads of a block
+    pub(crate) block: u32,
+    /// what the kernel does with it is in the kernel's comment
+    pub(crate) parameter: f64,
+}
+
+/// A GPU, or what does its work. Work is done in the order in which it was asked for; only reading waits for it.
+pub(crate) trait Device {
+    /// For the log.
+    fn name(&self) -> String;
+    /// Threads that keep it busy.
+    fn parallel_threads(&self) -> u32;
+    /// Memory that lives as long as the device, or until it is freed.
+    fn allocate(&self, bytes: usize) -> Result<u64>;
+    /// Give memory back.
+    fn free(&self, address: u64) -> Result<()>;
+    /// Copy from the host.
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+    /// Copy to the host, when all work has been done.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
+    /// Copy on the device.
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
+    /// Fill with zeros.
+    fn clear(&self, address: u64, bytes: usize) -> Result<()>;
+    /// Start a kernel.
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()>;
+    /// Plan transforms of a real grid of this size.
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
+    /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
+    /// Both pieces of work, side by side if that is possible.
+    fn side_by_side(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()>;
+    /// Do `work`, which only launches and transforms. It may be recorded, and repeated from the record as long as `key` is
+    /// the same.
+    fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
+    /// Wait until all work has been done.
+    fn wait(&self) -> Result<()>;
+}
+
+/// An array on the device with these elements.
+pub(super) fn store<T: Element>(device: &impl Device, elements: &[T]) -> Result<Pointer<T>> {
+    let pointer = room(device, elements.len())?;
+    device.write(pointer.0, bytemuck::cast_slice(elements))?;
+    Ok(pointer)
+}
+
+/// An array on the device, not yet filled.
+pub(super) fn room<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
+    Ok(Pointer::new(device.allocate(size_of::<T>() * length.max(1))?))
+}
+
+/// An array of zeros.
+pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
+    let pointer = room(device, length)?;
+    clear(device, pointer, length)?;
+    Ok(pointer)
+}
+
+/// Zeros from now on.
+pub(super) fn clear<T: Element>(device: &impl Device, pointer: Pointer<T>, length: usize) -> Result<()> {
+    device.clear(pointer.0, size_of::<T>() * length)
+}
+
+/// Overwrites an array.
+pub(super) fn write<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &[T]) -> Result<()> {
+    device.write(pointer.0, bytemuck::cast_slice(elements))
+}
+
+/// Reads an array into `elements`, all of it.
+pub(super) fn read<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &mut [T]) -> Result<()> {
+    device.read(pointer.0, bytemuck::cast_slice_mut(elements))
+}
+
+/// Reads one structure.
+pub(super) fn read_one<T: Element>(device: &impl Device, pointer: Pointer<T>) -> Result<T> {
+    let mut one = [T::zeroed()];
+    read(device, pointer, &mut one)?;
+    Ok(one[0])
+}
+
+/// Copies between two arrays.
+pub(super) fn copy<T: Element>(device: &impl Device, from: Pointer<T>, to: Pointer<T>, length: usize) -> Result<()> {
+    device.copy(from.0, to.0, size_of::<T>() * length)
+}

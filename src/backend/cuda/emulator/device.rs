@@ -1,0 +1,141 @@
+//! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
+
+use super::library;
+use crate::backend::cuda::device::{Device, Direction, Launch};
+use crate::backend::cuda::layout::Arguments;
+use crate::compute::Fft3;
+use crate::error::{Error, Result};
+use num_complex::Complex;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Words of 16 bytes before and behind an array that nobody may touch.
+const GUARD: usize = 4;
+/// What they hold, and what memory holds before anything is written: as a float it is no number.
+const UNTOUCHED: u128 = u128::MAX;
+
+/// The emulated device; blocks and threads run in one of three orders.
+pub(crate) struct Emulated {
+    order: u32,
+    arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
+    transforms: Option<RefCell<Fft3<f32>>>,
+}
+
+impl Emulated {
+    pub(crate) fn new(order: u32) -> Self {
+        Emulated { order, arrays: RefCell::default(), transforms: None }
+    }
+
+    /// An array's bytes.
+    fn with<R>(&self, address: u64, length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+        let mut arrays = self.arrays.borrow_mut();
+        let (start, array) = arrays.range_mut(..=address).next_back().expect("an address of this device");
+        let offset = (address - start) as usize + 16 * GUARD;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(array);
+        assert!(offset + length <= bytes.len() - 16 * GUARD, "a copy beyond an array");
+        work(&mut bytes[offset..offset + length])
+    }
+
+    /// Panics where a kernel has written beside an array.
+    fn check_guards(&self, launch: Launch) {
+        for array in self.arrays.borrow().values() {
+            let guards = array[..GUARD].iter().chain(&array[array.len() - GUARD..]);
+            assert!(guards.into_iter().all(|&word| word == UNTOUCHED), "{launch:?} writes beside an array");
+        }
+    }
+}
+
+impl Device for Emulated {
+    fn name(&self) -> String {
+        "emulated GPU".into()
+    }
+
+    fn parallel_threads(&self) -> u32 {
+        512
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64> {
+        let array = vec![UNTOUCHED; bytes.div_ceil(16) + 2 * GUARD];
+        let address = array.as_ptr() as u64 + 16 * GUARD as u64;
+        self.arrays.borrow_mut().insert(address, array);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) -> Result<()> {
+        self.arrays.borrow_mut().remove(&address).expect("an array of this device");
+        Ok(())
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.with(address, bytes.len(), |array| array.copy_from_slice(bytes));
+        Ok(())
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.with(address, bytes.len(), |array| bytes.copy_from_slice(array));
+        Ok(())
+    }
+
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let mut between = vec![0; bytes];
+        self.read(from, &mut between)?;
+        self.write(to, &between)
+    }
+
+    fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        self.with(address, bytes, |array| array.fill(0));
+        Ok(())
+    }
+
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        let geometry = [launch.threads.div_ceil(launch.block), launch.block];
+        let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
+        self.check_guards(launch);
+        outcome.map_err(Error::Device)
+    }
+
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
+        self.transforms = Some(RefCell::new(Fft3::new(size)));
+        Ok(())
+    }
+
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
+        let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
+        // SAFETY: two different arrays of this device, of the sizes that the plan has
+        let (grid, spectrum) = unsafe {
+            (
+                std::slice::from_raw_parts_mut(grid as *mut f32, points),
+                std::slice::from_raw_parts_mut(spectrum as *mut Complex<f32>, waves),
+            )
+        };
+        match direction {
+            Direction::Forward => plan.forward(grid, spectrum),
+            Direction::Inverse => plan.inverse(spectrum, grid),
+        }
+        Ok(())
+    }
+
+    fn side_by_side(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()> {
+        // the order must not matter
+        if self.order == 0 {
+            first(self)?;
+            second(self)
+        } else {
+            second(self)?;
+            first(self)
+        }
+    }
+
+    fn repeat(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        work(self)
+    }
+
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+// Enough of CUDA on one processor thread to run the kernels as they are written: the only check of their numbers where
+// there is no GPU. Blocks run one after another, the threads of a block as fibers that switch only where lanes meet. What
+// lock-step would hide is refused: lanes that meet at different collectives, or wait for lanes that have returned. The order
+// of blocks and threads can be changed, and must not change a bit of the result.
+
+#include <cmath>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <ucontext.h>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __shared__ static
+
+struct float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct uint2 { unsigned x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct dim3 { unsigned x; };
+
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+namespace emulation {
+
+constexpr unsigned LANES = 32;
+constexpr size_t STACK = 128 * 1024;
+enum Meeting { NONE, SHUFFLE, BALLOT, WARP_BARRIER, BLOCK_BARRIER };
+
+struct Fiber {
+    jmp_buf context;
+    ucontext_t start;
+    std::vector<char> stack;
+    bool started, done;
+};
+
+// Lanes that meet: those of a warp, or all threads of a block. Values of one meeting stay while those of the next arrive.
+struct Group {
+    unsigned size, arrived, generation;
+    Meeting at;
+    unsigned long long values[2][LANES];
+};
+
+std::vector<Fiber> fibers;
+std::vector<Group> warps;
+Group whole_block;
+unsigned current, block_number, blocks, threads;
+bool progress;
+const char* fault;
+jmp_buf scheduler;
+void (*body)(const void*, double);
+const void* arguments;
+double parameter;
+
+inline void leave() { _longjmp(scheduler, 1); }
+
+inline void wait() {
+    if (!_setjmp(fibers[current].context)) leave();
+}
+
+inline void fail(const char* what) {
+    fault = what;
+    leave();
+}
+
+inline const unsigned long long* meet(Group& group, Meeting at, unsigned long long value) {
+    if (group.arrived > 0 && group.at != at) fail("lanes meet at different collectives");
+    group.at = at;
+    const unsigned generation = group.generation;
+    group.values[generation % 2][current % LANES] = value;
+    progress = true;
+    if (++group.arrived == group.size) {
+        group.arrived = 0;
+        ++group.generation;
+    }
+    while (group.generation == generation) wait();
+    return group.values[generation % 2];
+}
+
+inline Group& warp() { return warps[current / LANES]; }
+
+template <class T>
+inline unsigned long long bits_of(T value) {
+    static_assert(sizeof(T) <= 8, "at most eight bytes travel");
+    unsigned long long bits = 0;
+    memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+template <class T>
+inline T value_of(unsigned long long bits) {
+    T value;
+    memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+inline void fiber_main() {
+    body(arguments, parameter);
+    fibers[current].done = true;
+    progress = true;
+    leave();
+}
+
+// The k-th of n in one of three orders.
+inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
+    if (order == 0) return k;
+    if (order == 1) return n - 1 - k;
+    // by steps of a number that shares no factor with n
+    unsigned step = 7;
+    while (std::gcd(n, step) > 1) ++step;
+    return unsigned((unsigned long long)k * step % n);
+}
+
+inline void reset_block() {
+    for (auto& fiber : fibers) fiber.started = fiber.done = false;
+    for (auto& group : warps) group = {LANES, 0, 0, NONE, {}};
+    whole_block = {threads, 0, 0, NONE, {}};
+}
+
+inline void start_fiber(Fiber& fiber) {
+    fiber.started = true;
+    fiber.stack.resize(STACK);
+    getcontext(&fiber.start);
+    fiber.start.uc_stack.ss_sp = fiber.stack.data();
+    fiber.start.uc_stack.ss_size = STACK;
+    fiber.start.uc_link = nullptr;
+    makecontext(&fiber.start, fiber_main, 0);
+    setcontext(&fiber.start);
+}
+
+// Runs every thread of a block to its end; false after a fault.
+inline bool run_block(unsigned order) {
+    static unsigned place, running;
+    reset_block();
+    do {
+        progress = false;
+        running = 0;
+        for (place = 0; place < threads; ++place) {
+            current = in_order(place, threads, order);
+            if (fibers[current].done) continue;
+            ++running;
+            if (!_setjmp(scheduler)) {
+                if (fibers[current].started) _longjmp(fibers[current].context, 1);
+                start_fiber(fibers[current]);
+            }
+            if (fault) return false;
+        }
+        if (running > 0 && !progress) fault = "lanes wait for others that have returned";
+    } while (running > 0 && !fault);
+    return !fault;
+}
+
+inline const char* run(void (*kernel)(const void*, double), const void* a, double p, unsigned grid, unsigned size,
+                       unsigned order) {
+    body = kernel;
+    arguments = a;
+    parameter = p;
+    blocks = grid;
+    threads = size;
+    fault = nullptr;
+    if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads, whole warps";
+    fibers.resize(size);
+    warps.resize(size / LANES);
+    for (unsigned k = 0; k < grid; ++k) {
+        block_number = in_order(k, grid, order);
+        if (!run_block(order)) return fault;
+    }
+    return nullptr;
+}
+
+}  // namespace emulation
+
+#define threadIdx (dim3{emulation::current})
+#define blockIdx (dim3{emulation::block_number})
+#define blockDim (dim3{emulation::threads})
+#define gridDim (dim3{emulation::blocks})
+
+template <class T>
+inline T __shfl_sync(unsigned, T value, unsigned from) {
+    using namespace emulation;
+    return value_of<T>(meet(warp(), SHUFFLE, bits_of(value))[from % LANES]);
+}
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, unsigned distance) {
+    return __shfl_sync(mask, value, (emulation::current % emulation::LANES) ^ distance);
+}
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned distance) {
+    const unsigned lane = emulation::current % emulation::LANES;
+    return __shfl_sync(mask, value, lane >= distance ? lane - distance : lane);
+}
+inline unsigned __ballot_sync(unsigned, bool value) {
+    using namespace emulation;
+    const unsigned long long* values = meet(warp(), BALLOT, value);
+    unsigned bits = 0;
+    for (unsigned lane = 0; lane < LANES; ++lane) bits |= unsigned(values[lane] != 0) << lane;
+    return bits;
+}
+inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+inline void __syncwarp() { emulation::meet(emulation::warp(), emulation::WARP_BARRIER, 0); }
+inline void __syncthreads() { emulation::meet(emulation::whole_block, emulation::BLOCK_BARRIER, 0); }
+
+template <class T>
+inline T atomicAdd(T* at, T value) {
+    const T before = *at;
+    *at = before + value;
+    return before;
+}
+template <class T>
+inline T atomicMin(T* at, T value) {
+    const T before = *at;
+    if (value < before) *at = value;
+    return before;
+}
+template <class T>
+inline T atomicMax(T* at, T value) {
+    const T before = *at;
+    if (value > before) *at = value;
+    return before;
+}
+
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+inline float __uint_as_float(unsigned bits) { return emulation::value_of<float>(bits); }
+inline unsigned __float_as_uint(float value) { return unsigned(emulation::bits_of(value)); }
+inline long long __double_as_longlong(double value) { return (long long)emulation::bits_of(value); }
+using std::atan2;
+using std::erf;
+using std::exp;
+using std::fabs;
+using std::floor;
+using std::rint;
+using std::sqrt;

@@ -1,0 +1,65 @@
+// The terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with their twins in Rust.
+
+namespace {
+
+Vec3<float> vector(const float* in) { return vec3(in[0], in[1], in[2]); }
+
+void put(float*& out, Vec3<float> v) {
+    *out++ = v.x;
+    *out++ = v.y;
+    *out++ = v.z;
+}
+
+template <int N>
+void put(float* out, const Term<float, N>& term) {
+    for (int k = 0; k < N; ++k) put(out, term.force[k]);
+    *out = term.energy;
+}
+
+Dihedral<float> chain_of(const float* in) { return dihedral(vector(in), vector(in + 3), vector(in + 6)); }
+
+template <int N>
+void put_spline(const float* in, float* out) {
+    spline<float, N>(in[0], out, out + N);
+}
+
+}  // namespace
+
+extern "C" {
+
+void term_distance(const float* in, float* out) { put(out, bond(vector(in), in[3], in[4])); }
+
+void term_bend(const float* in, float* out) { put(out, angle(vector(in), vector(in + 3), in[6], in[7])); }
+
+void term_periodic(const float* in, float* out) { put(out, torsion(chain_of(in), in[9], in[10], in[11], in[12])); }
+
+void term_harmonic_dihedral(const float* in, float* out) { put(out, harmonic_improper(chain_of(in), in[9], in[10])); }
+
+void term_pair(const float* in, float* out) {
+    const Pair14<float> term = pair14(vector(in), in[3], in[4], in[5]);
+    put(out, term.force);
+    out[0] = term.coulomb;
+    out[1] = term.lj;
+}
+
+void term_map(const float* in, float* out) {
+    const Vec3<float> ij = vector(in), kj = vector(in + 3), lk = vector(in + 6), ml = vector(in + 9);
+    const Dihedral<float> phi = dihedral(ij, kj, lk), psi = dihedral(-kj, lk, ml);
+    const Surface<float> at = cmap(in + 12, in[28], in[29], in[30]);
+    put(out, turned(phi, at.slope_phi, 0.0f));
+    put(out + 12, turned(psi, at.slope_psi, at.energy));
+}
+
+// q, r², α
+void term_excluded(const float* in, float* out) {
+    const Radial<float> term = ewald_excluded(in[0], in[1], inverse_norm(in[1]), in[2]);
+    out[0] = term.force;
+    out[1] = term.energy;
+}
+
+void spline_4(const float* in, float* out) { put_spline<4>(in, out); }
+void spline_5(const float* in, float* out) { put_spline<5>(in, out); }
+void spline_6(const float* in, float* out) { put_spline<6>(in, out); }
+void spline_8(const float* in, float* out) { put_spline<8>(in, out); }
+
+}  // extern "C"

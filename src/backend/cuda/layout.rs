@@ -1,0 +1,563 @@
+//! What host and kernels share: structures, constants and the names of the kernels. Written once, here; the C side is
+//! generated from it ([`declarations`]) with an assertion for every size and offset, so that a slip is a compile error.
+
+use crate::pair::FIRST_TERMS;
+use crate::vec3::Vec3;
+use bytemuck::{Pod, Zeroable};
+use std::fmt::Write;
+use std::marker::PhantomData;
+
+/// Lanes of a warp, and atoms of a block.
+pub(super) const WARP: u32 = 32;
+/// Marks a slot without an atom, and a fault that has not happened.
+pub(super) const NO_ATOM: u32 = u32::MAX;
+/// Groups of 32 list entries in a chunk, the work of one warp. Four keep the longest warp short and the forces on the
+/// i-atoms, added once per chunk, cheap.
+pub(super) const CHUNK_GROUPS: u32 = 4;
+/// Bits of a list entry that number a slot; the others number a lattice shift, of which there are 125.
+pub(super) const SLOT_BITS: u32 = 25;
+/// The lattice shift that is none.
+pub(super) const CENTRAL_SHIFT: u32 = 62;
+/// Bits that number a grid point along one axis.
+pub(super) const GRID_BITS: u32 = 10;
+/// Warps of a block of threads in list kernels.
+pub(super) const SEARCH_WARPS: u32 = 4;
+
+/// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
+pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
+/// A contribution to a force beyond this (kJ/mol/nm) stops the run: 2¹¹ of them, more than an atom has neighbours, still
+/// fit into 63 bits.
+pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
+/// Energies, virials and momenta are summed as multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
+pub(super) const SUM_SCALE: f64 = 16_777_216.0;
+/// Charges on the grid are summed as multiples of 2⁻²⁶ e, up to 32 e on one point: the rounding is 10⁻⁷ of a typical one.
+pub(super) const GRID_SCALE: f32 = 67_108_864.0;
+/// Origins of blocks are multiples of this (nm), so that their differences are exact in `f32`.
+pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
+/// Boxes around blocks are rounded to `f32` coordinates of up to 100 nm; they count as this much larger (nm).
+const BOUNDS_ROUNDING: f32 = 2e-5;
+/// Where empty slots are, as an offset from the origin (nm): beyond any cutoff, squares stay finite.
+const NOWHERE: f32 = 1e6;
+/// Newton iterations after which a star of fixed distances is given up, as on the CPU.
+const STAR_ITERATIONS: u32 = 50;
+
+/// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
+pub(super) const RULE_GEOMETRIC: u32 = 0;
+/// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
+pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
+/// Lennard-Jones parameters are the number of a type.
+pub(super) const RULE_TYPE_TABLE: u32 = 2;
+
+/// Numbers consecutive constants, and says how many there are.
+macro_rules! numbered {
+    ($(#[$meta:meta])* $count:ident: $($name:ident)*) => {
+        numbered!(@next 0u32, $($name)*);
+        $(#[$meta])*
+        pub(super) const $count: u32 = [$(stringify!($name)),*].len() as u32;
+    };
+    (@next $number:expr, $name:ident $($rest:ident)*) => {
+        pub(super) const $name: u32 = $number;
+        numbered!(@next $number + 1, $($rest)*);
+    };
+    (@next $number:expr,) => {};
+}
+
+numbered! {
+    /// Kinds of bonded terms; the energy of each is the sum of the same number.
+    BONDED_KINDS: KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER KIND_CMAP
+        KIND_PAIR14 KIND_EXCLUDED
+}
+numbered! {
+    /// Kinds of units that move by themselves.
+    UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4
+}
+/// Sums behind those of the bonded kinds.
+pub(super) const SUM_LJ: u32 = BONDED_KINDS;
+pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
+pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
+pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
+pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
+pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
+pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 6;
+/// Six components each, in the order xx xy xz yy yz zz.
+pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 7;
+pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
+/// Three components.
+pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
+/// How many sums there are.
+pub(super) const SUMS: usize = SUM_MOMENTUM as usize + 3;
+
+/// What an array on the device may hold.
+pub(super) trait Element: Pod {
+    /// Its name in C.
+    const C: &'static str;
+}
+
+/// What a shared structure may hold.
+pub(super) trait Member: Copy {
+    /// Its declaration in C.
+    fn declare(name: &str) -> String;
+}
+
+/// The address of an array on the device.
+#[repr(transparent)]
+pub(super) struct Pointer<T>(pub(super) u64, PhantomData<T>);
+
+impl<T> Pointer<T> {
+    /// At an address of the device.
+    pub(super) fn new(address: u64) -> Self {
+        Pointer(address, PhantomData)
+    }
+}
+
+impl<T> Clone for Pointer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Pointer<T> {}
+
+// SAFETY: an integer and nothing else
+unsafe impl<T> Zeroable for Pointer<T> {}
+// SAFETY: `repr(transparent)` around a `u64`
+unsafe impl<T: 'static> Pod for Pointer<T> {}
+
+impl<T: Element> Member for Pointer<T> {
+    fn declare(name: &str) -> String {
+        format!("{}* {name}", T::C)
+    }
+}
+
+/// Names number types in C.
+macro_rules! elements {
+    ($($rust:ty = $c:literal),*) => { $(impl Element for $rust { const C: &'static str = $c; })* };
+}
+elements!(
+    u32 = "u32",
+    i32 = "int",
+    i64 = "i64",
+    f32 = "float",
+    f64 = "double",
+    Vec3 = "Vec3<double>",
+    [f32; 2] = "float2",
+    [f32; 4] = "float4",
+    [u32; 2] = "uint2",
+    [i32; 4] = "int4"
+);
+
+/// Declares members of structures.
+macro_rules! members {
+    ($($rust:ty),*) => {
+        $(impl Member for $rust {
+            fn declare(name: &str) -> String {
+                format!("{} {name}", <$rust as Element>::C)
+            }
+        }
+        impl<const N: usize> Member for [$rust; N] {
+            fn declare(name: &str) -> String {
+                format!("{} {name}[{N}]", <$rust as Element>::C)
+            }
+        })*
+    };
+}
+members!(u32, f32, f64, Smooth);
+
+/// A structure on both sides.
+macro_rules! shared {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Pod, Zeroable)]
+        pub(super) struct $name {
+            $($(#[$doc])* pub(super) $field: $type,)*
+        }
+
+        impl $name {
+            fn declaration() -> String {
+                let name = stringify!($name);
+                let mut text = format!("struct {name} {{\n");
+                $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
+                text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
+                // the device compiler has no offsetof, but the layout rules of the host
+                text += "#ifndef __CUDACC__\n";
+                $(text += &format!(
+                    "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",
+                    field = stringify!($field), offset = std::mem::offset_of!(Self, $field)
+                );)*
+                text + "#endif\n"
+            }
+        }
+
+        impl Element for $name { const C: &'static str = stringify!($name); }
+    };
+}
+
+shared! {
+    /// The periodic cell, and what follows from it.
+    Lattice {
+        /// row a, nm
+        ax: f64,
+        /// row b
+        bx: f64,
+        by: f64,
+        /// row c
+        cx: f64,
+        cy: f64,
+        cz: f64,
+        /// 1/distance of opposite faces, 1/nm
+        inverse_width: [f64; 3],
+        /// reciprocal rows: a* (three components), the last two of b*, the last of c*, 1/nm
+        reciprocal: [f32; 6],
+        /// C/(πV), kJ/mol/nm²/e²
+        coulomb_over_pi_volume: f32,
+        /// 0 where there is no cell
+        periodic: u32,
+    }
+}
+
+shared! {
+    /// What has gone wrong, and whether the state still moves.
+    Status {
+        /// lowest atom with a force beyond the limit
+        overflow: u32,
+        /// lowest centre, and lowest leaf, of a fixed distance that could not be restored
+        failed: [u32; 2],
+        /// 1 as soon as one of these has been seen: nothing moves any more
+        stopped: u32,
+        /// largest squared displacement, nm²
+        displacement_squared: f64,
+    }
+}
+
+shared! {
+    /// Lengths that only the device knows.
+    Counts {
+        /// chunks that the search wanted
+        chunks_found: u32,
+        /// chunks there are
+        chunks: u32,
+    }
+}
+
+shared! {
+    /// A polynomial in centre − r² ([`crate::pair::Polynomial`]).
+    Smooth {
+        /// nm²
+        centre: f32,
+        /// pairs of coefficients in `more`
+        more_pairs: u32,
+        /// c₀ to c₁₀
+        first: [f32; FIRST_TERMS],
+        /// [c₁₂, c₁₁], [c₁₄, c₁₃] … in falling order
+        more: [f32; 8],
+    }
+}
+
+shared! {
+    /// Harmonic distance.
+    BondTerm {
+        atoms: [u32; 2],
+        /// nm
+        length: f64,
+        /// kJ/mol/nm²
+        force_constant: f64,
+    }
+}
+
+shared! {
+    /// Harmonic angle.
+    AngleTerm {
+        atoms: [u32; 3],
+        /// rad
+        angle: f32,
+        /// kJ/mol/rad²
+        force_constant: f32,
+    }
+}
+
+shared! {
+    /// Periodic torsion.
+    TorsionTerm {
+        atoms: [u32; 4],
+        periodicity: f32,
+        cosine_phase: f32,
+        sine_phase: f32,
+        /// kJ/mol
+        force_constant: f32,
+    }
+}
+
+shared! {
+    /// Harmonic improper.
+    ImproperTerm {
+        atoms: [u32; 4],
+        /// rad
+        angle: f32,
+        /// kJ/mol/rad²
+        force_constant: f32,
+    }
+}
+
+shared! {
+    /// Correction map.
+    CmapTerm {
+        atoms: [u32; 8],
+        /// where the squares of its grid begin
+        first_patch: u32,
+        /// points per angle
+        size: u32,
+    }
+}
+
+shared! {
+    /// Scaled 1-4 pair.
+    Pair14Term {
+        atoms: [u32; 2],
+        /// kJ nm/mol
+        charge_product: f32,
+        c6: f32,
+        c12: f32,
+    }
+}
+
+shared! {
+    /// Excluded pair that the reciprocal sum counts.
+    ExcludedTerm {
+        atoms: [u32; 2],
+        /// kJ nm/mol
+        charge_product: f32,
+    }
+}
+
+shared! {
+    /// Rigid water.
+    WaterUnit {
+        atoms: [u32; 3],
+        unused: u32,
+        /// nm
+        oh: f64,
+        hh: f64,
+    }
+}
+
+shared! {
+    /// Fixed distances from a centre to up to four leaves.
+    StarUnit {
+        /// the centre, then the leaves
+        atoms: [u32; 5],
+        unused: u32,
+        /// nm
+        lengths: [f64; 4],
+    }
+}
+
+shared! {
+    /// Everything that kernels read and write. All kernels take it, and one number.
+    Arguments {
+        cell: Pointer<Lattice>,
+        status: Pointer<Status>,
+        counts: Pointer<Counts>,
+        sums: Pointer<i64>,
+        // by atom
+        positions: Pointer<Vec3>,
+        velocities: Pointer<Vec3>,
+        old: Pointer<Vec3>,
+        searched: Pointer<Vec3>,
+        masses: Pointer<f64>,
+        charges: Pointer<f32>,
+        lj: Pointer<[f32; 2]>,
+        atom_slot: Pointer<u32>,
+        atom_images: Pointer<[i32; 4]>,
+        atom_slice: Pointer<u32>,
+        exclusion_starts: Pointer<u32>,
+        exclusions: Pointer<u32>,
+        // by slice of the sorting
+        slice_starts: Pointer<u32>,
+        slice_filled: Pointer<u32>,
+        // by slot
+        slot_atom: Pointer<u32>,
+        images: Pointer<[i32; 4]>,
+        packed: Pointer<[f32; 4]>,
+        slot_lj: Pointer<[f32; 2]>,
+        places: Pointer<[f32; 4]>,
+        forces: Pointer<i64>,
+        // by block
+        origins: Pointer<[f32; 4]>,
+        bounds: Pointer<[f32; 4]>,
+        // lists
+        shifts: Pointer<[f32; 4]>,
+        chunk_block: Pointer<u32>,
+        outer_groups: Pointer<u32>,
+        inner_groups: Pointer<u32>,
+        outer: Pointer<[u32; 2]>,
+        inner: Pointer<[u32; 2]>,
+        type_table: Pointer<[f32; 2]>,
+        // bonded terms
+        bonds: Pointer<BondTerm>,
+        urey_bradleys: Pointer<BondTerm>,
+        angles: Pointer<AngleTerm>,
+        propers: Pointer<TorsionTerm>,
+        impropers: Pointer<TorsionTerm>,
+        harmonic_impropers: Pointer<ImproperTerm>,
+        cmaps: Pointer<CmapTerm>,
+        cmap_patches: Pointer<f64>,
+        pairs14: Pointer<Pair14Term>,
+        excluded: Pointer<ExcludedTerm>,
+        // units
+        free_atoms: Pointer<u32>,
+        waters: Pointer<WaterUnit>,
+        stars1: Pointer<StarUnit>,
+        stars2: Pointer<StarUnit>,
+        stars3: Pointer<StarUnit>,
+        stars4: Pointer<StarUnit>,
+        // mesh
+        charge_grid: Pointer<i32>,
+        grid: Pointer<f32>,
+        spectrum: Pointer<[f32; 2]>,
+        moduli: Pointer<f32>,
+        /// without a cell, atoms are sorted in a box with this corner, nm
+        frame_low: [f64; 3],
+        /// 1/edge of that box, 1/nm
+        frame_inverse: [f64; 3],
+        constraint_tolerance: f64,
+        coulomb_force: Smooth,
+        coulomb_energy: Smooth,
+        /// nm², infinite without a cutoff
+        coulomb_cutoff2: f32,
+        lj_cutoff2: f32,
+        largest_cutoff2: f32,
+        /// distances below count as this, nm²
+        lowest_r2: f32,
+        /// 1/r_c⁶ where the potential is shifted, nm⁻⁶
+        lj_shift: f32,
+        /// nm
+        outer_radius: f32,
+        inner_radius: f32,
+        /// Ewald's, 1/nm
+        alpha: f32,
+        /// charges carry √C, the mesh wants them without
+        inverse_root_coulomb: f32,
+        /// Lennard-Jones parameters of an empty slot
+        empty_lj: [f32; 2],
+        atoms: u32,
+        slots: u32,
+        blocks: u32,
+        /// types in a row of the table
+        types: u32,
+        columns_x: u32,
+        columns_y: u32,
+        slices: u32,
+        chunk_capacity: u32,
+        /// of the mesh; 0 where there is none
+        order: u32,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        bonded_counts: [u32; BONDED_KINDS as usize],
+        bonded_starts: [u32; BONDED_KINDS as usize + 1],
+        unit_counts: [u32; UNIT_KINDS as usize],
+        unit_starts: [u32; UNIT_KINDS as usize + 1],
+        /// slices there is room for
+        slice_capacity: u32,
+    }
+}
+
+/// Declares the kernels by their names in C.
+macro_rules! kernels {
+    ($($variant:ident = $name:literal,)*) => {
+        /// The kernels.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kernel { $($variant,)* }
+
+        impl Kernel {
+            /// All of them, in the order of their numbers.
+            pub(super) const ALL: &[Kernel] = &[$(Kernel::$variant,)*];
+
+            /// The name in C.
+            pub(super) fn name(self) -> &'static str {
+                match self { $(Kernel::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+kernels! {
+    SortCount = "sort_count",
+    SortScan = "sort_scan",
+    SortFill = "sort_fill",
+    SortOrder = "sort_order",
+    SortFinish = "sort_finish",
+    Search = "search",
+    CloseSearch = "close_search",
+    Prune = "prune",
+    Pack = "pack",
+    PairGeometric = "pair_geometric",
+    PairGeometricSums = "pair_geometric_sums",
+    PairLorentzBerthelot = "pair_lorentz_berthelot",
+    PairLorentzBerthelotSums = "pair_lorentz_berthelot_sums",
+    PairTypeTable = "pair_type_table",
+    PairTypeTableSums = "pair_type_table_sums",
+    Bonded = "bonded",
+    BondedSums = "bonded_sums",
+    Spread4 = "spread4",
+    Spread5 = "spread5",
+    Spread6 = "spread6",
+    Spread8 = "spread8",
+    ConvertGrid = "convert_grid",
+    Solve = "solve",
+    SolveSums = "solve_sums",
+    Gather4 = "gather4",
+    Gather5 = "gather5",
+    Gather6 = "gather6",
+    Gather8 = "gather8",
+    Advance = "advance",
+    AdvanceSums = "advance_sums",
+    ScalePositions = "scale_positions",
+    ScaleVelocities = "scale_velocities",
+    Kinetic = "kinetic",
+    Momentum = "momentum",
+    RemoveMomentum = "remove_momentum",
+    Displacement = "displacement",
+}
+
+/// The generated part of the kernels' source.
+pub(super) fn declarations() -> String {
+    let mut text = String::from(
+        "using u32 = unsigned int;\nusing i64 = long long;\nusing u64 = unsigned long long;\n\
+         template <class T>\nstruct Vec3;\nconstexpr u32 ALL_LANES = 0xffffffffu;\n",
+    );
+    macro_rules! constants {
+        ($c:literal: $($name:ident)*) => {
+            $(let _ = writeln!(text, concat!("constexpr ", $c, " ", stringify!($name), " = ", $c, "({:?});"), $name);)*
+        };
+    }
+    constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
+    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
+    constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
+    constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
+    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_INTERNAL SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM);
+    constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
+    constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM);
+    constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
+    constants!("int": FIRST_TERMS STAR_ITERATIONS);
+    text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
+    for structure in [
+        Lattice::declaration(),
+        Status::declaration(),
+        Counts::declaration(),
+        Smooth::declaration(),
+        BondTerm::declaration(),
+        AngleTerm::declaration(),
+        TorsionTerm::declaration(),
+        ImproperTerm::declaration(),
+        CmapTerm::declaration(),
+        Pair14Term::declaration(),
+        ExcludedTerm::declaration(),
+        WaterUnit::declaration(),
+        StarUnit::declaration(),
+        Arguments::declaration(),
+    ] {
+        text += &structure;
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! Sorting, the search for pairs, and pruning on the device.
+
+use super::device::{Device, Launch, clear, read, read_one, room};
+use super::layout::{Arguments, CHUNK_GROUPS, Kernel, SEARCH_WARPS, Status, WARP};
+use crate::cell::PeriodicCell;
+use crate::error::Result;
+use crate::vec3::Vec3;
+
+/// Threads of a block where nothing else is said.
+pub(super) const BLOCK: u32 = 128;
+/// Threads of the one block that sums up slices.
+const SCAN_BLOCK: u32 = 256;
+/// Atoms of a slice: few, as they are ordered one by one.
+const SLICE_ATOMS: f64 = 2.0;
+/// Chunks per block at first: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
+const FIRST_CHUNKS: u32 = 12;
+/// Room beyond what was found, when they do.
+const GROWTH: f64 = 1.25;
+
+/// A kernel over so many threads.
+pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
+    Launch { kernel, threads, block: BLOCK, parameter: 0.0 }
+}
+
+/// Columns and slices for the present cell, or the box around the atoms.
+fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
+    let edges = match cell {
+        Some(cell) => cell.face_distances(),
+        None => {
+            let mut positions = vec![Vec3::ZERO; a.atoms as usize];
+            read(device, a.positions, &mut positions)?;
+            frame(a, &positions)
+        }
+    };
+    // columns as wide as a cube of one block's atoms
+    let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
+    let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
+    let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);
+    [a.columns_x, a.columns_y] = columns;
+    a.slices = (in_column / SLICE_ATOMS).ceil().max(1.0) as u32;
+    Ok(())
+}
+
+/// A box around the atoms, never thinner than a bond; returns its edges.
+fn frame(a: &mut Arguments, positions: &[Vec3]) -> [f64; 3] {
+    let corner = |pick: fn(f64, f64) -> f64, start: f64| {
+        positions.iter().fold([start; 3], |c, r| [pick(c[0], r.x), pick(c[1], r.y), pick(c[2], r.z)])
+    };
+    let (low, high) = (corner(f64::min, f64::INFINITY), corner(f64::max, f64::NEG_INFINITY));
+    let edges = [0, 1, 2].map(|k| if high[k] >= low[k] { high[k] - low[k] + 0.1 } else { 1.0 });
+    (a.frame_low, a.frame_inverse) = (low, edges.map(f64::recip));
+    edges
+}
+
+fn slices(a: &Arguments) -> usize {
+    (a.columns_x * a.columns_y * a.slices) as usize
+}
+
+/// Lists of another capacity; what they held is lost.
+fn make_room(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
+    let old = [a.chunk_block.0, a.outer_groups.0, a.inner_groups.0, a.outer.0, a.inner.0];
+    for address in old.into_iter().filter(|&address| address != 0) {
+        device.free(address)?;
+    }
+    a.chunk_capacity = chunks;
+    let entries = chunks as usize * (CHUNK_GROUPS * WARP) as usize;
+    a.chunk_block = room(device, chunks as usize)?;
+    a.outer_groups = room(device, chunks as usize)?;
+    a.inner_groups = room(device, chunks as usize)?;
+    a.outer = room(device, entries)?;
+    a.inner = room(device, entries)?;
+    Ok(())
+}
+
+/// Sort the atoms and search the outer list; true where lists are elsewhere than before.
+pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
+    let mut grown = a.chunk_capacity == 0;
+    if grown {
+        make_room(device, a, a.blocks * FIRST_CHUNKS)?;
+    }
+    divide(device, a, cell)?;
+    let slices = slices(a);
+    if slices as u32 > a.slice_capacity {
+        for address in [a.slice_starts.0, a.slice_filled.0].into_iter().filter(|&address| address != 0) {
+            device.free(address)?;
+        }
+        a.slice_capacity = (slices as f64 * GROWTH) as u32;
+        a.slice_starts = room(device, a.slice_capacity as usize + 1)?;
+        a.slice_filled = room(device, a.slice_capacity as usize)?;
+    }
+    clear(device, a.slice_starts, slices + 1)?;
+    clear(device, a.slice_filled, slices)?;
+    device.launch(over(Kernel::SortCount, a.atoms), a)?;
+    device.launch(Launch { block: SCAN_BLOCK, ..over(Kernel::SortScan, SCAN_BLOCK) }, a)?;
+    device.launch(over(Kernel::SortFill, a.atoms), a)?;
+    device.launch(over(Kernel::SortOrder, slices as u32), a)?;
+    device.launch(over(Kernel::SortFinish, a.slots), a)?;
+    device.launch(over(Kernel::Pack, a.slots), a)?;
+    loop {
+        clear(device, a.counts, 1)?;
+        device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Search, a.slots) }, a)?;
+        device.launch(Launch { block: WARP, ..over(Kernel::CloseSearch, WARP) }, a)?;
+        let found = read_one(device, a.counts)?.chunks_found;
+        if found <= a.chunk_capacity {
+            return Ok(grown);
+        }
+        make_room(device, a, (f64::from(found) * GROWTH) as u32)?;
+        grown = true;
+    }
+}
+
+/// Reduce the outer list to the inner one.
+pub(super) fn prune(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(over(Kernel::Pack, a.slots), a)?;
+    let threads = device.parallel_threads().min(a.chunk_capacity * WARP);
+    device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, threads) }, a)
+}
+
+/// The longest way (nm) that an atom has come since the search, all of whose positions are scaled first.
+pub(super) fn displacement(device: &impl Device, a: &Arguments, scale: f64) -> Result<f64> {
+    device.clear(a.status.0 + std::mem::offset_of!(Status, displacement_squared) as u64, size_of::<f64>())?;
+    device.launch(Launch { parameter: scale, ..over(Kernel::Displacement, a.atoms) }, a)?;
+    let squared = read_one(device, a.status)?.displacement_squared;
+    Ok(squared.sqrt())
+}

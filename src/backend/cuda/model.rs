@@ -1,0 +1,295 @@
+//! A frozen system as arrays on the device.
+
+use super::device::{Device, room, store, zeros};
+use super::layout::{
+    AngleTerm, Arguments, BONDED_KINDS, BondTerm, CmapTerm, Counts, ExcludedTerm, GRID_BITS, ImproperTerm, Lattice,
+    Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SLOT_BITS, SUMS, Smooth, StarUnit, Status,
+    TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
+};
+use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
+use crate::backend::potential::CoulombPotential;
+use crate::constraint::{ConstraintPlan, Groups};
+use crate::error::{Problem, Result};
+use crate::pair::{BothWays, ListSchedule, Polynomial, SHIFTS};
+use crate::pme::Influence;
+use crate::system::{Bond, CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System, Torsion};
+use crate::term::CmapTable;
+use crate::units::COULOMB;
+use bytemuck::Zeroable;
+
+/// Lennard-Jones rule of the kernels, and of the functions that give an atom's parameters.
+fn rule(system: &System) -> (u32, u8) {
+    match system.nonbonded.rule() {
+        Some(CombinationRule::Geometric) => (RULE_GEOMETRIC, GEOMETRIC),
+        Some(CombinationRule::LorentzBerthelot) => (RULE_LORENTZ_BERTHELOT, LORENTZ_BERTHELOT),
+        None => (RULE_TYPE_TABLE, TYPE_TABLE),
+    }
+}
+
+/// Refuses what the kernels cannot do; the reason is for the log too, where the CPU is taken instead.
+pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
+    let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+    let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
+    ConstraintPlan::new(&system.constraints, &masses)?;
+    let groups = Groups::new(&system.constraints, &masses)?;
+    if !groups.coupled.is_empty() {
+        return refuse("the CUDA backend has no solver for chains of fixed distances (constraints = \"all-bonds\")");
+    }
+    if masses.len() > 1 << SLOT_BITS {
+        return refuse("the CUDA backend takes at most 33 million atoms");
+    }
+    if let Electrostatics::Pme(PmeParameters { grid, .. }) = system.settings.electrostatics
+        && grid.iter().any(|&points| points > 1 << GRID_BITS)
+    {
+        return refuse("the CUDA backend takes at most 1024 grid points along an edge");
+    }
+    Ok(groups)
+}
+
+/// Everything but positions, velocities and lists; returns the Lennard-Jones rule too.
+pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
+    let groups = check(system)?;
+    let mut a = Arguments::zeroed();
+    sizes(&mut a, system.topology.atoms.len());
+    working_room(device, &mut a)?;
+    let rule = atoms(device, &mut a, system)?;
+    nonbonded(&mut a, system, schedule);
+    bonded(device, &mut a, system)?;
+    units(device, &mut a, system, &groups)?;
+    if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
+        mesh(device, &mut a, &parameters)?;
+    }
+    Ok((a, rule))
+}
+
+fn sizes(a: &mut Arguments, atoms: usize) {
+    a.atoms = atoms as u32;
+    a.blocks = a.atoms.div_ceil(WARP);
+    a.slots = a.blocks * WARP;
+}
+
+/// What kernels fill.
+fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
+    let (atoms, slots, blocks) = (a.atoms as usize, a.slots as usize, a.blocks as usize);
+    a.cell = zeros::<Lattice>(device, 1)?;
+    a.status = zeros::<Status>(device, 1)?;
+    a.counts = zeros::<Counts>(device, 1)?;
+    a.sums = zeros(device, SUMS)?;
+    a.positions = zeros(device, atoms)?;
+    a.velocities = zeros(device, atoms)?;
+    a.old = zeros(device, atoms)?;
+    a.searched = zeros(device, atoms)?;
+    a.atom_slot = zeros(device, atoms)?;
+    a.atom_images = room(device, atoms)?;
+    a.atom_slice = room(device, atoms)?;
+    a.slot_atom = room(device, slots)?;
+    a.images = room(device, slots)?;
+    a.packed = room(device, slots)?;
+    a.slot_lj = room(device, slots)?;
+    a.places = room(device, slots)?;
+    a.forces = room(device, 3 * slots)?;
+    a.origins = room(device, blocks)?;
+    a.bounds = room(device, 2 * blocks)?;
+    a.shifts = room(device, 2 * SHIFTS)?;
+    Ok(())
+}
+
+/// Masses, charges, Lennard-Jones parameters, exclusions.
+fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32> {
+    let atoms = &system.topology.atoms;
+    let (rule, cpu_rule) = rule(system);
+    let charge_scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
+    a.masses = store(device, &atoms.iter().map(|atom| atom.mass).collect::<Vec<f64>>())?;
+    a.charges = store(device, &atoms.iter().map(|atom| (charge_scale * atom.charge) as f32).collect::<Vec<f32>>())?;
+    let lj: Vec<[f32; 2]> = atoms.iter().map(|atom| lj_parameters(system, cpu_rule, atom.lj_type)).collect();
+    a.lj = store(device, &lj)?;
+    let table = type_table(system);
+    a.types = system.nonbonded.types as u32 + 1;
+    a.type_table = store(device, &table)?;
+    a.empty_lj = if rule == RULE_TYPE_TABLE { [(a.types - 1) as f32, 0.0] } else { [0.0; 2] };
+    a.inverse_root_coulomb = COULOMB.sqrt().recip() as f32;
+    let (starts, partners) = BothWays::new(atoms.len(), &system.topology.exclusions).into_rows();
+    a.exclusion_starts = store(device, &starts)?;
+    a.exclusions = store(device, &partners)?;
+    Ok(rule)
+}
+
+fn smooth(polynomial: &Polynomial) -> Smooth {
+    let mut more = [0.0; 8];
+    for (to, &c) in more.iter_mut().zip(polynomial.more.iter().flatten()) {
+        *to = c;
+    }
+    Smooth { centre: polynomial.centre, more_pairs: polynomial.more.len() as u32, first: polynomial.first, more }
+}
+
+/// Radial functions, cutoffs and list radii.
+fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
+    let settings = &system.settings;
+    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff);
+    a.coulomb_force = smooth(&tables.force.smooth);
+    a.coulomb_energy = smooth(&tables.energy.smooth);
+    a.lowest_r2 = tables.force.lowest;
+    let squared = |cutoff: Option<f64>| cutoff.map_or(f32::MAX, |r| (r * r) as f32);
+    a.coulomb_cutoff2 = squared(settings.cutoff);
+    a.lj_cutoff2 = squared(settings.cutoff_lj);
+    a.largest_cutoff2 = a.coulomb_cutoff2.max(a.lj_cutoff2);
+    let shifted = settings.lj_modifier == Modifier::PotentialShift;
+    a.lj_shift = settings.cutoff_lj.filter(|_| shifted).map_or(0.0, |r| r.powi(-6) as f32);
+    // the squares of radii are taken in f32
+    let radius = |r: f64| r.min(1e18) as f32;
+    (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
+}
+
+/// Where each kind of something begins, in threads: at whole warps.
+fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
+    let mut starts = [0; M];
+    for kind in 0..N {
+        starts[kind + 1] = starts[kind] + counts[kind].next_multiple_of(WARP);
+    }
+    starts
+}
+
+fn bond_terms(bonds: &[Bond]) -> Vec<BondTerm> {
+    let term = |b: &Bond| BondTerm { atoms: b.atoms, length: b.length, force_constant: b.force_constant };
+    bonds.iter().map(term).collect()
+}
+
+fn torsion_terms(torsions: &[Torsion]) -> Vec<TorsionTerm> {
+    let term = |t: &Torsion| {
+        let (sine, cosine) = t.phase.sin_cos();
+        TorsionTerm {
+            atoms: t.atoms,
+            periodicity: f32::from(t.periodicity),
+            cosine_phase: cosine as f32,
+            sine_phase: sine as f32,
+            force_constant: t.force_constant as f32,
+        }
+    };
+    torsions.iter().map(term).collect()
+}
+
+/// Bonded terms, and the excluded pairs that the reciprocal sum counts.
+fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
+    let terms = &system.topology.bonded;
+    let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
+    let bonds = bond_terms(&terms.bonds);
+    let urey_bradleys = bond_terms(&terms.urey_bradleys);
+    let angle = |t: &crate::system::Angle| AngleTerm {
+        atoms: t.atoms,
+        angle: t.angle as f32,
+        force_constant: t.force_constant as f32,
+    };
+    let angles: Vec<_> = terms.angles.iter().map(angle).collect();
+    let (propers, impropers) = (torsion_terms(&terms.propers), torsion_terms(&terms.impropers));
+    let improper = |t: &crate::system::HarmonicImproper| ImproperTerm {
+        atoms: t.atoms,
+        angle: t.angle as f32,
+        force_constant: t.force_constant as f32,
+    };
+    let harmonic_impropers: Vec<_> = terms.harmonic_impropers.iter().map(improper).collect();
+    let (cmaps, patches) = correction_maps(system);
+    let pair14 = |t: &crate::system::Pair14| Pair14Term {
+        atoms: t.atoms,
+        charge_product: (scale * t.charge_product) as f32,
+        c6: t.c6 as f32,
+        c12: t.c12 as f32,
+    };
+    let pairs14: Vec<_> = terms.pairs14.iter().map(pair14).collect();
+    let excluded = excluded_pairs(system);
+    let counts: [usize; BONDED_KINDS as usize] = [
+        bonds.len(),
+        urey_bradleys.len(),
+        angles.len(),
+        propers.len(),
+        impropers.len(),
+        harmonic_impropers.len(),
+        cmaps.len(),
+        pairs14.len(),
+        excluded.len(),
+    ];
+    a.bonded_counts = counts.map(|count| count as u32);
+    a.bonded_starts = starts(a.bonded_counts);
+    a.bonds = store(device, &bonds)?;
+    a.urey_bradleys = store(device, &urey_bradleys)?;
+    a.angles = store(device, &angles)?;
+    a.propers = store(device, &propers)?;
+    a.impropers = store(device, &impropers)?;
+    a.harmonic_impropers = store(device, &harmonic_impropers)?;
+    a.cmaps = store(device, &cmaps)?;
+    a.cmap_patches = store(device, &patches)?;
+    a.pairs14 = store(device, &pairs14)?;
+    a.excluded = store(device, &excluded)?;
+    Ok(())
+}
+
+/// The terms, and the coefficients of all squares of all maps.
+fn correction_maps(system: &System) -> (Vec<CmapTerm>, Vec<f64>) {
+    let terms = &system.topology.bonded;
+    let (mut patches, mut places) = (vec![], vec![]);
+    for grid in &terms.cmap_grids {
+        places.push([(patches.len() / 16) as u32, grid.size as u32]);
+        patches.extend(CmapTable::new(grid.size, &grid.energies).patches().as_flattened());
+    }
+    let term = |t: &crate::system::Cmap| {
+        let [first_patch, size] = places[t.grid as usize];
+        CmapTerm { atoms: t.atoms, first_patch, size }
+    };
+    (terms.cmaps.iter().map(term).collect(), patches)
+}
+
+fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
+    if !CoulombPotential::new(&system.settings).corrects_excluded() {
+        return vec![];
+    }
+    let charge = |i: u32| system.topology.atoms[i as usize].charge;
+    let pairs = system.topology.exclusions.pairs();
+    pairs
+        .map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: (COULOMB * charge(i) * charge(j)) as f32 })
+        .collect()
+}
+
+/// What moves by itself.
+fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
+    let mut free = vec![true; a.atoms as usize];
+    let mut stars: [Vec<StarUnit>; 4] = Default::default();
+    let water = |w: &crate::system::Settle| WaterUnit { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
+    let waters: Vec<WaterUnit> = groups.settles.iter().map(water).collect();
+    for (center, bonds) in &groups.stars {
+        let leaf = |c: &Constraint| if c.atoms[0] == *center { c.atoms[1] } else { c.atoms[0] };
+        let mut star = StarUnit { atoms: [*center; 5], ..StarUnit::zeroed() };
+        for (k, bond) in bonds.iter().enumerate() {
+            star.atoms[k + 1] = leaf(bond);
+            star.lengths[k] = bond.length;
+        }
+        stars[bonds.len() - 1].push(star);
+    }
+    let tied = waters.iter().flat_map(|w| w.atoms).chain(stars.iter().flatten().flat_map(|star| star.atoms));
+    tied.for_each(|atom| free[atom as usize] = false);
+    let free: Vec<u32> = (0..a.atoms).filter(|&atom| free[atom as usize]).collect();
+    let counts: [usize; UNIT_KINDS as usize] =
+        [free.len(), waters.len(), stars[0].len(), stars[1].len(), stars[2].len(), stars[3].len()];
+    a.unit_counts = counts.map(|count| count as u32);
+    a.unit_starts = starts(a.unit_counts);
+    a.free_atoms = store(device, &free)?;
+    a.waters = store(device, &waters)?;
+    a.stars1 = store(device, &stars[0])?;
+    a.stars2 = store(device, &stars[1])?;
+    a.stars3 = store(device, &stars[2])?;
+    a.stars4 = store(device, &stars[3])?;
+    a.constraint_tolerance = system.constraints.tolerance;
+    Ok(())
+}
+
+fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
+    let [nx, ny, nz] = parameters.grid;
+    let influence = Influence::new(parameters);
+    let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
+    a.order = parameters.order as u32;
+    [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
+    a.alpha = parameters.alpha as f32;
+    a.charge_grid = zeros(device, nx * ny * nz)?;
+    a.grid = room(device, nx * ny * nz)?;
+    a.spectrum = room(device, nx * ny * (nz / 2 + 1))?;
+    a.moduli = store(device, &moduli)?;
+    Ok(())
+}

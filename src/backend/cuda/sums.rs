@@ -1,0 +1,93 @@
+//! What the device has summed, and what may have gone wrong, as the host wants it.
+
+use super::device::{Device, clear, read, read_one};
+use super::layout::{
+    Arguments, FORCE_SCALE, KIND_ANGLE, KIND_BOND, KIND_CMAP, KIND_EXCLUDED, KIND_HARMONIC_IMPROPER, KIND_IMPROPER,
+    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL,
+    SUM_SCALE, SUM_VIRIAL, SUMS, Status,
+};
+use crate::backend::Energies;
+use crate::constraint::ConstraintFailure;
+use crate::error::{Error, Result};
+use crate::vec3::{Mat3, Vec3, vec3};
+
+/// All sums, in their units.
+pub(super) struct Sums([f64; SUMS]);
+
+impl Sums {
+    /// Starts anew.
+    pub(super) fn clear(device: &impl Device, a: &Arguments) -> Result<()> {
+        clear(device, a.sums, SUMS)
+    }
+
+    /// Waits for the device.
+    pub(super) fn read(device: &impl Device, a: &Arguments) -> Result<Self> {
+        let mut raw = [0; SUMS];
+        read(device, a.sums, &mut raw)?;
+        Ok(Sums(raw.map(|sum| sum as f64 / SUM_SCALE)))
+    }
+
+    /// One of them.
+    pub(super) fn at(&self, which: u32) -> f64 {
+        self.0[which as usize]
+    }
+
+    /// A symmetric tensor that begins at `first`.
+    pub(super) fn tensor(&self, first: u32) -> Mat3 {
+        let at = |k| self.at(first + k);
+        Mat3([[at(0), at(1), at(2)], [at(1), at(3), at(4)], [at(2), at(4), at(5)]])
+    }
+
+    /// The energies of all terms that kernels compute.
+    pub(super) fn energies(&self) -> Energies {
+        let (lj_14, coulomb_14) = (self.at(KIND_PAIR14), self.at(SUM_COULOMB_14));
+        let reciprocal = self.at(SUM_RECIPROCAL);
+        Energies {
+            bond: self.at(KIND_BOND),
+            angle: self.at(KIND_ANGLE),
+            urey_bradley: self.at(KIND_UREY_BRADLEY),
+            proper: self.at(KIND_PROPER),
+            improper: self.at(KIND_IMPROPER) + self.at(KIND_HARMONIC_IMPROPER),
+            cmap: self.at(KIND_CMAP),
+            lj: self.at(SUM_LJ) + lj_14,
+            lj_14,
+            dispersion_correction: 0.0,
+            coulomb: self.at(SUM_COULOMB) + self.at(KIND_EXCLUDED) + coulomb_14 + reciprocal,
+            coulomb_14,
+            coulomb_reciprocal: reciprocal,
+        }
+    }
+
+    /// Their virial.
+    pub(super) fn virial(&self) -> Mat3 {
+        self.tensor(SUM_VIRIAL)
+    }
+}
+
+/// An error where a step has failed; the device has stopped moving anything then.
+pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<()> {
+    let Status { overflow, failed, .. } = read_one(device, a.status)?;
+    // forces after a failed move mean nothing
+    if failed[0] != NO_ATOM {
+        return Err(ConstraintFailure { atoms: failed }.into());
+    }
+    if overflow != NO_ATOM {
+        let what = format!("the force on atom {} is beyond all bounds or not a number", u64::from(overflow) + 1);
+        return Err(Error::unstable(what, [overflow]));
+    }
+    Ok(())
+}
+
+/// The forces in topology order, kJ/mol/nm.
+pub(super) fn forces(device: &impl Device, a: &Arguments, forces: &mut Vec<Vec3>) -> Result<()> {
+    let (atoms, slots) = (a.atoms as usize, a.slots as usize);
+    let (mut raw, mut slot_of) = (vec![0i64; 3 * slots], vec![0u32; atoms]);
+    read(device, a.forces, &mut raw)?;
+    read(device, a.atom_slot, &mut slot_of)?;
+    forces.clear();
+    forces.extend(slot_of.iter().map(|&slot| {
+        let component = |axis: usize| raw[axis * slots + slot as usize] as f64 / FORCE_SCALE;
+        vec3(component(0), component(1), component(2))
+    }));
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What goes wrong on the device is reported with its atoms, and the last good positions survive.
+
+use super::sample::{EVERYTHING, Sample};
+use crate::backend::cuda::model;
+use crate::backend::{Advance, Backend, Workload};
+use crate::constraint::{ConstraintKind, derive};
+use crate::error::Error;
+use crate::system::State;
+use crate::vec3::vec3;
+
+fn atoms_of(error: Error) -> Vec<u32> {
+    match error {
+        Error::Unstable { atoms, .. } => atoms,
+        other => panic!("another error: {other}"),
+    }
+}
+
+#[test]
+fn overlapping_atoms() {
+    let mut sample = Sample::load("water");
+    // two oxygens 0.02 nm apart: 12 c12/r¹³ is 10¹⁷ kJ/mol/nm
+    sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);
+    let error = sample.emulated(0).forces(EVERYTHING).expect_err("forces beyond all bounds");
+    assert_eq!(atoms_of(error), [30]);
+}
+
+#[test]
+fn a_quiet_failure_stops_all_motion_and_shows_later() {
+    let mut sample = Sample::load("water").rigid();
+    sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
+    let mut cuda = sample.emulated(0);
+    for _ in 0..3 {
+        cuda.forces(Workload::default()).unwrap();
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false }).unwrap();
+    }
+    assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
+    let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
+    assert_eq!(atoms_of(error)[0], 30);
+    assert_eq!(cuda.before_move().1, sample.state.positions);
+}
+
+#[test]
+fn chains_of_fixed_distances_are_refused() {
+    let mut sample = Sample::load("peptide-charged");
+    sample.system.constraints = derive(&sample.system.topology, ConstraintKind::AllBonds, true).unwrap();
+    let problem = model::check(&sample.system).expect_err("no solver for them");
+    assert!(problem.to_string().contains("run.device = \"cpu\""), "{problem}");
+}

@@ -1,0 +1,127 @@
+//! Forces, energies and virial of an emulated device against the reference backend.
+
+use super::sample::{EVERYTHING, Sample};
+use crate::backend::cuda::{steps, sums};
+use crate::backend::{Backend, Evaluation, Reference};
+use crate::system::{DispersionCorrection, Electrostatics, Modifier};
+use crate::vec3::{Mat3, Vec3};
+
+/// The project's bar for interactions in f32: RMS force error over RMS force.
+const FORCE: f64 = 2e-5;
+/// On a perfect lattice forces cancel; then the RMS error itself, kJ/mol/nm.
+const LATTICE_FORCE: f64 = 1e-3;
+/// The project's bar for the energy, relative to the sum of the absolute terms.
+const ENERGY: f64 = 1e-6;
+/// As in `tests/forces.rs`: positions of a few nm times forces that are right to [`FORCE`] …
+const VIRIAL: f64 = 2e-5;
+/// … and direct and reciprocal parts of the Coulomb virial, which cancel, each right to a few of [`ENERGY`].
+const VIRIAL_PARTS: f64 = 4e-6;
+
+fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
+    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
+    f64::sqrt(sum / number)
+}
+
+fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
+    let scale = rms(exact.forces.iter().copied()) * (exact.forces.len() as f64).sqrt();
+    let e = &exact.energies;
+    let parts = e.coulomb_reciprocal.abs() + (e.coulomb - e.coulomb_reciprocal).abs();
+    for row in 0..3 {
+        for column in 0..3 {
+            let (mine, theirs) = (ours.0[row][column], exact.virial.0[row][column]);
+            let allowed = VIRIAL * (theirs.abs() + 10.0 * scale) + VIRIAL_PARTS * parts;
+            assert!((mine - theirs).abs() <= allowed, "{what}: virial {row}{column} {mine} against {theirs}");
+        }
+    }
+}
+
+/// One system: against the reference, with and without sums, and in other orders of blocks and threads.
+fn compare(sample: &Sample, what: &str) {
+    let (system, state) = (&sample.system, &sample.state);
+    let exact =
+        Reference::new(system).expect("a supported system").evaluate(state.cell.as_ref(), &state.positions, EVERYTHING);
+    let mut cuda = sample.emulated(0);
+    cuda.forces(EVERYTHING).expect("forces");
+    let ours = cuda.evaluation().clone();
+    let error = rms(ours.forces.iter().zip(&exact.forces).map(|(a, b)| *a - *b));
+    let scale = rms(exact.forces.iter().copied());
+    let e = &exact.energies;
+    let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
+    let total: f64 = terms.iter().map(|term| term.abs()).sum();
+    for ((name, mine), (_, theirs)) in ours.energies.named().into_iter().zip(exact.energies.named()) {
+        let off = (mine - theirs).abs() / total;
+        assert!(off <= ENERGY, "{what}: {name} {mine} against {theirs}, {off:.1e} of all terms");
+    }
+    assert!(error <= (FORCE * scale).max(LATTICE_FORCE), "{what}: forces off by {:.1e}", error / scale);
+    check_virial(&ours.virial, &exact, what);
+
+    let mut quiet = vec![];
+    steps::forces(&cuda.device, &cuda.arguments, cuda.rule, false).expect("forces");
+    sums::forces(&cuda.device, &cuda.arguments, &mut quiet).expect("forces");
+    assert!(quiet == ours.forces, "{what}: asking for energies changes forces");
+    for order in 1..3 {
+        let mut other = sample.emulated(order);
+        other.forces(EVERYTHING).expect("forces");
+        let other = other.evaluation();
+        assert!(other.forces == ours.forces, "{what}: forces depend on the order of blocks and threads");
+        assert!(other.energies == ours.energies && other.virial == ours.virial, "{what}: sums depend on the order");
+    }
+}
+
+#[test]
+fn water() {
+    compare(&Sample::load("water"), "water");
+}
+
+#[test]
+fn peptide_in_vacuum() {
+    compare(&Sample::load("peptide-vacuum"), "peptide-vacuum");
+}
+
+#[test]
+fn correction_maps() {
+    compare(&Sample::load("peptide-ff19sb"), "peptide-ff19sb");
+}
+
+#[test]
+fn urey_bradley_and_harmonic_impropers() {
+    compare(&Sample::load("peptide-charmm36"), "peptide-charmm36");
+}
+
+#[test]
+fn type_table() {
+    compare(&Sample::load("peptide-nbfix"), "peptide-nbfix");
+}
+
+#[test]
+fn truncated_octahedron() {
+    compare(&Sample::load("octahedron"), "octahedron");
+}
+
+#[test]
+fn every_order_of_splines() {
+    for order in [4, 6, 8] {
+        let mut sample = Sample::load("salt-displaced");
+        if let Electrostatics::Pme(parameters) = &mut sample.system.settings.electrostatics {
+            parameters.order = order;
+        }
+        compare(&sample, &format!("order {order}"));
+    }
+}
+
+#[test]
+fn other_electrostatics_and_cutoffs() {
+    let mut sample = Sample::load("peptide-charged");
+    sample.system.settings.electrostatics = Electrostatics::ReactionField { permittivity: 78.0 };
+    sample.system.settings.cutoff = Some(0.8);
+    compare(&sample, "reaction field");
+    sample.system.settings.electrostatics = Electrostatics::Off;
+    sample.system.settings.lj_modifier = Modifier::None;
+    sample.system.settings.dispersion_correction = DispersionCorrection::Off;
+    compare(&sample, "uncharged");
+}
+
+#[test]
+fn geometric_rule() {
+    compare(&Sample::load("argon"), "argon");
+}

@@ -1,0 +1,105 @@
+//! The pair list of an emulated device against all pairs.
+
+use super::sample::Sample;
+use crate::backend::Backend;
+use crate::backend::cuda::Cuda;
+use crate::backend::cuda::device::read;
+use crate::backend::cuda::emulator::device::Emulated;
+use crate::backend::cuda::layout::{CHUNK_GROUPS, NO_ATOM, Pointer, SLOT_BITS, WARP};
+use crate::cell::displacement;
+use crate::pair::shift_image;
+use crate::vec3::Vec3;
+use std::collections::HashMap;
+
+fn array<T: crate::backend::cuda::layout::Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) -> Vec<T> {
+    let mut elements = vec![T::zeroed(); length as usize];
+    read(&cuda.device, pointer, &mut elements).expect("an array");
+    elements
+}
+
+/// How often each pair i < j stands in a list, and with which displacement r_i − r_j.
+fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
+    let a = &cuda.arguments;
+    let counts = array(cuda, a.counts, 1)[0];
+    let (groups, entries) = if inner { (a.inner_groups, a.inner) } else { (a.outer_groups, a.outer) };
+    let groups = array(cuda, groups, counts.chunks);
+    let blocks = array(cuda, a.chunk_block, counts.chunks);
+    let entries = array(cuda, entries, counts.chunks * CHUNK_GROUPS * WARP);
+    let slots = array(cuda, a.slot_atom, a.slots);
+    let images = array(cuda, a.images, a.slots);
+    let cell = sample.state.cell.as_ref();
+    let wrapped = |slot: u32| {
+        let [na, nb, nc, _] = images[slot as usize];
+        let position = sample.state.positions[slots[slot as usize] as usize];
+        cell.map_or(position, |cell| position - cell.shift([na, nb, nc]))
+    };
+    let mut found: HashMap<[u32; 2], Vec<Vec3>> = HashMap::new();
+    for chunk in 0..counts.chunks {
+        for index in 0..groups[chunk as usize] * WARP {
+            let [entry, mask] = entries[(chunk * CHUNK_GROUPS * WARP + index) as usize];
+            let (slot_j, shift) = (entry & ((1 << SLOT_BITS) - 1), entry >> SLOT_BITS);
+            let moved = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(shift as usize)));
+            for lane in (0..WARP).filter(|lane| mask >> lane & 1 == 1) {
+                let slot_i = blocks[chunk as usize] * WARP + lane;
+                let (i, j) = (slots[slot_i as usize], slots[slot_j as usize]);
+                if i != NO_ATOM {
+                    let d = wrapped(slot_i) - wrapped(slot_j) - moved;
+                    found.entry([i.min(j), i.max(j)]).or_default().push(if i < j { d } else { -d });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Every pair within the radius is listed once, in its nearest image; excluded pairs are not; nothing is listed twice.
+fn check(name: &str) {
+    let sample = Sample::load(name);
+    let cuda = sample.emulated(0);
+    let (cell, positions) = (sample.state.cell.as_ref(), &sample.state.positions);
+    let schedule = sample.schedule();
+    for (inner, radius) in [(false, schedule.outer), (true, schedule.inner)] {
+        let found = listed(&cuda, &sample, inner);
+        for (pair, images) in &found {
+            let same = |a: &Vec3, b: &Vec3| (*a - *b).norm() < 1e-6;
+            let twice = images.iter().enumerate().any(|(k, d)| images[..k].iter().any(|other| same(d, other)));
+            assert!(!twice, "{name}: {pair:?} stands twice in one image");
+        }
+        let exclusions = &sample.system.topology.exclusions;
+        for j in 0..positions.len() as u32 {
+            for i in 0..j {
+                let d = displacement(cell, positions[i as usize] - positions[j as usize]);
+                let times = found
+                    .get(&[i, j])
+                    .map_or(0, |images| images.iter().filter(|other| (**other - d).norm() < 1e-6).count());
+                if exclusions.contains(i, j) {
+                    assert!(!found.contains_key(&[i, j]), "{name}: {i} {j} are excluded, but listed");
+                } else if d.norm() < radius {
+                    assert_eq!(times, 1, "{name}: {i} {j} at {} nm in the inner ({inner}) or outer list", d.norm());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_hold_every_pair_once() {
+    for name in ["water", "octahedron", "peptide-vacuum", "salt-crystal"] {
+        check(name);
+    }
+}
+
+#[test]
+fn lists_grow_when_they_must() {
+    let sample = Sample::load("water");
+    let mut cuda = sample.emulated(0);
+    let needed = array(&cuda, cuda.arguments.counts, 1)[0].chunks;
+    let before = listed(&cuda, &sample, false).len();
+    let epoch = cuda.epoch;
+    // as if there had been less room from the start
+    cuda.arguments.chunk_capacity = needed / 2;
+    cuda.rebuild_pairs();
+    cuda.surface().expect("lists that grow");
+    assert!(cuda.arguments.chunk_capacity >= needed && cuda.epoch > epoch);
+    assert_eq!(listed(&cuda, &sample, false).len(), before);
+}

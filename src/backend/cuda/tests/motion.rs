@@ -1,0 +1,179 @@
+//! Steps of an emulated device against those of the host with reference forces.
+
+use super::sample::Sample;
+use crate::backend::{Advance, Backend, Host, Moment, Reference, Workload};
+use crate::simd::Level;
+use crate::system::State;
+use crate::vec3::Vec3;
+
+const TIMESTEP: f64 = 0.002;
+const STEPS: usize = 5;
+/// Forces of 10³ kJ/mol/nm RMS are right to 2·10⁻⁵ of it, at worst ten times less so: dt²/m · 0.2 kJ/mol/nm is
+/// 10⁻⁶ nm per step for hydrogen; over five steps this adds up to fifteen times as much at worst.
+const POSITION: f64 = 1.5e-5;
+/// Sums of squares of velocities that differ by as much per time step, relative to all.
+const KINETIC: f64 = 1e-6;
+/// Fixed distances hold to their tolerance on both sides; constraint forces are forces.
+const VIRIAL: f64 = 1e-4;
+
+fn advance(sums: bool) -> Advance {
+    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums }
+}
+
+fn state_of(backend: &impl Backend) -> State {
+    let mut state = State::default();
+    backend.download(&mut state).expect("a state");
+    state
+}
+
+fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max)
+}
+
+fn host(sample: &Sample) -> Host<Reference> {
+    let reference = Reference::new(&sample.system).expect("a supported system");
+    let mut host = Host::new(&sample.system, reference, Level::Portable).expect("a supported system");
+    host.upload(&sample.state).expect("a state");
+    host.rebuild_pairs();
+    host.prune_pairs();
+    host
+}
+
+fn compare_steps(sample: &Sample) {
+    let (mut cuda, mut host) = (sample.emulated(0), host(sample));
+    for _ in 0..STEPS {
+        for backend in [&mut cuda as &mut dyn Steps, &mut host] {
+            backend.forces_now();
+        }
+        let (ours, theirs) = (cuda.advance(advance(true)).unwrap(), host.advance(advance(true)).unwrap());
+        for (a, b) in [(ours.before, theirs.before), (ours.after, theirs.after)] {
+            assert!((a / b - 1.0).abs() < KINETIC, "kinetic energy {a} against {b}");
+        }
+        let (a, b) = (ours.constraint_virial.trace(), theirs.constraint_virial.trace());
+        assert!((a - b).abs() <= VIRIAL * (b.abs() + theirs.after), "virial of constraints {a} against {b}");
+    }
+    let (a, b) = (state_of(&cuda), state_of(&host));
+    let off = largest_difference(&a.positions, &b.positions);
+    assert!(off < POSITION, "positions differ by {off:e} nm");
+    let (a, b) = (cuda.internal_kinetic_energy(), host.internal_kinetic_energy());
+    assert!((a - b).abs() <= KINETIC * b.max(1.0), "inside groups {a} against {b}");
+}
+
+/// What both backends do here alike.
+trait Steps {
+    fn forces_now(&mut self);
+}
+
+impl<B: Backend> Steps for B {
+    fn forces_now(&mut self) {
+        self.forces(Workload { energy: true, virial: true }).expect("forces");
+    }
+}
+
+#[test]
+fn rigid_peptide_in_water() {
+    compare_steps(&Sample::load("peptide-charged").rigid());
+}
+
+#[test]
+fn flexible_water() {
+    compare_steps(&Sample::load("water"));
+}
+
+#[test]
+fn rigid_peptide_in_vacuum() {
+    compare_steps(&Sample::load("peptide-vacuum").rigid());
+}
+
+#[test]
+fn scaling_and_removal_of_motion() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
+    let both: [&mut dyn FnMut(); 2] = [
+        &mut || {
+            cuda.scale_cell(1.001).unwrap();
+            cuda.scale_velocities(0.98);
+            cuda.remove_motion();
+        },
+        &mut || {
+            host.scale_cell(1.001).unwrap();
+            host.scale_velocities(0.98);
+            host.remove_motion();
+        },
+    ];
+    both.into_iter().for_each(|work| work());
+    let (a, b) = (state_of(&cuda), state_of(&host));
+    // both are f64 throughout, and distances right to 10⁻⁶ of a bond
+    assert!(largest_difference(&a.positions, &b.positions) < 1e-7);
+    // momenta are summed as multiples of 2⁻²⁴
+    assert!(largest_difference(&a.velocities, &b.velocities) < 1e-6);
+    assert_eq!(a.cell, b.cell);
+    let (a, b) = (cuda.strain(), host.strain());
+    assert!((a.scale - b.scale).abs() < 1e-15 && (a.displacement - b.displacement).abs() < 1e-7);
+    assert!((cuda.kinetic_energy() / host.kinetic_energy() - 1.0).abs() < 1e-6);
+}
+
+/// The state after steps that nothing is wanted of, by blocks and threads in some order.
+fn quiet_steps(sample: &Sample, order: u32) -> State {
+    let mut cuda = sample.emulated(order);
+    for step in 0..2 * STEPS {
+        if step == STEPS {
+            cuda.rebuild_pairs();
+            cuda.prune_pairs();
+        }
+        cuda.forces(Workload::default()).unwrap();
+        cuda.advance(advance(false)).unwrap();
+    }
+    state_of(&cuda)
+}
+
+#[test]
+fn quiet_steps_give_the_same_bits_in_any_order() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let first = quiet_steps(&sample, 0);
+    assert!(first.positions != sample.state.positions);
+    assert!((1..3).all(|order| quiet_steps(&sample, order) == first));
+}
+
+#[test]
+fn looking_does_not_change_the_way() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let quiet = quiet_steps(&sample, 0);
+    let mut cuda = sample.emulated(0);
+    for step in 0..2 * STEPS {
+        if step == STEPS {
+            cuda.rebuild_pairs();
+            cuda.prune_pairs();
+        }
+        cuda.forces_now();
+        cuda.advance(advance(true)).unwrap();
+    }
+    assert_eq!(state_of(&cuda), quiet);
+}
+
+#[test]
+fn lists_made_again_from_their_positions_go_on_alike() {
+    let sample = Sample::load("water").rigid();
+    let mut whole = sample.emulated(0);
+    for _ in 0..STEPS {
+        whole.forces(Workload::default()).unwrap();
+        whole.advance(advance(false)).unwrap();
+    }
+    whole.prune_pairs();
+    let (mut searched, mut pruned) = (State::default(), State::default());
+    whole.list_positions(Moment::Search, &mut searched).unwrap();
+    whole.list_positions(Moment::Prune, &mut pruned).unwrap();
+    let mut again = sample.emulated(0);
+    again.upload(&searched).unwrap();
+    again.rebuild_pairs();
+    again.upload(&pruned).unwrap();
+    again.prune_pairs();
+    again.upload(&state_of(&whole)).unwrap();
+    for cuda in [&mut whole, &mut again] {
+        for _ in 0..STEPS {
+            cuda.forces(Workload::default()).unwrap();
+            cuda.advance(advance(false)).unwrap();
+        }
+    }
+    assert_eq!(state_of(&whole), state_of(&again));
+}

@@ -1,0 +1,85 @@
+//! The test systems of `tests/systems`, with settings and lists for one comparison.
+
+use crate::backend::cuda::Cuda;
+use crate::backend::cuda::emulator::device::Emulated;
+use crate::backend::{Backend, Workload};
+use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
+use crate::format::{read_coordinates, read_prmtop};
+use crate::pair::ListSchedule;
+use crate::system::{
+    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, State,
+    System,
+};
+use std::path::Path;
+
+pub(super) const EVERYTHING: Workload = Workload { energy: true, virial: true };
+
+/// nm; the cells of the test systems are a little over 2 nm wide.
+const CUTOFF: f64 = 0.9;
+/// What lists reach beyond the cutoff, nm.
+const BUFFER: f64 = 0.05;
+
+/// A system, and where it is.
+pub(super) struct Sample {
+    pub(super) system: System,
+    pub(super) state: State,
+}
+
+impl Sample {
+    /// Flexible, with the Ewald sum where there is a cell.
+    pub(super) fn load(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
+        let amber = read_prmtop(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
+        let (atoms, angle) = (amber.topology.atoms.len(), amber.cell_hint.angle_degrees);
+        let coordinates =
+            read_coordinates(&folder.join(format!("{name}.rst7.xz")), Some(atoms), angle).expect("a restart");
+        let cutoff = coordinates.cell.map(|_| CUTOFF);
+        let electrostatics = match coordinates.cell {
+            Some(_) => Electrostatics::Pme(PmeParameters { alpha: 3.1, grid: [24, 20, 27], order: 5 }),
+            None => Electrostatics::Plain,
+        };
+        let settings = ForceSettings {
+            cutoff,
+            cutoff_lj: cutoff,
+            electrostatics,
+            lj_modifier: Modifier::PotentialShift,
+            coulomb_modifier: Modifier::PotentialShift,
+            dispersion_correction: DispersionCorrection::AllPairs,
+            list: ListPolicy::Exact { buffer: BUFFER },
+        };
+        // without a cutoff nothing can be shifted
+        let modifier = if cutoff.is_some() { Modifier::PotentialShift } else { Modifier::None };
+        let settings = ForceSettings { lj_modifier: modifier, coulomb_modifier: modifier, ..settings };
+        let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
+        let state = State { cell: coordinates.cell, positions: coordinates.positions, velocities, ..State::default() };
+        let constraints = Constraints::default();
+        Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
+    }
+
+    /// Rigid waters and hydrogens at fixed distances, which the positions obey.
+    pub(super) fn rigid(mut self) -> Self {
+        self.system.constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
+        let masses: Vec<f64> = self.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let plan = ConstraintPlan::new(&self.system.constraints, &masses).expect("a plan");
+        let reference = self.state.positions.clone();
+        plan.satisfy(&reference, &mut self.state.positions).expect("distances near their lengths");
+        plan.project(&self.state.positions, &mut self.state.velocities).expect("velocities");
+        self
+    }
+
+    pub(super) fn schedule(&self) -> ListSchedule {
+        let settings = &self.system.settings;
+        let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+        let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
+        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius }
+    }
+
+    /// On an emulated device, with lists.
+    pub(super) fn emulated(&self, order: u32) -> Cuda<Emulated> {
+        let mut cuda = Cuda::new(&self.system, Emulated::new(order), &self.schedule()).expect("a supported system");
+        cuda.upload(&self.state).expect("a state");
+        cuda.rebuild_pairs();
+        cuda.prune_pairs();
+        cuda
+    }
+}
