@@ -20,12 +20,12 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
 template <int RULE, bool SUMS>
 __device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
-        const float sigma = i.x + j.x, epsilon24 = i.y * j.y, sigma2 = sigma * sigma;
+        const float sigma = i.x + j.x, epsilon48 = i.y * j.y, sigma2 = sigma * sigma;
         const float ratio2 = sigma2 * inverse_r2, power6 = ratio2 * ratio2 * ratio2;
-        const float force = epsilon24 * power6 * (power6 + power6 - 1.0f);
+        const float force = epsilon48 * power6 * (power6 - 0.5f);
         if (!SUMS) return {force, 0.0f, 0.0f};
         const float end6 = sigma2 * sigma2 * sigma2 * a.lj_shift;
-        return {force, 0.0f, epsilon24 * (1.0f / 6.0f) * ((power6 * power6 - end6 * end6) - (power6 - end6))};
+        return {force, 0.0f, epsilon48 * (1.0f / 12.0f) * ((power6 * power6 - end6 * end6) - (power6 - end6))};
     }
     float six_c6 = i.x * j.x, twelve_c12 = i.y * j.y;
     if (RULE == RULE_TYPE_TABLE) {
