@@ -65,6 +65,9 @@ struct Grain {
 const OUTER: Grain = Grain { at_radius: 0.053, slope: 0.75 };
 /// The inner list: 2 × 8 pairs.
 const INNER: Grain = Grain { at_radius: 0.095, slope: 0.92 };
+/// Lists of single atoms beside blocks of 32, as on a GPU, the outer and the inner one: an atom within the radius of one
+/// of the 32 is listed for all.
+const SINGLE: Grain = Grain { at_radius: 0.064, slope: 0.55 };
 
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
@@ -110,6 +113,8 @@ pub struct BufferEstimate<'a> {
     timestep: f64,
     /// V′ and V″ of unit charges at the Coulomb cutoff
     coulomb_slopes: [f64; 2],
+    /// of the outer and the inner list
+    grains: [Grain; 2],
 }
 
 impl<'a> BufferEstimate<'a> {
@@ -118,7 +123,13 @@ impl<'a> BufferEstimate<'a> {
         let settings = &system.settings;
         let coulomb_slopes = settings.cutoff.map_or([0.0; 2], |cutoff| coulomb_slopes(settings.electrostatics, cutoff));
         let kt = BOLTZMANN * temperature;
-        BufferEstimate { system, classes: classes(system), volume, kt, timestep, coulomb_slopes }
+        let grains = [OUTER, INNER];
+        BufferEstimate { system, classes: classes(system), volume, kt, timestep, coulomb_slopes, grains }
+    }
+
+    /// For lists of single atoms beside blocks of 32, as on a GPU.
+    pub fn of_single_atoms(self) -> Self {
+        BufferEstimate { grains: [SINGLE; 2], ..self }
     }
 
     /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
@@ -180,11 +191,12 @@ impl<'a> BufferEstimate<'a> {
     pub fn schedule(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> ListSchedule {
         let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
         let mut radii = BTreeMap::new();
-        let mut inner_for = |steps| *radii.entry(steps).or_insert_with(|| self.radius(tolerance, steps, INNER));
+        let mut inner_for =
+            |steps| *radii.entry(steps).or_insert_with(|| self.radius(tolerance, steps, self.grains[1]));
         let candidates = rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]);
         let mut best: Option<(f64, ListSchedule)> = None;
         for rebuild in candidates {
-            let outer_for_life = self.radius(tolerance, rebuild, OUTER);
+            let outer_for_life = self.radius(tolerance, rebuild, self.grains[0]);
             for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
                 let inner = inner_for(prune);
                 let outer = outer_for_life.max(inner);

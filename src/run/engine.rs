@@ -1,7 +1,8 @@
 //! Choosing how a run computes: threads, instruction set, list schedule, backend.
 
 use super::plan::{Device, Plan, Precision, SimdLevel, StageKind, Velocities};
-use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+use crate::backend::cuda::{self, Cuda, Gpu};
+use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::{BufferEstimate, ListSchedule};
 use crate::simd::Level;
@@ -25,6 +26,8 @@ pub struct Engine {
     pub threads: usize,
     /// instruction set
     pub level: Level,
+    /// number and name of the GPU, or why none is used
+    gpu: std::result::Result<(u32, String), String>,
 }
 
 impl Engine {
@@ -34,7 +37,34 @@ impl Engine {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
-        Ok(Engine { pool: Arc::new(pool), threads, level })
+        Ok(Engine { pool: Arc::new(pool), threads, level, gpu: find_gpu(plan)? })
+    }
+
+    /// The GPU on which dynamics of this system runs, or why it does not. Refuses a system that cannot run on the GPU that
+    /// was asked for.
+    pub fn gpu(&self, plan: &Plan, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
+        let (number, name) = match &self.gpu {
+            Ok((number, name)) => (*number, name.as_str()),
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        match cuda::check(system) {
+            Ok(()) => Ok(Ok((number, name))),
+            Err(error) if plan.run.device == Device::Auto => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The GPU itself, where there is one for this system.
+    pub(super) fn cuda(&self, plan: &Plan, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
+        match self.gpu(plan, system)? {
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number)?, lists)?)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// List radii and lifetimes for the device that dynamics runs on.
+    pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
+        Ok(schedule_for(plan, system, state, self.gpu(plan, system)?.is_ok()))
     }
 
     /// The fast force field with the given lists.
@@ -49,6 +79,13 @@ impl Engine {
         self.pool.install(|| match plan.run.precision {
             Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
             Precision::Mixed => {
+                if let Some(mut cuda) = self.cuda(plan, system, &self.lists(plan, system, state)?)? {
+                    cuda.upload(state)?;
+                    cuda.rebuild_pairs();
+                    cuda.prune_pairs();
+                    cuda.forces(workload)?;
+                    return Ok(cuda.evaluation().clone());
+                }
                 let mut field = self.cpu(system, schedule(plan, system, state))?;
                 let mut evaluation = Evaluation::default();
                 field.rebuild(cell, positions);
@@ -78,11 +115,27 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((plan.run.threads.unwrap_or(available), level))
 }
 
-/// Refuses a device for which there is no backend.
+/// Refuses a device that is not there.
 pub fn check_device(plan: &Plan) -> Result<()> {
-    let Device::Cuda(number) = plan.run.device else { return Ok(()) };
-    let message = format!("device cuda:{number} was asked for, but this md has no CUDA backend");
-    Err(Error::Device(format!("{message}; set run.device to \"cpu\" or leave it out")))
+    find_gpu(plan).map(|_| ())
+}
+
+/// The GPU that a plan asks for, or why it asks for none; refuses one that is not there.
+fn find_gpu(plan: &Plan) -> Result<std::result::Result<(u32, String), String>> {
+    let number = match (plan.run.device, plan.run.precision) {
+        (Device::Cpu, _) => return Ok(Err("as asked for".into())),
+        (_, Precision::Double) => return Ok(Err("double precision runs on the CPU only".into())),
+        (Device::Cuda(number), Precision::Mixed) => number,
+        (Device::Auto, Precision::Mixed) => 0,
+    };
+    match (cuda::find(number), plan.run.device) {
+        (Ok(name), _) => Ok(Ok((number, name))),
+        (Err(error), Device::Auto) => Ok(Err(error.to_string())),
+        (Err(error), _) => {
+            let help = "set run.device to \"cpu\" or leave it out";
+            Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
+        }
+    }
 }
 
 /// Thread i runs on the i-th processor that this process may use.
@@ -100,6 +153,11 @@ fn pinned(pool: rayon::ThreadPoolBuilder, threads: usize) -> Result<rayon::Threa
 
 /// Radii and lifetimes of the pair lists: from the tolerance and a cost model, the same on every run.
 pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    schedule_for(plan, system, state, false)
+}
+
+/// `gpu`: for lists of single atoms.
+fn schedule_for(plan: &Plan, system: &System, state: &State, gpu: bool) -> ListSchedule {
     let settings = &system.settings;
     let (Some(cutoff), Some(cutoff_lj)) = (settings.cutoff, settings.cutoff_lj) else {
         let all = f64::INFINITY;
@@ -112,7 +170,9 @@ pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     let largest = state.cell.map_or(f64::INFINITY, |cell| 2.0 * cell.max_cutoff() - cutoff.max(cutoff_lj));
     match settings.list {
         ListPolicy::Drift { tolerance, interval } => {
-            BufferEstimate::new(system, volume, temperature, timestep).schedule(tolerance, interval, largest)
+            let estimate = BufferEstimate::new(system, volume, temperature, timestep);
+            let estimate = if gpu { estimate.of_single_atoms() } else { estimate };
+            estimate.schedule(tolerance, interval, largest)
         }
         ListPolicy::Exact { buffer } => ListSchedule::exact((cutoff.max(cutoff_lj) + buffer).min(largest)),
     }

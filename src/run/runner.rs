@@ -292,7 +292,10 @@ impl<'a> Session<'a> {
             prepare(system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, system, state, &self.directory))?;
         }
-        let lists = place.schedule.unwrap_or_else(|| schedule(plan, system, state));
+        let lists = match place.schedule {
+            Some(lists) => lists,
+            None => self.engine.lists(plan, system, state)?,
+        };
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = Place { first_time, schedule: Some(lists), ..place };
         super::account::lists(&mut self.log, &lists)?;
@@ -304,6 +307,9 @@ impl<'a> Session<'a> {
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
+                if let Some(backend) = self.engine.cuda(plan, system, &lists)? {
+                    return self.integrate(index, options, state, place, backend);
+                }
                 let backend = Host::new(system, self.engine.cpu(system, lists)?, level)?;
                 self.integrate(index, options, state, place, backend)
             }

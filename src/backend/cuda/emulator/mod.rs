@@ -4,7 +4,8 @@
 
 pub(crate) mod device;
 
-use super::layout::{Arguments, Kernel};
+use super::kernel::Kernel;
+use super::layout::Arguments;
 use super::source;
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
@@ -51,8 +52,12 @@ impl Library {
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table())).expect("room for the text");
         // contraction would differ from machine to machine; a kernel may have the name of a function of the C library
         let options = ["-std=c++17", "-O2", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
-        let compiler =
-            Command::new("c++").args(options).args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"]).arg(&object).arg(&text).output();
+        let compiler = Command::new("c++")
+            .args(options)
+            .args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
+            .arg(&object)
+            .arg(&text)
+            .output();
         let compiler = compiler.expect("a C++ compiler, c++, as the HDF5 library needs one too");
         assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
         // SAFETY: the library has no initialisers but those of C++ containers

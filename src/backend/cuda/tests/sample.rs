@@ -69,7 +69,8 @@ impl Sample {
 
     pub(super) fn schedule(&self) -> ListSchedule {
         let settings = &self.system.settings;
-        let radius = settings.cutoff.max(settings.cutoff_lj).map_or(f64::INFINITY, |cutoff| cutoff + BUFFER);
+        let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+        let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
         ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius }
     }
 
