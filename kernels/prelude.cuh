@@ -72,8 +72,10 @@ __device__ inline double warp_sum(double value) {
     return value;
 }
 
-// Adds to a sum in fixed point: integers do not care in which order they are added.
-__device__ inline void add_fixed(i64* sum, double value, double scale) {
+// Adds to a sum in fixed point: integers do not care in which order they are added. The scale is a power of two, so that
+// only the last step rounds, in either precision.
+template <class T>
+__device__ inline void add_fixed(i64* sum, T value, T scale) {
     atomicAdd(reinterpret_cast<u64*>(sum), static_cast<u64>(static_cast<i64>(llrint(value * scale))));
 }
 
@@ -118,9 +120,10 @@ __device__ inline void add_force(const Arguments& a, u32 slot, Vec3<T> force) {
         atomicMin(&a.status->overflow, a.slot_atom[slot]);
         return;
     }
-    add_fixed(&a.forces[slot], force.x, FORCE_SCALE);
-    add_fixed(&a.forces[slot + a.slots], force.y, FORCE_SCALE);
-    add_fixed(&a.forces[slot + 2 * a.slots], force.z, FORCE_SCALE);
+    const T scale = T(FORCE_SCALE);
+    add_fixed(&a.forces[slot], force.x, scale);
+    add_fixed(&a.forces[slot + a.slots], force.y, scale);
+    add_fixed(&a.forces[slot + 2 * a.slots], force.z, scale);
 }
 
 // The force on the atom in a slot, kJ/mol/nm.

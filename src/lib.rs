@@ -16,7 +16,7 @@
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`]; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; fixed distances; couplings |
-//! | [`backend`] | how forces and steps are computed: a reference in `f64`, and the fast CPU path |
+//! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
@@ -38,7 +38,7 @@
 //! the reporters and the barostat want. [`backend::Backend`] has *phases*, not operations (rebuild, prune, forces,
 //! advance, scale, download), and is a type parameter: nothing is looked up inside the loop. [`backend::Host`] keeps
 //! the state in host memory in topology order and steps any [`backend::ForceField`]; a device that keeps its own state
-//! would implement `Backend` itself.
+//! implements `Backend` itself, as `backend::cuda` does.
 //!
 //! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the fixed distances. Kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
@@ -88,6 +88,23 @@
 //!   that leave the state alone; the choice is part of the checkpoint. What was weighed, chosen and gained is reported
 //!   ([`observe::tuning`]).
 //!
+//! # CUDA
+//!
+//! `kernels/` holds the device side, one file per CPU module it mirrors; `backend::cuda` the host side. Sources are
+//! joined behind declarations that are generated from Rust, structures with assertions of size and offset among them, and
+//! compiled at start-up for the GPU at hand; libraries are opened when they are wanted, so that the program needs none.
+//!
+//! - The state, `f64` masters and all, stays on the device; atoms are sorted there into blocks of 32, one warp each. A list
+//!   entry is a single atom, in a lattice image, that a block meets, with a mask of the block's atoms it interacts with;
+//!   32 entries and a block are a tile of 32 × 32 pairs, in which the entries travel around the warp.
+//! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
+//!   beyond bounds are not added but noted, and nothing moves from the next step on.
+//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
+//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads.
+//! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
+//!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
+//!   `validation/gpu`.
+//!
 //! # Speed
 //!
 //! Every phase of a step is timed ([`backend::Phases`]), and its operations and bytes follow by formula from counts
@@ -130,8 +147,8 @@
 //!
 //! # Not here yet
 //!
-//! A CUDA backend; virtual sites; GROMACS topologies; exact reproducibility over numbers of threads; a report
-//! command. The layers above name where they will go; nothing here is a stub for them.
+//! Virtual sites; GROMACS topologies; a report command. The layers above name where they will go; nothing here is a
+//! stub for them.
 
 pub mod analysis;
 pub mod backend;

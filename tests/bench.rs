@@ -177,7 +177,7 @@ fn mistakes_are_input_errors() {
         (&["dhfr", "--compare", "none.json"], 5, "none.json"),
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
-        (&["dhfr", "--device", "cuda"], 6, "no CUDA backend"),
+        (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 was asked for: "),
     ];
     for (arguments, code, part) in cases {
         let (ended, out, err) = md(folder.path(), arguments);

@@ -4,7 +4,6 @@
 //! this interface is in topology order. It is chosen once per run.
 
 mod cpu;
-#[cfg(test)]
 pub(crate) mod cuda;
 mod dispersion;
 mod energies;

@@ -71,6 +71,9 @@ struct Grain {
 const OUTER: Grain = Grain { at_radius: 0.053, slope: 0.75 };
 /// The inner list: 2 × 8 pairs.
 const INNER: Grain = Grain { at_radius: 0.095, slope: 0.92 };
+/// Lists of single atoms beside blocks of 32, as on a GPU, the outer and the inner one: an atom within the radius of one
+/// of the 32 is listed for all.
+const SINGLE: Grain = Grain { at_radius: 0.064, slope: 0.55 };
 
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
@@ -119,6 +122,8 @@ pub struct BufferEstimate<'a> {
     timestep: f64,
     /// V′ and V″ of unit charges at the Coulomb cutoff
     coulomb_slopes: [f64; 2],
+    /// of the outer and the inner list
+    grains: [Grain; 2],
 }
 
 impl<'a> BufferEstimate<'a> {
@@ -126,12 +131,18 @@ impl<'a> BufferEstimate<'a> {
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
-        BufferEstimate { system, settings, classes: classes(system), volume, kt, timestep, coulomb_slopes }
+        let grains = [OUTER, INNER];
+        BufferEstimate { system, settings, classes: classes(system), volume, kt, timestep, coulomb_slopes, grains }
     }
 
     /// The same with other cutoffs and Coulomb parameters than the system's.
     pub fn with_settings(&self, settings: ForceSettings) -> Self {
         BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
+    }
+
+    /// For lists of single atoms beside blocks of 32, as on a GPU.
+    pub fn of_single_atoms(self) -> Self {
+        BufferEstimate { grains: [SINGLE; 2], ..self }
     }
 
     /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
@@ -194,9 +205,9 @@ impl<'a> BufferEstimate<'a> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
         for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
-            let outer = self.radius(tolerance, rebuild, OUTER);
+            let outer = self.radius(tolerance, rebuild, self.grains[0]);
             for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
-                let inner = *radii.entry(prune).or_insert_with(|| self.radius(tolerance, prune, INNER));
+                let inner = *radii.entry(prune).or_insert_with(|| self.radius(tolerance, prune, self.grains[1]));
                 found.push(ListSchedule { rebuild, prune, outer: outer.max(inner), inner });
             }
         }
@@ -211,8 +222,8 @@ impl<'a> BufferEstimate<'a> {
 
     /// The radii that the tolerance asks for with these lifetimes, in steps.
     pub fn with_lifetimes(&self, tolerance: f64, rebuild: u32, prune: u32) -> ListSchedule {
-        let inner = self.radius(tolerance, prune, INNER);
-        ListSchedule { rebuild, prune, outer: self.radius(tolerance, rebuild, OUTER).max(inner), inner }
+        let inner = self.radius(tolerance, prune, self.grains[1]);
+        ListSchedule { rebuild, prune, outer: self.radius(tolerance, rebuild, self.grains[0]).max(inner), inner }
     }
 
     /// One list, kept for `rebuild` steps or 20, and within the tolerance: what is usual without any tuning.

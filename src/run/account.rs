@@ -21,7 +21,10 @@ fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
 }
 
-fn device(plan: &Plan, engine: &Engine) -> String {
+fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
+    if let Ok(Ok((number, name))) = engine.gpu(plan, system) {
+        return format!("{name}, CUDA device {number}");
+    }
     let arithmetic = match plan.run.precision {
         Precision::Double => "double precision reference",
         Precision::Mixed => engine.level.name(),
@@ -30,11 +33,13 @@ fn device(plan: &Plan, engine: &Engine) -> String {
 }
 
 /// Why this device.
-fn reason(plan: &Plan) -> &'static str {
-    match plan.run.device {
-        Device::Auto => " (automatic: this md has no CUDA backend)",
-        Device::Cpu | Device::Cuda(_) => " (as asked for)",
-    }
+fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
+    let found = engine.gpu(plan, system)?;
+    Ok(match (plan.run.device, found) {
+        (Device::Auto, Err(reason)) => format!(" (automatic: {reason})"),
+        (Device::Auto, Ok(_)) => " (automatic: a GPU is there)".into(),
+        (Device::Cpu | Device::Cuda(_), _) => " (as asked for)".into(),
+    })
 }
 
 /// System, settings and machine.
@@ -72,7 +77,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
         ("degrees of freedom", degrees_of_freedom(topology, &system.constraints, state.cell.is_some()).to_string()),
-        ("device", format!("{}{}", device(plan, engine), reason(plan))),
+        ("device", format!("{}{}", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
     ])
 }
@@ -148,7 +153,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         host: host_name(),
-        device: device(plan, engine),
+        device: device(plan, system, engine),
         threads: engine.threads,
         simd: engine.level.name().into(),
         atoms: system.topology.atoms.len(),

@@ -1,8 +1,9 @@
 //! Choosing how a run computes: threads, instruction set, backend.
 
-use super::lists::schedule;
+use super::lists::{schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
-use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+use crate::backend::cuda::{self, Cuda, Gpu};
+use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
@@ -23,6 +24,8 @@ pub struct Engine {
     parts: usize,
     /// instruction set
     pub level: Level,
+    /// number and name of the GPU, or why none is used
+    gpu: std::result::Result<(u32, String), String>,
 }
 
 impl Engine {
@@ -33,14 +36,50 @@ impl Engine {
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
-        Ok(Engine { pool: Arc::new(pool), threads, parts, level })
+        Ok(Engine { pool: Arc::new(pool), threads, parts, level, gpu: find_gpu(plan)? })
     }
 
     /// So many threads and the best instruction set, where there is no plan.
     pub fn on(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
-        Ok(Engine { pool: Arc::new(pool), threads, parts: threads, level: Level::detect() })
+        Ok(Engine {
+            pool: Arc::new(pool),
+            threads,
+            parts: threads,
+            level: Level::detect(),
+            gpu: Err("there is no plan".into()),
+        })
+    }
+
+    /// The GPU on which dynamics of this system runs, or why it does not. Refuses a system that cannot run on the GPU that
+    /// was asked for.
+    pub fn gpu(&self, plan: &Plan, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
+        let (number, name) = match &self.gpu {
+            Ok((number, name)) => (*number, name.as_str()),
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        match cuda::check(system) {
+            Ok(()) => Ok(Ok((number, name))),
+            Err(error) if plan.run.device == Device::Auto => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The GPU itself, where there is one for this system.
+    pub(super) fn cuda(&self, plan: &Plan, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
+        match self.gpu(plan, system)? {
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number)?, lists)?)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// List radii and lifetimes for the device that dynamics runs on.
+    pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
+        Ok(match self.gpu(plan, system)? {
+            Ok(_) => single_atom_schedule(plan, system, state),
+            Err(_) => schedule(plan, system, state),
+        })
     }
 
     /// The fast force field with the given lists.
@@ -56,6 +95,13 @@ impl Engine {
         self.pool.install(|| match plan.run.precision {
             Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
             Precision::Mixed => {
+                if let Some(mut cuda) = self.cuda(plan, system, &self.lists(plan, system, state)?)? {
+                    cuda.upload(state)?;
+                    cuda.rebuild_pairs();
+                    cuda.prune_pairs();
+                    cuda.forces(workload)?;
+                    return Ok(cuda.evaluation().clone());
+                }
                 let mut field = self.cpu(system, schedule(plan, system, state))?;
                 let mut evaluation = Evaluation::default();
                 field.rebuild(cell, positions);
@@ -94,11 +140,31 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((threads, level))
 }
 
-/// Refuses a device for which there is no backend.
+/// Refuses a device that is not there.
 pub fn check_device(plan: &Plan) -> Result<()> {
-    let Device::Cuda(number) = plan.run.device else { return Ok(()) };
-    let message = format!("device cuda:{number} was asked for, but this md has no CUDA backend");
-    Err(Error::Device(format!("{message}; set run.device to \"cpu\" or leave it out")))
+    find_gpu(plan).map(|_| ())
+}
+
+/// The GPU that a plan asks for, or why it asks for none; refuses one that is not there.
+fn find_gpu(plan: &Plan) -> Result<std::result::Result<(u32, String), String>> {
+    let number = match (plan.run.device, plan.run.precision) {
+        (Device::Cpu, _) => return Ok(Err("as asked for".into())),
+        (_, Precision::Double) => return Ok(Err("double precision runs on the CPU only".into())),
+        (Device::Cuda(number), Precision::Mixed) => number,
+        (Device::Auto, Precision::Mixed) => 0,
+    };
+    match (cuda::find(number), plan.run.device) {
+        (Ok(name), Device::Auto) => {
+            let reason = "its backend has not been checked on hardware yet; set run.device = \"cuda\" to use it";
+            Ok(Err(format!("{name} is here, but {reason}")))
+        }
+        (Ok(name), _) => Ok(Ok((number, name))),
+        (Err(error), Device::Auto) => Ok(Err(error.to_string())),
+        (Err(error), _) => {
+            let help = "set run.device to \"cpu\" or leave it out";
+            Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
+        }
+    }
 }
 
 /// Thread i runs on the i-th processor that this process may use.

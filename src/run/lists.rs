@@ -92,6 +92,12 @@ pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     }
 }
 
+/// The same for lists of single atoms, as on a GPU; only the model chooses there.
+pub(super) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    let choices = ListChoices::new(plan, system, state);
+    ListChoices { estimate: choices.estimate.of_single_atoms(), ..choices }.all()[0]
+}
+
 /// The highest temperature (K) and longest time step (ps) of any stage.
 fn hottest(plan: &Plan) -> (f64, f64) {
     let mut found: Option<(f64, f64)> = None;

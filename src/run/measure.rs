@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::engine::Engine;
-use super::lists::schedule;
 use super::plan::{Dynamics, Plan, Precision};
 use super::simulation::{Simulation, Wanted};
 use super::start::prepare;
@@ -58,7 +57,7 @@ pub fn measure(
     engine.pool.install(|| {
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        let lists = schedule(plan, system, &state);
+        let lists = engine.lists(plan, system, &state)?;
         let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
         let rules = (lists, plan.run.seed, free);
         let what = (system, dynamics);
@@ -68,6 +67,9 @@ pub fn measure(
                 timed(backend, what, rules, &state, measurement)
             }
             Precision::Mixed => {
+                if let Some(backend) = engine.cuda(plan, system, &lists)? {
+                    return timed(backend, what, rules, &state, measurement);
+                }
                 let backend = Host::new(system, engine.cpu(system, lists)?, engine.level)?;
                 timed(backend, what, rules, &state, measurement)
             }
@@ -91,6 +93,8 @@ fn timed<B: Backend>(
     for _ in 0..measurement.repeats {
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
+        // until a device has done what it was asked for
+        simulation.backend().phases();
         seconds.push(start.elapsed().as_secs_f64());
     }
     let mut phases = Phases::default();

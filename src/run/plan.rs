@@ -140,7 +140,7 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// the best there is: the CPU, as there is no CUDA backend yet
+    /// the first GPU that will do, else the CPU
     Auto,
     /// the CPU
     Cpu,

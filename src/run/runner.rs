@@ -283,15 +283,21 @@ impl Session<'_> {
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
+                if let Some(backend) = self.engine.cuda(plan, &system, &lists)? {
+                    return self.integrate(index, options, state, place, backend);
+                }
                 let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level)?;
                 self.integrate(index, options, state, place, backend)
             }
         }
     }
 
-    /// Lists of a stage that begins. The first stage of dynamics tunes the run.
+    /// Lists of a stage that begins. The first stage of dynamics tunes the run, but on a GPU.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
+        if self.engine.gpu(plan, system)?.is_ok() {
+            return self.engine.lists(plan, system, state);
+        }
         if self.tuning.is_none() {
             self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives).tune(requests)?;
             super::account::tuning(&mut self.log, self.tuning.as_ref())?;

@@ -25,9 +25,7 @@ use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
 use nonbonded::Nonbonded;
-#[cfg(test)]
 pub(super) use nonbonded::{coulomb_tables, lj_parameters, type_table};
-#[cfg(test)]
 pub(super) use pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
 use rayon::prelude::*;
 use std::time::Instant;

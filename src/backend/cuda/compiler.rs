@@ -64,3 +64,24 @@ fn image(program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::Nvr
     unsafe { sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()) }.result()?;
     Ok(image)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turing, Ampere, Hopper, Blackwell.
+    const ARCHITECTURES: [(i32, i32); 4] = [(7, 5), (8, 0), (9, 0), (10, 0)];
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
+    fn kernels_compile_for_every_architecture() {
+        if let Err(error) = check() {
+            return eprintln!("skipped: {error}");
+        }
+        for capability in ARCHITECTURES {
+            let image = compile(capability).expect("the kernels compile");
+            // an ELF file
+            assert_eq!(&image[..4], b"\x7fELF");
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! What the backend needs of a GPU: memory, launches, transforms, and repeating the same launches. [`super::gpu`] is the
 //! real one; tests run the same backend on an emulated one.
 
-use super::layout::{Arguments, Element, Kernel, Pointer};
+use super::kernel::Kernel;
+use super::layout::Arguments;
+use super::shared::{Element, Pointer};
 use crate::error::Result;
 
 /// Which way a Fourier transform goes.

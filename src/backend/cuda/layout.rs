@@ -1,11 +1,11 @@
-//! What host and kernels share: structures, constants and the names of the kernels. Written once, here; the C side is
-//! generated from it ([`declarations`]) with an assertion for every size and offset, so that a slip is a compile error.
+//! What host and kernels share: structures and constants. Written once, here; the C side is generated from it
+//! ([`declarations`]) with an assertion for every size and offset, so that a slip is a compile error.
 
+use super::shared::{Element, Member, Pointer, members, shared};
 use crate::pair::FIRST_TERMS;
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
 use std::fmt::Write;
-use std::marker::PhantomData;
 
 /// Lanes of a warp, and atoms of a block.
 pub(super) const WARP: u32 = 32;
@@ -87,111 +87,6 @@ pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// How many sums there are.
 pub(super) const SUMS: usize = SUM_MOMENTUM as usize + 3;
 
-/// What an array on the device may hold.
-pub(super) trait Element: Pod {
-    /// Its name in C.
-    const C: &'static str;
-}
-
-/// What a shared structure may hold.
-pub(super) trait Member: Copy {
-    /// Its declaration in C.
-    fn declare(name: &str) -> String;
-}
-
-/// The address of an array on the device.
-#[repr(transparent)]
-pub(super) struct Pointer<T>(pub(super) u64, PhantomData<T>);
-
-impl<T> Pointer<T> {
-    /// At an address of the device.
-    pub(super) fn new(address: u64) -> Self {
-        Pointer(address, PhantomData)
-    }
-}
-
-impl<T> Clone for Pointer<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Pointer<T> {}
-
-// SAFETY: an integer and nothing else
-unsafe impl<T> Zeroable for Pointer<T> {}
-// SAFETY: `repr(transparent)` around a `u64`
-unsafe impl<T: 'static> Pod for Pointer<T> {}
-
-impl<T: Element> Member for Pointer<T> {
-    fn declare(name: &str) -> String {
-        format!("{}* {name}", T::C)
-    }
-}
-
-/// Names number types in C.
-macro_rules! elements {
-    ($($rust:ty = $c:literal),*) => { $(impl Element for $rust { const C: &'static str = $c; })* };
-}
-elements!(
-    u32 = "u32",
-    i32 = "int",
-    i64 = "i64",
-    f32 = "float",
-    f64 = "double",
-    Vec3 = "Vec3<double>",
-    [f32; 2] = "float2",
-    [f32; 4] = "float4",
-    [u32; 2] = "uint2",
-    [i32; 4] = "int4"
-);
-
-/// Declares members of structures.
-macro_rules! members {
-    ($($rust:ty),*) => {
-        $(impl Member for $rust {
-            fn declare(name: &str) -> String {
-                format!("{} {name}", <$rust as Element>::C)
-            }
-        }
-        impl<const N: usize> Member for [$rust; N] {
-            fn declare(name: &str) -> String {
-                format!("{} {name}[{N}]", <$rust as Element>::C)
-            }
-        })*
-    };
-}
-members!(u32, f32, f64, Smooth);
-
-/// A structure on both sides.
-macro_rules! shared {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        #[repr(C)]
-        #[derive(Clone, Copy, Pod, Zeroable)]
-        pub(super) struct $name {
-            $($(#[$doc])* pub(super) $field: $type,)*
-        }
-
-        impl $name {
-            fn declaration() -> String {
-                let name = stringify!($name);
-                let mut text = format!("struct {name} {{\n");
-                $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
-                text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no offsetof, but the layout rules of the host
-                text += "#ifndef __CUDACC__\n";
-                $(text += &format!(
-                    "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",
-                    field = stringify!($field), offset = std::mem::offset_of!(Self, $field)
-                );)*
-                text + "#endif\n"
-            }
-        }
-
-        impl Element for $name { const C: &'static str = stringify!($name); }
-    };
-}
-
 shared! {
     /// The periodic cell, and what follows from it.
     Lattice {
@@ -252,6 +147,8 @@ shared! {
         more: [f32; 8],
     }
 }
+
+members!(Smooth);
 
 shared! {
     /// Harmonic distance.
@@ -460,64 +357,6 @@ shared! {
         /// slices there is room for
         slice_capacity: u32,
     }
-}
-
-/// Declares the kernels by their names in C.
-macro_rules! kernels {
-    ($($variant:ident = $name:literal,)*) => {
-        /// The kernels.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kernel { $($variant,)* }
-
-        impl Kernel {
-            /// All of them, in the order of their numbers.
-            pub(super) const ALL: &[Kernel] = &[$(Kernel::$variant,)*];
-
-            /// The name in C.
-            pub(super) fn name(self) -> &'static str {
-                match self { $(Kernel::$variant => $name,)* }
-            }
-        }
-    };
-}
-
-kernels! {
-    SortCount = "sort_count",
-    SortScan = "sort_scan",
-    SortFill = "sort_fill",
-    SortOrder = "sort_order",
-    SortFinish = "sort_finish",
-    Search = "search",
-    CloseSearch = "close_search",
-    Prune = "prune",
-    Pack = "pack",
-    PairGeometric = "pair_geometric",
-    PairGeometricSums = "pair_geometric_sums",
-    PairLorentzBerthelot = "pair_lorentz_berthelot",
-    PairLorentzBerthelotSums = "pair_lorentz_berthelot_sums",
-    PairTypeTable = "pair_type_table",
-    PairTypeTableSums = "pair_type_table_sums",
-    Bonded = "bonded",
-    BondedSums = "bonded_sums",
-    Spread4 = "spread4",
-    Spread5 = "spread5",
-    Spread6 = "spread6",
-    Spread8 = "spread8",
-    ConvertGrid = "convert_grid",
-    Solve = "solve",
-    SolveSums = "solve_sums",
-    Gather4 = "gather4",
-    Gather5 = "gather5",
-    Gather6 = "gather6",
-    Gather8 = "gather8",
-    Advance = "advance",
-    AdvanceSums = "advance_sums",
-    ScalePositions = "scale_positions",
-    ScaleVelocities = "scale_velocities",
-    Kinetic = "kinetic",
-    Momentum = "momentum",
-    RemoveMomentum = "remove_momentum",
-    Displacement = "displacement",
 }
 
 /// The generated part of the kernels' source.

@@ -1,7 +1,8 @@
 //! Sorting, the search for pairs, and pruning on the device.
 
 use super::device::{Device, Launch, clear, read, read_one, room};
-use super::layout::{Arguments, CHUNK_GROUPS, Kernel, SEARCH_WARPS, Status, WARP};
+use super::kernel::Kernel;
+use super::layout::{Arguments, CHUNK_GROUPS, SEARCH_WARPS, Status, WARP};
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::vec3::Vec3;
@@ -72,12 +73,8 @@ fn make_room(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()>
     Ok(())
 }
 
-/// Sort the atoms and search the outer list; true where lists are elsewhere than before.
-pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
-    let mut grown = a.chunk_capacity == 0;
-    if grown {
-        make_room(device, a, a.blocks * FIRST_CHUNKS)?;
-    }
+/// Sort the atoms into slots.
+pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     divide(device, a, cell)?;
     let slices = slices(a);
     if slices as u32 > a.slice_capacity {
@@ -94,7 +91,16 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
     device.launch(Launch { block: SCAN_BLOCK, ..over(Kernel::SortScan, SCAN_BLOCK) }, a)?;
     device.launch(over(Kernel::SortFill, a.atoms), a)?;
     device.launch(over(Kernel::SortOrder, slices as u32), a)?;
-    device.launch(over(Kernel::SortFinish, a.slots), a)?;
+    device.launch(over(Kernel::SortFinish, a.slots), a)
+}
+
+/// Sort the atoms and search the outer list; true where lists are elsewhere than before.
+pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
+    let mut grown = a.chunk_capacity == 0;
+    if grown {
+        make_room(device, a, a.blocks * FIRST_CHUNKS)?;
+    }
+    sort(device, a, cell)?;
     device.launch(over(Kernel::Pack, a.slots), a)?;
     loop {
         clear(device, a.counts, 1)?;

@@ -11,10 +11,13 @@ mod compiler;
 mod device;
 #[cfg(test)]
 pub(crate) mod emulator;
+mod gpu;
+mod kernel;
 mod lattice;
 mod layout;
 mod lists;
 mod model;
+mod shared;
 mod source;
 mod steps;
 mod sums;
@@ -31,11 +34,26 @@ use crate::system::{Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use device::{Device, copy, read, room, write};
-use layout::{
-    Arguments, NO_ATOM, Pointer, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status,
-};
+use layout::{Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
+use shared::Pointer;
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
+
+pub(crate) use gpu::Gpu;
+
+/// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
+pub(crate) fn find(number: u32) -> Result<String> {
+    gpu::find(number)
+}
+
+/// The atoms in the order in which the kernels sort them, for tests of what follows from it.
+#[cfg(test)]
+pub(crate) use tests::sorted_on_device;
+
+/// Refuses a system that the kernels cannot do.
+pub(crate) fn check(system: &System) -> Result<()> {
+    model::check(system).map(|_| ()).map_err(Error::from)
+}
 
 /// Positions and cell at some moment.
 struct Snapshot {
@@ -65,7 +83,7 @@ pub(crate) struct Cuda<D> {
     searched_cell: Option<PeriodicCell>,
     snapshots: [Snapshot; 2],
     evaluation: Evaluation,
-    /// positions before the move that failed
+    /// positions before the move that failed, or the last that were uploaded
     last_good: Vec<Vec3>,
     /// forces have been asked for, and nothing of them but to move on
     pending: bool,
@@ -78,6 +96,7 @@ pub(crate) struct Cuda<D> {
 impl<D: Device> Cuda<D> {
     /// A system on a device.
     pub(crate) fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
+        super::check_system(system)?;
         let (arguments, rule) = model::upload(&device, system, schedule)?;
         let atoms = &system.topology.atoms;
         let charges: Vec<f64> = atoms.iter().map(|atom| atom.charge).collect();
@@ -126,7 +145,6 @@ impl<D: Device> Cuda<D> {
     fn check(&mut self) -> Result<()> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
-            self.last_good.resize(self.masses.len(), Vec3::ZERO);
             read(&self.device, self.arguments.old, &mut self.last_good)?;
         }
         result
@@ -170,7 +188,6 @@ impl<D: Device> Cuda<D> {
         if kinetic <= host::LARGEST_KINETIC * self.masses.len() as f64 {
             return Ok(());
         }
-        self.last_good.resize(self.masses.len(), Vec3::ZERO);
         read(&self.device, self.arguments.old, &mut self.last_good)?;
         let mut velocities = vec![Vec3::ZERO; self.masses.len()];
         read(&self.device, self.arguments.velocities, &mut velocities)?;
@@ -226,6 +243,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
         write(&self.device, a.velocities, &state.velocities)?;
+        self.last_good.clone_from(&state.positions);
         self.pending = false;
         self.place()
     }

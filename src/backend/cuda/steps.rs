@@ -1,7 +1,8 @@
 //! Which kernels a step is made of, in which order.
 
 use super::device::{Device, Direction, Launch};
-use super::layout::{Arguments, BONDED_KINDS, Kernel, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, UNIT_KINDS, WARP};
+use super::kernel::Kernel;
+use super::layout::{Arguments, BONDED_KINDS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, UNIT_KINDS, WARP};
 use super::lists::{BLOCK, over};
 use crate::error::Result;
 

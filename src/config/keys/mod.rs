@@ -92,7 +92,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". This version has no CUDA backend: \"auto\" takes the CPU, and \"cuda\" ends with exit code 6.",
+        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" stays on the CPU until the CUDA backend has been checked on hardware, and the log says so where there is a GPU; a device that is asked for but not there ends with exit code 6. Minimisation runs on the CPU.",
         ..KEY
     },
     Key {

@@ -1,6 +1,7 @@
 //! The estimate against what it estimates: water whose atoms are moved by normal deviates.
 
 use super::*;
+use crate::backend::cuda::sorted_on_device;
 use crate::cell::PeriodicCell;
 use crate::pair::{
     BLOCK, BothWays, CLUSTER, Grid, ListChunk, NO_ATOM, PairList, PruneInput, Reach, SearchInput, SearchScratch,
@@ -10,7 +11,7 @@ use crate::rng::{Purpose, Stream};
 use crate::simd::Level;
 use crate::system::{
     Atom, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded, PmeParameters,
-    Settle, Topology,
+    Settle, State, Topology,
 };
 use crate::term::lennard_jones;
 use crate::vec3::Vec3;
@@ -95,8 +96,8 @@ fn places(random: &mut Stream) -> Vec<Vec3> {
     positions
 }
 
-/// Which pairs the outer and the inner list of a radius hold, at [i][j] and [j][i].
-fn listed(cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool>>; 2] {
+/// Which pairs the outer and the inner list of a radius hold, at [i][j] and [j][i], and lists on a GPU.
+fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool>>; 3] {
     let atoms = positions.len();
     let (mut grid, mut list) = (Grid::default(), PairList::default());
     let has_lj: Vec<bool> = (0..atoms).map(|i| i % 3 == 0).collect();
@@ -118,7 +119,7 @@ fn listed(cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool
     let reach = Reach { coulomb: radius, lj: radius };
     let lj_lanes = vec![u8::MAX; grid.blocks()];
     let prune = PruneInput { grid: &grid, packed: &packed, cell: Some(cell), lj_lanes: &lj_lanes, reach };
-    let mut listed = [(); 2].map(|()| vec![vec![false; atoms]; atoms]);
+    let mut listed = [(); 3].map(|()| vec![vec![false; atoms]; atoms]);
     let (level, mut inner) = (Level::detect(), ListChunk::default());
     for (chunk, outer) in list.chunks.iter_mut().enumerate() {
         search_chunk(level, input, chunk, &mut SearchScratch::default(), outer);
@@ -126,7 +127,38 @@ fn listed(cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool
         mark(&grid, outer, &mut listed[0]);
         mark(&grid, &inner, &mut listed[1]);
     }
+    mark_single(system, cell, positions, radius, &mut listed[2]);
     listed
+}
+
+/// Atoms of a block on a GPU.
+const GPU_BLOCK: usize = 32;
+/// Pairs further beyond the radius are not looked at, nm.
+const LOOK_BEYOND: f64 = 0.3;
+
+/// Note the pairs of a GPU's list: of two blocks, the first if their numbers differ by an odd number, else the second,
+/// lists those atoms of the other that are within the radius of any of its own (`lists` in `kernels/list.cu`).
+fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
+    let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
+    let order: Vec<usize> = sorted_on_device(system, &state).into_iter().map(|atom| atom as usize).collect();
+    for (first, &i) in order.iter().enumerate() {
+        for (second, &j) in order.iter().enumerate().skip(first + 1) {
+            let d = cell.minimum_image(positions[j] - positions[i]);
+            if d.norm_squared() > (radius + LOOK_BEYOND).powi(2) {
+                continue;
+            }
+            let blocks = [first / GPU_BLOCK, second / GPU_BLOCK];
+            let odd = (blocks[1] - blocks[0]) % 2 == 1;
+            let (block, from, d) = if odd { (blocks[0], i, d) } else { (blocks[1], j, -d) };
+            let members = &order[block * GPU_BLOCK..order.len().min((block + 1) * GPU_BLOCK)];
+            // the other atom in the image next to this one; atoms of a block are where they were sorted
+            let place = |atom: usize| cell.wrap(positions[atom]).0;
+            let other = place(from) + d;
+            let near = members.iter().any(|&atom| (place(atom) - other).norm_squared() < radius * radius);
+            let holds = near || blocks[0] == blocks[1];
+            (listed[i][j], listed[j][i]) = (holds, holds);
+        }
+    }
 }
 
 /// Note the pairs of one chunk.
@@ -173,8 +205,9 @@ impl Gained {
     }
 }
 
-/// One configuration: what is missed with all pairs inside the radius listed, by the outer and by the inner list.
-fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Gained; 3] {
+/// One configuration: what is missed with all pairs inside the radius listed, by the outer and by the inner list, and on a
+/// GPU.
+fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Gained; 4] {
     let cell = PeriodicCell::orthorhombic([EDGE; 3]);
     let lj = |r: f64| lennard_jones(r.powi(-2), OXYGENS.0, OXYGENS.1).1;
     let coulomb = |r: f64| match system.settings.electrostatics {
@@ -184,7 +217,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
     let at_cutoff = (lj(CUTOFF), coulomb(CUTOFF));
     let positions = places(random);
     let distance = |r: &[Vec3], i: usize, j: usize| cell.minimum_image(r[i] - r[j]).norm();
-    let listed = listed(&cell, &positions, radius);
+    let listed = listed(system, &cell, &positions, radius);
     let mut outside = vec![];
     for i in 0..positions.len() {
         for j in 0..i {
@@ -194,7 +227,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
             }
         }
     }
-    let mut sums = [Gained::default(); 3];
+    let mut sums = [Gained::default(); 4];
     for _ in 0..DRAWS {
         let mut step = |i: usize| Vec3::from([(); 3].map(|()| sigma[i % 3] * random.gaussian()));
         let moved: Vec<Vec3> = positions.iter().enumerate().map(|(i, &r)| r + step(i)).collect();
@@ -204,7 +237,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
                 let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
                 let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
                 let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
-                let missing = [true, !listed[0][i][j], !listed[1][i][j]];
+                let missing = [true, !listed[0][i][j], !listed[1][i][j], !listed[2][i][j]];
                 for (sum, _) in sums.iter_mut().zip(missing).filter(|(_, missing)| *missing) {
                     sum.lj += energy_lj;
                     sum.coulomb[hydrogens] += energy_coulomb;
@@ -245,7 +278,7 @@ fn missed_pairs_cost_what_is_estimated() {
         let time = f64::from(steps - 1) * TIMESTEP;
         let sigma: Vec<f64> =
             motions(system)[..3].iter().map(|m| m.variance(BOLTZMANN * TEMPERATURE, time).sqrt()).collect();
-        let samples: Vec<[Gained; 3]> = (0..CONFIGURATIONS)
+        let samples: Vec<[Gained; 4]> = (0..CONFIGURATIONS)
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
@@ -260,6 +293,7 @@ fn missed_pairs_cost_what_is_estimated() {
         check(estimate.drift(radius, steps), measured(0), excess);
         check(estimate.list_drift(radius, steps, OUTER), measured(1), GROUP_EXCESS * excess);
         check(estimate.list_drift(radius, steps, INNER), measured(2), GROUP_EXCESS * excess);
+        check(estimate.list_drift(radius, steps, SINGLE), measured(3), GROUP_EXCESS * excess);
     }
 }
 

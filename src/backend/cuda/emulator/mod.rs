@@ -4,7 +4,8 @@
 
 pub(crate) mod device;
 
-use super::layout::{Arguments, Kernel};
+use super::kernel::Kernel;
+use super::layout::Arguments;
 use super::source;
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;

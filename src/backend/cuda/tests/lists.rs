@@ -5,13 +5,14 @@ use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::read;
 use crate::backend::cuda::emulator::device::Emulated;
-use crate::backend::cuda::layout::{CHUNK_GROUPS, NO_ATOM, Pointer, SLOT_BITS, WARP};
+use crate::backend::cuda::layout::{CHUNK_GROUPS, NO_ATOM, SLOT_BITS, WARP};
+use crate::backend::cuda::shared::{Element, Pointer};
 use crate::cell::displacement;
 use crate::pair::shift_image;
 use crate::vec3::Vec3;
 use std::collections::HashMap;
 
-fn array<T: crate::backend::cuda::layout::Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) -> Vec<T> {
+fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) -> Vec<T> {
     let mut elements = vec![T::zeroed(); length as usize];
     read(&cuda.device, pointer, &mut elements).expect("an array");
     elements

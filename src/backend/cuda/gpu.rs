@@ -1,0 +1,297 @@
+//! A real GPU through the CUDA driver. Libraries are opened when they are wanted: where there are none, nothing but this
+//! file knows.
+
+use super::compiler;
+use super::device::{Device, Direction, Launch};
+use super::kernel::Kernel;
+use super::layout::Arguments;
+use crate::error::{Error, Result};
+use cudarc::cufft::{result as cufft, sys as cufft_sys};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::{CudaContext, CudaGraph, CudaStream, sys};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+/// Multiprocessors are kept busy by this many threads each, on every architecture.
+const RESIDENT_THREADS: u32 = 1024;
+/// Records of launches that are kept: a step with and without forces, for a few arguments.
+const RECORDS: usize = 4;
+
+/// The driver's error as ours.
+fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
+    move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
+}
+
+fn transform_failed(what: &str) -> impl Fn(cufft::CufftError) -> Error + '_ {
+    move |error| Error::Device(format!("cuFFT: {what}: {error:?}"))
+}
+
+/// A context on a GPU that will do, if there is one of this number and all libraries are there.
+fn context(number: u32) -> Result<Arc<CudaContext>> {
+    let missing = |what: String| Err(Error::Device(what));
+    // SAFETY: opens and closes a library of NVIDIA's by name
+    if !unsafe { sys::is_culib_present() } {
+        return missing("no NVIDIA driver was found (libcuda)".into());
+    }
+    let devices = CudaContext::device_count().map_err(failed("the driver does not start"))?;
+    if number as i64 >= i64::from(devices) {
+        return missing(format!("there is no device cuda:{number}; the driver finds {devices}, numbered from 0"));
+    }
+    compiler::check()?;
+    // SAFETY: as above
+    if !unsafe { cufft_sys::is_culib_present() } {
+        return missing(
+            "CUDA's transforms (libcufft) were not found; install them (package libcufft, or pip install \
+             nvidia-cufft-cu12) and put their folder into LD_LIBRARY_PATH"
+                .into(),
+        );
+    }
+    let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
+    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    if capability < compiler::OLDEST {
+        let ((major, minor), (least, and)) = (capability, compiler::OLDEST);
+        return missing(format!("the GPU has compute capability {major}.{minor}, and {least}.{and} is the least"));
+    }
+    Ok(context)
+}
+
+/// The name of a GPU that will do, or why there is none.
+pub(super) fn find(number: u32) -> Result<String> {
+    context(number)?.name().map_err(failed("no name"))
+}
+
+/// A GPU with the compiled kernels.
+pub(crate) struct Gpu {
+    context: Arc<CudaContext>,
+    /// all work but what may go on beside it
+    main: Arc<CudaStream>,
+    beside: Arc<CudaStream>,
+    /// true while work goes to the stream beside
+    aside: Cell<bool>,
+    module: sys::CUmodule,
+    /// by number
+    functions: Vec<sys::CUfunction>,
+    /// forward and inverse
+    transforms: Option<[cufft_sys::cufftHandle; 2]>,
+    allocated: RefCell<Vec<u64>>,
+    /// latest last
+    records: RefCell<Vec<([u64; 3], CudaGraph)>>,
+}
+
+// SAFETY: the driver's handles may be used by any thread that has bound the context, which every operation does; a `Gpu`
+// has one owner at a time, so that nothing is used by two threads at once
+unsafe impl Send for Gpu {}
+
+impl Gpu {
+    /// Compiles the kernels for the GPU of this number.
+    pub(crate) fn open(number: u32) -> Result<Self> {
+        let context = context(number)?;
+        let stream = || context.new_stream().map_err(failed("no stream"));
+        let (main, beside) = (stream()?, stream()?);
+        let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+        let image = compiler::compile(capability)?;
+        // SAFETY: a program that the compiler has just made; the context is bound since it was made
+        let module =
+            unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed("the kernels do not load"))?;
+        let function = |kernel: &Kernel| {
+            let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
+            // SAFETY: a module that is unloaded only with this structure
+            unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
+        };
+        let functions = Kernel::ALL.iter().map(function).collect::<Result<_>>()?;
+        Ok(Gpu {
+            context,
+            main,
+            beside,
+            aside: Cell::new(false),
+            module,
+            functions,
+            transforms: None,
+            allocated: RefCell::default(),
+            records: RefCell::default(),
+        })
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
+    }
+
+    /// Where work goes now.
+    fn stream(&self) -> &Arc<CudaStream> {
+        if self.aside.get() { &self.beside } else { &self.main }
+    }
+
+    /// Records what `work` launches.
+    fn record(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
+        let what = "a step cannot be recorded";
+        self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
+        let done = work(self);
+        // the capture must end before an error is passed on
+        let graph = self.main.end_capture(sys::CUgraphInstantiate_flags(0)).map_err(failed(what));
+        done?;
+        graph?.ok_or_else(|| Error::Internal("a step without launches was recorded".into()))
+    }
+}
+
+impl Device for Gpu {
+    fn name(&self) -> String {
+        format!("{}, CUDA device {}", self.context.name().unwrap_or_default(), self.context.ordinal())
+    }
+
+    fn parallel_threads(&self) -> u32 {
+        let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        self.context.attribute(count).unwrap_or(1).max(1) as u32 * RESIDENT_THREADS
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64> {
+        self.bind()?;
+        // SAFETY: the context is bound
+        let address = unsafe { result::malloc_sync(bytes) }.map_err(|error| {
+            let free = self.context.mem_get_info().map_or(0, |(free, _)| free >> 20);
+            let wanted = bytes.div_ceil(1 << 20);
+            let what = format!("the GPU has no room for {wanted} MiB more, {free} MiB are free ({error:?})");
+            Error::Device(format!("{what}; use a GPU with more memory, or set run.device = \"cpu\""))
+        })?;
+        self.allocated.borrow_mut().push(address);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) -> Result<()> {
+        self.wait()?;
+        self.records.borrow_mut().clear();
+        self.allocated.borrow_mut().retain(|&other| other != address);
+        // SAFETY: allocated above, and no work is under way that could use it
+        unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller's array is as long as the bytes; pageable memory has been read when the call returns
+        unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
+            .map_err(failed("copying to the GPU"))
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done
+        unsafe { result::memcpy_dtoh_async(bytes, address, self.main.cu_stream()) }
+            .map_err(failed("copying from the GPU"))?;
+        self.wait()
+    }
+
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller's arrays have so many bytes
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.main.cu_stream()) }
+            .map_err(failed("copying on the GPU"))
+    }
+
+    fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller's array has so many bytes
+        unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }.map_err(failed("clearing memory"))
+    }
+
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        let Launch { kernel, threads, block, parameter } = launch;
+        if threads == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        let pointer = |value: *const c_void| value.cast_mut();
+        let mut parameters = [pointer((&raw const *arguments).cast()), pointer((&raw const parameter).cast())];
+        let function = self.functions[kernel as usize];
+        let (grid, stream) = ((threads.div_ceil(block), 1, 1), self.stream().cu_stream());
+        // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays behind
+        // the addresses live as long as this device
+        unsafe { result::launch_kernel(function, grid, (block, 1, 1), 0, stream, &mut parameters) }
+            .map_err(failed(kernel.name()))
+    }
+
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
+        self.bind()?;
+        let [nx, ny, nz] = size.map(|n| n as i32);
+        let plan = |kind| -> Result<cufft_sys::cufftHandle> {
+            let plan = cufft::plan_3d(nx, ny, nz, kind).map_err(transform_failed("no plan for the grid"))?;
+            // SAFETY: a plan just made, and a stream that lives as long as it
+            unsafe { cufft::set_stream(plan, self.beside.cu_stream().cast()) }
+                .map_err(transform_failed("no stream"))?;
+            Ok(plan)
+        };
+        self.transforms = Some([plan(cufft_sys::cufftType::CUFFT_R2C)?, plan(cufft_sys::cufftType::CUFFT_C2R)?]);
+        Ok(())
+    }
+
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        let Some([forward, inverse]) = self.transforms else {
+            return Err(Error::Internal("a transform that was not planned".into()));
+        };
+        self.bind()?;
+        // SAFETY: arrays of the planned sizes; plans work on the stream beside, as does what comes before and after
+        let outcome = unsafe {
+            match direction {
+                Direction::Forward => cufft::exec_r2c(forward, grid as *mut _, spectrum as *mut _),
+                Direction::Inverse => cufft::exec_c2r(inverse, spectrum as *mut _, grid as *mut _),
+            }
+        };
+        outcome.map_err(transform_failed("the transform"))
+    }
+
+    fn side_by_side(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()> {
+        let what = "work side by side";
+        self.beside.join(&self.main).map_err(failed(what))?;
+        self.aside.set(true);
+        let done = first(self);
+        self.aside.set(false);
+        let done = done.and_then(|()| second(self));
+        // also after an error: a capture must not end with loose ends
+        self.main.join(&self.beside).map_err(failed(what))?;
+        done
+    }
+
+    fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        let mut records = self.records.borrow_mut();
+        let found = records.iter().position(|(other, _)| *other == key);
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let graph = self.record(work)?;
+                if records.len() == RECORDS {
+                    // a record may be under way
+                    self.wait()?;
+                    records.remove(0);
+                }
+                records.push((key, graph));
+                records.len() - 1
+            }
+        };
+        records[index].1.launch().map_err(failed("a recorded step"))
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.main.synchronize().map_err(failed("the work on the GPU"))
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // errors at the end have nobody to tell, and the driver frees all when the process ends
+        let _ = self.wait();
+        self.records.borrow_mut().clear();
+        for plan in self.transforms.into_iter().flatten() {
+            // SAFETY: made by `plan_transforms`, and not used again
+            let _ = unsafe { cufft::destroy(plan) };
+        }
+        for &address in self.allocated.borrow().iter() {
+            // SAFETY: allocated by `allocate`, not freed since, and all work is done
+            let _ = unsafe { result::free_sync(address) };
+        }
+        // SAFETY: loaded by `open`; its functions are not used again
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}

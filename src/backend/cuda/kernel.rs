@@ -1,0 +1,59 @@
+//! The kernels by name.
+
+/// Declares the kernels by their names in C.
+macro_rules! kernels {
+    ($($variant:ident = $name:literal,)*) => {
+        /// The kernels.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kernel { $($variant,)* }
+
+        impl Kernel {
+            /// All of them, in the order of their numbers.
+            pub(super) const ALL: &[Kernel] = &[$(Kernel::$variant,)*];
+
+            /// The name in C.
+            pub(super) fn name(self) -> &'static str {
+                match self { $(Kernel::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+kernels! {
+    SortCount = "sort_count",
+    SortScan = "sort_scan",
+    SortFill = "sort_fill",
+    SortOrder = "sort_order",
+    SortFinish = "sort_finish",
+    Search = "search",
+    CloseSearch = "close_search",
+    Prune = "prune",
+    Pack = "pack",
+    PairGeometric = "pair_geometric",
+    PairGeometricSums = "pair_geometric_sums",
+    PairLorentzBerthelot = "pair_lorentz_berthelot",
+    PairLorentzBerthelotSums = "pair_lorentz_berthelot_sums",
+    PairTypeTable = "pair_type_table",
+    PairTypeTableSums = "pair_type_table_sums",
+    Bonded = "bonded",
+    BondedSums = "bonded_sums",
+    Spread4 = "spread4",
+    Spread5 = "spread5",
+    Spread6 = "spread6",
+    Spread8 = "spread8",
+    ConvertGrid = "convert_grid",
+    Solve = "solve",
+    SolveSums = "solve_sums",
+    Gather4 = "gather4",
+    Gather5 = "gather5",
+    Gather6 = "gather6",
+    Gather8 = "gather8",
+    Advance = "advance",
+    AdvanceSums = "advance_sums",
+    ScalePositions = "scale_positions",
+    ScaleVelocities = "scale_velocities",
+    Kinetic = "kinetic",
+    Momentum = "momentum",
+    RemoveMomentum = "remove_momentum",
+    Displacement = "displacement",
+}

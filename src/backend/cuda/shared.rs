@@ -1,0 +1,112 @@
+//! Structures and arrays that host and kernels share: how a type of Rust is declared in C.
+
+use crate::vec3::Vec3;
+use bytemuck::{Pod, Zeroable};
+use std::marker::PhantomData;
+
+/// What an array on the device may hold.
+pub(crate) trait Element: Pod {
+    /// Its name in C.
+    const C: &'static str;
+}
+
+/// What a shared structure may hold.
+pub(super) trait Member: Copy {
+    /// Its declaration in C.
+    fn declare(name: &str) -> String;
+}
+
+/// The address of an array on the device.
+#[repr(transparent)]
+pub(crate) struct Pointer<T>(pub(super) u64, PhantomData<T>);
+
+impl<T> Pointer<T> {
+    /// At an address of the device.
+    pub(super) fn new(address: u64) -> Self {
+        Pointer(address, PhantomData)
+    }
+}
+
+impl<T> Clone for Pointer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Pointer<T> {}
+
+// SAFETY: an integer and nothing else
+unsafe impl<T> Zeroable for Pointer<T> {}
+// SAFETY: `repr(transparent)` around a `u64`
+unsafe impl<T: 'static> Pod for Pointer<T> {}
+
+impl<T: Element> Member for Pointer<T> {
+    fn declare(name: &str) -> String {
+        format!("{}* {name}", T::C)
+    }
+}
+
+/// Names number types in C.
+macro_rules! elements {
+    ($($rust:ty = $c:literal),*) => { $(impl Element for $rust { const C: &'static str = $c; })* };
+}
+elements!(
+    u32 = "u32",
+    i32 = "int",
+    i64 = "i64",
+    f32 = "float",
+    f64 = "double",
+    Vec3 = "Vec3<double>",
+    [f32; 2] = "float2",
+    [f32; 4] = "float4",
+    [u32; 2] = "uint2",
+    [i32; 4] = "int4"
+);
+
+/// Declares members of structures.
+macro_rules! members {
+    ($($rust:ty),*) => {
+        $(impl Member for $rust {
+            fn declare(name: &str) -> String {
+                format!("{} {name}", <$rust as Element>::C)
+            }
+        }
+        impl<const N: usize> Member for [$rust; N] {
+            fn declare(name: &str) -> String {
+                format!("{} {name}[{N}]", <$rust as Element>::C)
+            }
+        })*
+    };
+}
+members!(u32, f32, f64);
+
+/// A structure on both sides.
+macro_rules! shared {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Pod, Zeroable)]
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(super) $field: $type,)*
+        }
+
+        impl $name {
+            fn declaration() -> String {
+                let name = stringify!($name);
+                let mut text = format!("struct {name} {{\n");
+                $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
+                text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
+                // the device compiler has no offsetof, but the layout rules of the host
+                text += "#ifndef __CUDACC__\n";
+                $(text += &format!(
+                    "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",
+                    field = stringify!($field), offset = std::mem::offset_of!(Self, $field)
+                );)*
+                text + "#endif\n"
+            }
+        }
+
+        impl Element for $name { const C: &'static str = stringify!($name); }
+    };
+}
+
+pub(super) use {members, shared};

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Everything that awaits a GPU, in one command: parity, memory checks, drift, restarts, bits, ns/day.
+
+  python3 validation/gpu/run.py [--md target/release/md] [--device cuda] [--only parity,speed] [--picoseconds 100]
+
+Writes validation/gpu/results/DATE-GPU.md to commit, and all runs below validation/gpu/out/. Ends with 1 where a check
+fails. Needs numpy, the NVIDIA driver with libnvrtc and libcufft, and compute-sanitizer for the memory checks (skipped
+without, which the report says).
+"""
+
+import argparse
+import csv
+import datetime
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+OUT = HERE / "out"
+
+FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactions in f32
+ENERGY = 1e-6  # energy error over the sum of the absolute terms
+JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
+SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"]
+SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+
+
+class Report:
+    """Lines of the result file, and whether every check held."""
+
+    def __init__(self):
+        self.lines, self.good = [], True
+
+    def say(self, line):
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def check(self, holds, line):
+        self.good &= bool(holds)
+        self.say(f"- {'ok' if holds else '**FAILED**'}: {line}")
+
+
+def command(arguments, accept=(0,)):
+    """Output of a program; ends with its words where it fails."""
+    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
+    if done.returncode not in accept:
+        sys.exit(f"{' '.join(map(str, arguments))} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def quoted(value):
+    return json.dumps(str(value))
+
+
+def write_input(path, system, forces, stages="", periodic=True):
+    """An input file for one of the test systems."""
+    folder = ROOT / "tests" / "systems" / system
+    cutoff = 'cutoff = "0.9 nm"\npme = { spacing = "0.1 nm" }' if periodic else 'cutoff = "none"\nelectrostatics = "plain"'
+    text = f"""[system]
+topology = {quoted(folder / f'{system}.prmtop.xz')}
+coordinates = {quoted(folder / f'{system}.rst7.xz')}
+[forces]
+{cutoff}
+{forces}
+[output]
+directory = "out"
+trajectory = "none"
+energies = {{ every = "20 fs" }}
+{stages}"""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def energy(md, source, where, settings):
+    """Energies and forces of a single point."""
+    where.mkdir(parents=True, exist_ok=True)
+    options = [option for setting in settings for option in ("--set", setting)]
+    command([md, "energy", source, "--json", where / "energy.json", "--forces", where / "forces.npy", *options])
+    return json.loads((where / "energy.json").read_text()), np.load(where / "forces.npy")
+
+
+def parity(report, md, device):
+    report.say("\n## Forces and energies against the double-precision reference\n")
+    sources = [(name, OUT / "parity" / name / "input.toml") for name in SYSTEMS]
+    for name, source in sources:
+        write_input(source, name, "", periodic=name != "peptide-vacuum")
+    for name, source in [*sources, ("dhfr", ROOT / "inputs" / "dhfr" / "input.toml")]:
+        where = OUT / "parity" / name
+        exact, forces = energy(md, source, where / "double", ['run.precision="double"'])
+        ours, found = energy(md, source, where / "gpu", [f'run.device="{device}"'])
+        off = np.sqrt(np.mean((found - forces) ** 2) / np.mean(forces**2))
+        parts = {"lj_14", "dispersion_correction", "coulomb_14", "coulomb_reciprocal", "potential"}
+        scale = sum(abs(v) for k, v in exact["energies"].items() if k not in parts)
+        worst = max(abs(ours["energies"][k] - v) for k, v in exact["energies"].items()) / scale
+        report.check(off <= FORCE and worst <= ENERGY, f"{name}: forces {off:.1e}, worst energy term {worst:.1e}")
+
+
+def dynamics(coupling="", steps=400):
+    return f"""[[stage]]
+name = "run"
+kind = "dynamics"
+duration = "{steps * 2} fs"
+timestep = "2 fs"
+{coupling}"""
+
+
+THERMOSTAT = 'thermostat = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }'
+BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
+
+
+def run(md, source, where, device, *options):
+    return command([md, "run", source, "--quiet", "--output-dir", where, "--device", device, *options], accept=(0, 3))
+
+
+def summary(where):
+    return json.loads((where / "summary.json").read_text())
+
+
+def sanitizers(report, md, device):
+    report.say("\n## compute-sanitizer\n")
+    program = shutil.which("compute-sanitizer")
+    if program is None:
+        report.check(False, "compute-sanitizer was not found: nothing was checked")
+        return
+    source = OUT / "sanitizer" / "input.toml"
+    write_input(source, "peptide-ff19sb", 'constraints = "h-bonds"', dynamics(f"{THERMOSTAT}\n{BAROSTAT}", 30))
+    for tool in SANITIZERS:
+        where = OUT / "sanitizer" / tool
+        shutil.rmtree(where, ignore_errors=True)
+        line = [program, "--tool", tool, "--error-exitcode", "9", md, "run", source, "--quiet"]
+        done = subprocess.run([*map(str, line), "--output-dir", where, "--device", device], capture_output=True, text=True)
+        words = re.findall(r"ERROR SUMMARY: .*|RACECHECK SUMMARY: .*", done.stdout + done.stderr)
+        report.check(done.returncode == 0, f"{tool}: {words[-1] if words else f'ended with {done.returncode}'}")
+
+
+def bits(report, md, device):
+    report.say("\n## Same bits, and restarts\n")
+    source = OUT / "bits" / "input.toml"
+    coupling = f"{THERMOSTAT}\n{BAROSTAT}"
+    write_input(source, "octahedron", 'constraints = "h-bonds"', dynamics(coupling))
+    places = {name: OUT / "bits" / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
+    for where in places.values():
+        shutil.rmtree(where, ignore_errors=True)
+    run(md, source, places["whole"], device)
+    run(md, source, places["again"], device)
+    for steps in ["37", "100", "250", "400"]:
+        run(md, source, places["pieces"], device, "--steps", steps)
+    hashes = {name: summary(places[name])["final_state_hash"] for name in ["whole", "again", "pieces"]}
+    report.check(hashes["whole"] == hashes["again"], "two runs end in the same bits")
+    report.check(hashes["whole"] == hashes["pieces"], "a run in four pieces ends in the same bits")
+    for name, (first, second) in {"gpu-cpu": (device, "cpu"), "cpu-gpu": ("cpu", device)}.items():
+        run(md, source, places[name], first, "--steps", "200")
+        run(md, source, places[name], second)
+        with open(places[name] / "energies.csv", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["time (ps)"]]
+        column = next(key for key in rows[0] if key.startswith("conserved"))
+        kinetic = next(key for key in rows[0] if key.startswith("kinetic"))
+        conserved = np.array([float(row[column]) for row in rows])
+        middle = len(conserved) // 2
+        usual = np.abs(np.diff(conserved)).max(initial=0.0, where=np.arange(len(conserved) - 1) != middle - 1)
+        jump, scale = abs(conserved[middle] - conserved[middle - 1]), float(rows[0][kinetic])
+        report.check(jump <= usual + JUMP * scale, f"{name}: conserved energy jumps by {jump:.3f} kJ/mol, by {usual:.3f} elsewhere")
+
+
+def drift(report, md, device, picoseconds):
+    report.say("\n## Drift of the conserved energy (DHFR, constant energy, 2 fs)\n")
+    source = ROOT / "validation" / "nve-drift" / "input.toml"
+    length = f'stage.1.duration="{picoseconds} ps"'
+    tool = ROOT / "validation" / "nve-drift" / "compare.py"
+    for where in [device, "cpu"]:
+        folder = OUT / "drift" / where.replace(":", "-")
+        shutil.rmtree(folder, ignore_errors=True)
+        run(md, source, folder, where, "--set", length)
+        words = command([sys.executable, tool, "report", folder / "energies.csv", "--dof", "48381"])
+        report.say(f"- {where}: {words.strip()}")
+    report.say("- the GPU's drift is to be no more than twice the standard error above the CPU's")
+
+
+def speed(report, md, device):
+    report.say("\n## ns/day\n")
+    report.say(command([md, "bench", "--device", device, "--markdown", "--json", OUT / "bench.json"]).strip())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--md", type=pathlib.Path, default=ROOT / "target" / "release" / "md")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--only", default="parity,sanitizers,bits,drift,speed")
+    parser.add_argument("--picoseconds", type=int, default=100)
+    options = parser.parse_args()
+    OUT.mkdir(exist_ok=True)
+    report, md, today = Report(), options.md.resolve(), datetime.date.today().isoformat()
+    gpu = command(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]).strip()
+    commit = command(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
+    report.say(f"# {today}, {gpu}\n\n{command([md, '--version']).strip()}, commit `{commit}`, device {options.device}")
+    steps = {
+        "parity": lambda: parity(report, md, options.device),
+        "sanitizers": lambda: sanitizers(report, md, options.device),
+        "bits": lambda: bits(report, md, options.device),
+        "drift": lambda: drift(report, md, options.device, options.picoseconds),
+        "speed": lambda: speed(report, md, options.device),
+    }
+    for name in options.only.split(","):
+        steps[name]()
+    (HERE / "results").mkdir(exist_ok=True)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", gpu.split(",")[0]).strip("-").lower()
+    (HERE / "results" / f"{today}-{name}.md").write_text("\n".join(report.lines) + "\n")
+    sys.exit(0 if report.good else 1)
+
+
+if __name__ == "__main__":
+    main()
