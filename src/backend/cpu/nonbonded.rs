@@ -9,7 +9,7 @@ use crate::pair::{
     BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
     SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
-use crate::simd::{Level, dispatch};
+use crate::simd::{AlignedArrays, Level, dispatch};
 use crate::system::{CombinationRule, Electrostatics, Modifier, System};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
@@ -34,7 +34,7 @@ const ENERGY_TOLERANCE: f64 = 5e-7;
 /// Forces of one thread.
 #[derive(Default)]
 struct Share {
-    forces: Vec<[f32; 24]>,
+    forces: AlignedArrays<24>,
     /// blocks that receive forces
     touched: Vec<bool>,
     chunks: Range<usize>,
@@ -63,18 +63,18 @@ pub(super) struct Nonbonded {
     lj_shift: f32,
     schedule: ListSchedule,
     pub grid: Grid,
-    pub slot_charges: Vec<[f32; 8]>,
-    slot_lj: Vec<[f32; 16]>,
+    pub slot_charges: AlignedArrays<8>,
+    slot_lj: AlignedArrays<16>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     lj_lanes: Vec<u8>,
-    pub packed: Vec<[f32; 24]>,
+    pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
     scratch: Vec<SearchScratch>,
     ranges: Vec<Range<usize>>,
     shares: Vec<Share>,
     /// summed forces of each block
-    pub total: Vec<[f32; 24]>,
+    pub total: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
 
@@ -115,16 +115,16 @@ impl Nonbonded {
             lj_shift: shift as f32,
             schedule,
             grid: Grid::default(),
-            slot_charges: vec![],
-            slot_lj: vec![],
+            slot_charges: AlignedArrays::default(),
+            slot_lj: AlignedArrays::default(),
             lj_lanes: vec![],
-            packed: vec![],
+            packed: AlignedArrays::default(),
             outer: PairList::default(),
             inner: PairList::default(),
             scratch: vec![SearchScratch::default(); threads],
             ranges: vec![],
             shares: (0..threads).map(|_| Share::default()).collect(),
-            total: vec![],
+            total: AlignedArrays::default(),
             virial_parts: vec![],
         }
     }
@@ -133,10 +133,8 @@ impl Nonbonded {
     pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.grid.build(cell, positions, &self.has_lj);
         let blocks = self.grid.blocks();
-        self.slot_charges.clear();
-        self.slot_charges.resize(blocks, [0.0; 8]);
-        self.slot_lj.clear();
-        self.slot_lj.resize(blocks, [0.0; 16]);
+        self.slot_charges.reset(blocks);
+        self.slot_lj.reset(blocks);
         self.lj_lanes.clear();
         self.lj_lanes.resize(blocks, 0);
         let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
@@ -147,8 +145,8 @@ impl Nonbonded {
             self.lj_lanes[block] |= u8::from(atom != NO_ATOM && self.has_lj[atom as usize]) << lane;
             self.slot_charges[block][lane] = if atom == NO_ATOM { 0.0 } else { self.charges[atom as usize] };
         }
-        self.packed.resize(blocks, [0.0; 24]);
-        self.total.resize(blocks, [0.0; 24]);
+        self.packed.resize(blocks);
+        self.total.resize(blocks);
         self.find_far_exclusions(cell, positions);
         self.pack(positions);
         self.outer.resize(&self.grid);
@@ -197,7 +195,7 @@ impl Nonbonded {
         let (inner, blocks) = (&self.inner, self.grid.blocks());
         self.shares.par_iter_mut().zip(self.ranges.par_iter()).for_each(|(share, range)| {
             share.chunks = range.clone();
-            share.forces.resize(blocks, [0.0; 24]);
+            share.forces.resize(blocks);
             share.touched.clear();
             share.touched.resize(blocks, false);
             for chunk in &inner.chunks[range.clone()] {
