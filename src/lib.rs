@@ -60,11 +60,11 @@
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
 //!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded. No periodic image
-//!   is taken inside the loop. Pruning sorts blocks by what they meet: both vectors of i-atoms, one of them, or, where
-//!   the cutoffs differ, only Lennard-Jones interactions.
+//!   is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of i-atoms, both, the second, or,
+//!   where the cutoffs differ, only Lennard-Jones interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
-//!   are twice the operations, it takes eight blocks at a time through four short loops instead: distances, the
+//!   are twice the operations, it takes sixteen blocks at a time through four short loops instead: distances, the
 //!   polynomial, forces, sums.
 //! - **Tables in registers.** The Coulomb force, erfc(αr) and all, is a piecewise quartic in r² over 32 bins; its
 //!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²

@@ -9,6 +9,7 @@
 //! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable one in every multiply-add,
 //! which it rounds twice.
 
+mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -17,6 +18,7 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
+pub use aligned::AlignedArrays;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Logical lanes of every vector.

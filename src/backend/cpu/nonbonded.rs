@@ -11,7 +11,7 @@ use crate::pair::{
     BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
     SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
-use crate::simd::{Level, dispatch};
+use crate::simd::{AlignedArrays, Level, dispatch};
 use crate::system::{CombinationRule, Electrostatics, Modifier, System};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
@@ -39,7 +39,7 @@ const BLOCKS: usize = 64;
 /// Forces of one part.
 #[derive(Default)]
 struct Share {
-    forces: Vec<[f32; 24]>,
+    forces: AlignedArrays<24>,
     /// blocks that receive forces
     touched: Vec<bool>,
     chunks: Range<usize>,
@@ -68,18 +68,18 @@ pub(super) struct Nonbonded {
     lj_shift: f32,
     schedule: ListSchedule,
     pub grid: Grid,
-    pub slot_charges: Vec<[f32; 8]>,
-    slot_lj: Vec<[f32; 16]>,
+    pub slot_charges: AlignedArrays<8>,
+    slot_lj: AlignedArrays<16>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     lj_lanes: Vec<u8>,
-    pub packed: Vec<[f32; 24]>,
+    pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
     scratch: Vec<SearchScratch>,
     ranges: Vec<Range<usize>>,
     shares: Vec<Share>,
     /// summed forces of each block
-    pub total: Vec<[f32; 24]>,
+    pub total: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
 
@@ -120,16 +120,16 @@ impl Nonbonded {
             lj_shift: shift as f32,
             schedule,
             grid: Grid::default(),
-            slot_charges: vec![],
-            slot_lj: vec![],
+            slot_charges: AlignedArrays::default(),
+            slot_lj: AlignedArrays::default(),
             lj_lanes: vec![],
-            packed: vec![],
+            packed: AlignedArrays::default(),
             outer: PairList::default(),
             inner: PairList::default(),
             scratch: vec![SearchScratch::default(); parts],
             ranges: vec![],
             shares: (0..parts).map(|_| Share::default()).collect(),
-            total: vec![],
+            total: AlignedArrays::default(),
             virial_parts: vec![],
         }
     }
@@ -139,8 +139,8 @@ impl Nonbonded {
         self.grid.build(cell, positions, &self.has_lj);
         self.fill_slots();
         let blocks = self.grid.blocks();
-        self.packed.resize(blocks, [0.0; 24]);
-        self.total.resize(blocks, [0.0; 24]);
+        self.packed.resize(blocks);
+        self.total.resize(blocks);
         self.find_far_exclusions(cell, positions);
         self.pack(positions);
         self.outer.resize(&self.grid);
@@ -170,12 +170,13 @@ impl Nonbonded {
     /// Charges and Lennard-Jones parameters by slot.
     fn fill_slots(&mut self) {
         let blocks = self.grid.blocks();
-        self.slot_charges.resize(blocks, [0.0; 8]);
-        self.slot_lj.resize(blocks, [0.0; 16]);
+        self.slot_charges.resize(blocks);
+        self.slot_lj.resize(blocks);
         self.lj_lanes.resize(blocks, 0);
         let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
         let Nonbonded { grid, lj, has_lj, charges, slot_charges, slot_lj, lj_lanes, .. } = self;
-        let slots = slot_charges.par_iter_mut().zip(slot_lj).zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
+        let slots =
+            slot_charges.par_iter_mut().zip(slot_lj.par_iter_mut()).zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
         slots.with_min_len(BLOCKS).for_each(|(((slot_charges, slot_lj), lanes), atoms)| {
             *lanes = 0;
             for (lane, &atom) in atoms.iter().enumerate() {
@@ -211,7 +212,7 @@ impl Nonbonded {
         let (inner, blocks) = (&self.inner, self.grid.blocks());
         self.shares.par_iter_mut().zip(self.ranges.par_iter()).for_each(|(share, range)| {
             share.chunks = range.clone();
-            share.forces.resize(blocks, [0.0; 24]);
+            share.forces.resize(blocks);
             share.touched.clear();
             share.touched.resize(blocks, false);
             for chunk in &inner.chunks[range.clone()] {

@@ -1,0 +1,68 @@
+//! Memory that registers are loaded from.
+
+use std::ops::{Deref, DerefMut};
+
+/// `N` floats, from a boundary of 32 bytes on.
+#[repr(C, align(32))]
+#[derive(Clone, Copy, Debug)]
+struct Aligned<const N: usize>([f32; N]);
+
+/// A slice of `[f32; N]`, `N` a multiple of eight, in which no eight floats in turn lie in two cache lines: to load these
+/// takes twice as long.
+#[derive(Clone, Debug, Default)]
+pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
+
+impl<const N: usize> AlignedArrays<N> {
+    /// Whether [`Aligned`] is its array and nothing else.
+    const PACKED: () = assert!(size_of::<Aligned<N>>() == size_of::<[f32; N]>(), "N is a multiple of eight");
+
+    /// Cut off what is beyond `count` elements, or add zeros.
+    pub fn resize(&mut self, count: usize) {
+        self.0.resize(count, Aligned([0.0; N]));
+    }
+
+    /// As many zeros.
+    pub fn reset(&mut self, count: usize) {
+        self.0.clear();
+        self.resize(count);
+    }
+}
+
+impl<const N: usize> Deref for AlignedArrays<N> {
+    type Target = [[f32; N]];
+
+    #[inline(always)]
+    fn deref(&self) -> &[[f32; N]] {
+        let () = Self::PACKED;
+        // SAFETY: elements are of the size of their arrays, and these begin where they do
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
+    }
+}
+
+impl<const N: usize> DerefMut for AlignedArrays<N> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [[f32; N]] {
+        let () = Self::PACKED;
+        // SAFETY: as above; any floats are valid elements
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_keep_their_values_and_their_boundaries() {
+        let mut arrays = AlignedArrays::<24>::default();
+        arrays.resize(3);
+        for (k, array) in arrays.iter_mut().enumerate() {
+            assert_eq!(array.as_ptr() as usize % 32, 0);
+            array.fill(1.0 + k as f32);
+        }
+        arrays.resize(5);
+        assert_eq!(arrays.iter().map(|array| array[23]).collect::<Vec<f32>>(), [1.0, 2.0, 3.0, 0.0, 0.0]);
+        arrays.reset(2);
+        assert_eq!(*arrays, [[0.0; 24]; 2]);
+    }
+}
