@@ -21,8 +21,8 @@ pub struct Splitting {
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Steps between them, close enough to meet every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
-/// Cutoffs are multiples of this (nm).
-const CUTOFF_STEP: f64 = 1e-3;
+/// Cutoffs are whole numbers of parts of a nm, so many to the nm.
+const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
     /// For every order and every grid about as fine as that of `base`: the largest α with which the reciprocal error is at
@@ -61,9 +61,9 @@ impl ErrorModel {
         }
         let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
         // the bisection ends up to its precision below the cutoff that is needed
-        let enough = |steps: &f64| self.direct(alpha, steps * CUTOFF_STEP) <= allowed.direct;
-        let first = (needed / CUTOFF_STEP).ceil();
-        let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? * CUTOFF_STEP;
+        let enough = |steps: &f64| self.direct(alpha, steps / CUTOFF_STEPS) <= allowed.direct;
+        let first = (needed * CUTOFF_STEPS).ceil();
+        let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? / CUTOFF_STEPS;
         let parameters = PmeParameters { alpha, grid, order };
         check(&parameters).ok()?;
         Some(Splitting { cutoff, parameters })
@@ -92,8 +92,7 @@ mod tests {
             for splitting in &found {
                 let estimate = model(splitting.cutoff).estimate(&splitting.parameters);
                 assert!(estimate.direct <= limits.direct && estimate.reciprocal <= limits.reciprocal, "{splitting:?}");
-                // a millionth of a nm for the decimal fraction
-                assert!((0.7 - 1e-6..=1.0 + 1e-6).contains(&splitting.cutoff), "{splitting:?}");
+                assert!((0.7..=1.0).contains(&splitting.cutoff), "{splitting:?}");
             }
             // finer grids allow shorter cutoffs
             let of_order: Vec<&Splitting> = found.iter().filter(|s| s.parameters.order == base.order).collect();

@@ -90,8 +90,7 @@ pub fn run(
     let tuning = checkpoint.as_ref().and_then(|c| c.tuning.clone());
     adopt(&mut job.system, tuning.as_ref());
     let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
-    let periodic = job.start.cell.is_some();
-    let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), periodic, resume)?;
+    let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), job.start.cell.is_some(), resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
