@@ -20,12 +20,6 @@ impl<const N: usize> AlignedArrays<N> {
     pub fn resize(&mut self, count: usize) {
         self.0.resize(count, Aligned([0.0; N]));
     }
-
-    /// As many zeros.
-    pub fn reset(&mut self, count: usize) {
-        self.0.clear();
-        self.resize(count);
-    }
 }
 
 impl<const N: usize> Deref for AlignedArrays<N> {
@@ -62,7 +56,5 @@ mod tests {
         }
         arrays.resize(5);
         assert_eq!(arrays.iter().map(|array| array[23]).collect::<Vec<f32>>(), [1.0, 2.0, 3.0, 0.0, 0.0]);
-        arrays.reset(2);
-        assert_eq!(*arrays, [[0.0; 24]; 2]);
     }
 }
