@@ -13,6 +13,9 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// Multiprocessors are kept busy by this many threads each, on every architecture.
 const RESIDENT_THREADS: u32 = 1024;
 /// Records of launches that are kept: a step with and without forces, for a few arguments.

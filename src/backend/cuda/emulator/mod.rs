@@ -58,7 +58,7 @@ impl Library {
             .arg(&object)
             .arg(&text)
             .output();
-        let compiler = compiler.expect("a C++ compiler, c++, as the HDF5 library needs one too");
+        let compiler = compiler.expect("a C++ compiler, c++ (package g++), for the kernels");
         assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
         // SAFETY: the library has no initialisers but those of C++ containers
         let library = unsafe { libloading::Library::new(&object) }.expect("the compiled kernels load");

@@ -4,7 +4,7 @@ mod failures;
 mod forces;
 mod lists;
 mod motion;
-mod sample;
+pub(super) mod sample;
 mod terms;
 
 use super::Cuda;

@@ -1,0 +1,61 @@
+//! A real GPU, where there is one, against the emulated one; `validation/gpu` does more.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use super::Gpu;
+use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
+use crate::backend::{Advance, Backend, Workload};
+use crate::system::State;
+use crate::vec3::Vec3;
+
+/// The project's bar for interactions in f32: fused operations and other reciprocals differ by less.
+const FORCE: f64 = 2e-5;
+/// Energies relative to the largest of them.
+const ENERGY: f64 = 1e-6;
+const STEPS: usize = 20;
+
+/// A GPU, or word of why there is none.
+fn gpu() -> Option<Gpu> {
+    Gpu::open(0).map_err(|error| eprintln!("skipped: {error}")).ok()
+}
+
+fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
+    let (sum, number) = vectors.fold((0.0, 0.0), |(sum, number), v| (sum + v.norm_squared(), number + 1.0));
+    f64::sqrt(sum / number)
+}
+
+#[test]
+fn forces_are_those_of_the_emulated_device() {
+    for name in ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
+        let Some(gpu) = gpu() else { return };
+        let sample = Sample::load(name);
+        let (mut real, mut emulated) = (sample.on(gpu), sample.emulated(0));
+        real.forces(EVERYTHING).expect("forces");
+        emulated.forces(EVERYTHING).expect("forces");
+        let (ours, theirs) = (real.evaluation(), emulated.evaluation());
+        let error = rms(ours.forces.iter().zip(&theirs.forces).map(|(a, b)| *a - *b));
+        assert!(error <= FORCE * rms(theirs.forces.iter().copied()), "{name}: forces off by {error} kJ/mol/nm");
+        let largest = theirs.energies.named().into_iter().fold(0f64, |most, (_, value)| most.max(value.abs()));
+        for ((term, a), (_, b)) in ours.energies.named().into_iter().zip(theirs.energies.named()) {
+            assert!((a - b).abs() <= ENERGY * largest, "{name}: {term} {a} against {b}");
+        }
+    }
+}
+
+/// The state after recorded steps.
+fn quiet_steps(sample: &Sample, gpu: Gpu) -> State {
+    let mut cuda = sample.on(gpu);
+    for _ in 0..STEPS {
+        cuda.forces(Workload::default()).expect("forces");
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false }).expect("a step");
+    }
+    let mut state = State::default();
+    cuda.download(&mut state).expect("a state");
+    state
+}
+
+#[test]
+fn recorded_steps_give_the_same_bits() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+    assert_eq!(quiet_steps(&sample, first), quiet_steps(&sample, second));
+}
