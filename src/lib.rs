@@ -72,11 +72,14 @@
 //!   same accuracy instead ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the
 //!   force field has one, from a type table otherwise. Energies use the same arithmetic with further tables, so asking
 //!   for them does not change the forces.
-//! - **Per-thread force blocks.** Each thread adds into blocks of its own and marks those it touched; the blocks are
-//!   then summed in the order of the threads. Energies and the virial are summed in `f64`; the virial follows from the
+//! - **Force blocks of each part.** Work is cut into parts, as many as threads or with `reproducible = true` a fixed
+//!   number. Each part adds into blocks of its own and marks those it touched; the blocks are then summed in the order
+//!   of the parts. Energies and the virial are summed in `f64`; the virial follows from the
 //!   summed forces and the forces on lattice shifts, at no cost in the kernel.
 //! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
-//! - **Mesh.** Threads spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
+//! - **Locality.** Columns of blocks are ordered in tiles, and a section of consecutive atoms goes through leapfrog and
+//!   constraints while it is in a cache; large arrays lie in large pages ([`memory`]).
+//! - **Mesh.** Parts spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
 //!   lines at a time ([`compute::LineFft`]), two real planes as one complex, and multiply the spectrum where they turn
 //!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
 //!   counted against a plain Ewald sum in the tests.

@@ -1,6 +1,5 @@
 //! From the plan to the system: reads the files it names, derives constraints and PME parameters.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::check::check_system;
@@ -90,12 +89,19 @@ fn from_checkpoint(path: &Path, expected_atoms: usize) -> Result<Coordinates> {
 
 /// Moves atoms by lattice vectors so that bonded neighbours are nearest images. Whole molecules keep their bits.
 fn make_molecules_whole(topology: &Topology, cell: &PeriodicCell, positions: &mut [Vec3]) {
+    // nanometres where a bond crosses the cell, else roundings of 1e-15
+    let to_image = |from: Vec3, to: Vec3| cell.minimum_image(to - from) - (to - from);
+    let is_broken = |images: Vec3| images.norm() > 0.5 * cell.max_cutoff();
+    let bonds = &topology.connectivity;
+    if !bonds.iter().any(|&[i, j]| is_broken(to_image(positions[i as usize], positions[j as usize]))) {
+        return;
+    }
     let mut neighbours = vec![vec![]; positions.len()];
-    for &[i, j] in &topology.connectivity {
+    for &[i, j] in bonds {
         neighbours[i as usize].push(j as usize);
         neighbours[j as usize].push(i as usize);
     }
-    let molecules = Molecules::from_bonds(positions.len(), &topology.connectivity);
+    let molecules = Molecules::from_bonds(positions.len(), bonds);
     let mut placed = vec![false; positions.len()];
     for molecule in 0..molecules.len() {
         let first = molecules.atoms(molecule)[0] as usize;
@@ -104,9 +110,8 @@ fn make_molecules_whole(topology: &Topology, cell: &PeriodicCell, positions: &mu
         while let Some(i) = reached.pop() {
             for &j in &neighbours[i] {
                 if !std::mem::replace(&mut placed[j], true) {
-                    let images = cell.minimum_image(positions[j] - positions[i]) - (positions[j] - positions[i]);
-                    // an image is nanometres away, rounding leaves 1e-15
-                    if images.norm() > 0.5 * cell.max_cutoff() {
+                    let images = to_image(positions[i], positions[j]);
+                    if is_broken(images) {
                         positions[j] += images;
                     }
                     reached.push(j);
@@ -207,9 +212,10 @@ pub fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints
         let [o, h1, h2] = settle.atoms;
         [ordered(o, h1), ordered(o, h2), ordered(h1, h2)]
     });
-    let fixed: HashSet<(u32, u32)> =
+    let mut fixed: Vec<(u32, u32)> =
         constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1])).chain(rigid).collect();
-    let is_fixed = |i, j| fixed.contains(&ordered(i, j));
+    fixed.sort_unstable();
+    let is_fixed = |i, j| fixed.binary_search(&ordered(i, j)).is_ok();
     topology.bonded.bonds.retain(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
     topology.bonded.angles.retain(|angle| {
         let [i, j, k] = angle.atoms;
