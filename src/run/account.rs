@@ -22,7 +22,7 @@ fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
 }
 
 fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
-    if let Ok(Ok((number, name))) = engine.gpu(plan, system) {
+    if let Ok(Ok((number, name))) = engine.gpu(system) {
         return format!("{name}, CUDA device {number}");
     }
     let arithmetic = match plan.run.precision {
@@ -34,11 +34,10 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
 
 /// Why this device.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
-    let found = engine.gpu(plan, system)?;
+    let found = engine.gpu(system)?;
     Ok(match (plan.run.device, found) {
         (Device::Auto, Err(reason)) => format!(" (automatic: {reason})"),
-        (Device::Auto, Ok(_)) => " (automatic: a GPU is there)".into(),
-        (Device::Cpu | Device::Cuda(_), _) => " (as asked for)".into(),
+        _ => " (as asked for)".into(),
     })
 }
 

@@ -52,23 +52,17 @@ impl Engine {
         })
     }
 
-    /// The GPU on which dynamics of this system runs, or why it does not. Refuses a system that cannot run on the GPU that
-    /// was asked for.
-    pub fn gpu(&self, plan: &Plan, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
-        let (number, name) = match &self.gpu {
-            Ok((number, name)) => (*number, name.as_str()),
-            Err(reason) => return Ok(Err(reason.clone())),
-        };
-        match cuda::check(system) {
-            Ok(()) => Ok(Ok((number, name))),
-            Err(error) if plan.run.device == Device::Auto => Ok(Err(error.to_string())),
-            Err(error) => Err(error),
+    /// The GPU on which dynamics of this system runs, or why it does not. Refuses a system that cannot run there.
+    pub fn gpu(&self, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
+        match &self.gpu {
+            Ok((number, name)) => cuda::check(system).map(|()| Ok((*number, name.as_str()))),
+            Err(reason) => Ok(Err(reason.clone())),
         }
     }
 
     /// The GPU itself, where there is one for this system.
-    pub(super) fn cuda(&self, plan: &Plan, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
-        match self.gpu(plan, system)? {
+    pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
+        match self.gpu(system)? {
             Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number)?, lists)?)),
             Err(_) => Ok(None),
         }
@@ -76,7 +70,7 @@ impl Engine {
 
     /// List radii and lifetimes for the device that dynamics runs on.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
-        Ok(match self.gpu(plan, system)? {
+        Ok(match self.gpu(system)? {
             Ok(_) => single_atom_schedule(plan, system, state),
             Err(_) => schedule(plan, system, state),
         })
@@ -95,7 +89,7 @@ impl Engine {
         self.pool.install(|| match plan.run.precision {
             Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
             Precision::Mixed => {
-                if let Some(mut cuda) = self.cuda(plan, system, &self.lists(plan, system, state)?)? {
+                if let Some(mut cuda) = self.cuda(system, &self.lists(plan, system, state)?)? {
                     cuda.upload(state)?;
                     cuda.rebuild_pairs();
                     cuda.prune_pairs();

@@ -67,7 +67,7 @@ pub fn measure(
                 timed(backend, what, rules, &state, measurement)
             }
             Precision::Mixed => {
-                if let Some(backend) = engine.cuda(plan, system, &lists)? {
+                if let Some(backend) = engine.cuda(system, &lists)? {
                     return timed(backend, what, rules, &state, measurement);
                 }
                 let backend = Host::new(system, engine.cpu(system, lists)?, engine.level)?;

@@ -140,7 +140,7 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// the first GPU that will do, else the CPU
+    /// the CPU, until the CUDA backend has been checked on hardware
     Auto,
     /// the CPU
     Cpu,

@@ -282,7 +282,7 @@ impl Session<'_> {
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
-                if let Some(backend) = self.engine.cuda(plan, &system, &lists)? {
+                if let Some(backend) = self.engine.cuda(&system, &lists)? {
                     return self.integrate(index, options, state, place, backend);
                 }
                 let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level)?;
@@ -294,7 +294,7 @@ impl Session<'_> {
     /// Lists of a stage that begins. The first stage of dynamics tunes the run, but on a GPU.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.engine.gpu(plan, system)?.is_ok() {
+        if self.engine.gpu(system)?.is_ok() {
             return self.engine.lists(plan, system, state);
         }
         if self.tuning.is_none() {

@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test stops at the first surprise; a skip says why")]
 
+#[path = "../python/probe.rs"]
+mod probe;
+
 use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::cargo::CommandCargoExt;
+use probe::python_has;
 use tempfile::TempDir;
 
 const RUN: &str = "
@@ -45,11 +49,7 @@ const TRAJECTORY: &str = "out/trajectory.h5md";
 
 #[test]
 fn matrices_and_components_are_those_of_other_programs() {
-    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|v| v == "1");
-    let probe = Command::new("python3").args(["-c", "import MDAnalysis, mdtraj, h5py, tables"]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        assert!(!required, "MD_REQUIRE_PYTHON=1, but python3 with MDAnalysis, mdtraj, tables and h5py was not found");
-        eprintln!("skipped: python3 with MDAnalysis, mdtraj, tables and h5py was not found");
+    if !python_has("MDAnalysis, mdtraj, h5py, tables") {
         return;
     }
     let folder = trajectory();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::case::{Case, assert_same};
+use crate::probe::python_has;
 
 const VACUUM: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
     [output]\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"60 fs\", velocities = true }";
@@ -221,11 +222,7 @@ fn a_checkpoint_serves_as_coordinates() {
 /// Skipped where Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.
 #[test]
 fn mdanalysis_reads_the_final_structure() {
-    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|value| value == "1");
-    let probe = Command::new("python3").args(["-c", "import MDAnalysis"]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        assert!(!required, "MD_REQUIRE_PYTHON=1, but python3 with MDAnalysis was not found");
-        eprintln!("skipped: python3 with MDAnalysis was not found");
+    if !python_has("MDAnalysis") {
         return;
     }
     let case = case();

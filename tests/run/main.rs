@@ -10,6 +10,8 @@ mod case;
 mod files;
 mod lists;
 mod physics;
+#[path = "../python/probe.rs"]
+mod probe;
 mod restart;
 mod steps;
 mod tuning;

@@ -5,6 +5,8 @@
 mod allocation;
 mod cost;
 mod crash;
+#[path = "../python/probe.rs"]
+mod probe;
 mod python;
 mod round_trip;
 mod sample;

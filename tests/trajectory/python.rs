@@ -8,6 +8,7 @@ use md::observe::trajectory::{Precision, repair};
 use md::vec3::Vec3;
 use serde_json::json;
 
+use crate::probe::python_has;
 use crate::round_trip::{create, write};
 use crate::sample;
 
@@ -48,11 +49,7 @@ fn expected(file: &Path, kind: &str) -> serde_json::Value {
 
 #[test]
 fn python_readers_agree() {
-    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|v| v == "1");
-    let probe = Command::new("python3").args(["-c", "import MDAnalysis, mdtraj, h5py, tables"]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        assert!(!required, "MD_REQUIRE_PYTHON=1, but python3 with MDAnalysis, mdtraj, tables and h5py was not found");
-        eprintln!("skipped: python3 with MDAnalysis, mdtraj, tables and h5py was not found");
+    if !python_has("MDAnalysis, mdtraj, h5py, tables") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();

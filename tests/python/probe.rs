@@ -1,0 +1,18 @@
+//! Whether the Python readers that a test needs are here.
+
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use std::process::Command;
+
+/// True where `python3` has the modules (comma-separated); else says that the test is skipped, and fails with
+/// `MD_REQUIRE_PYTHON=1`.
+pub(crate) fn python_has(modules: &str) -> bool {
+    let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|value| value == "1");
+    let probe = Command::new("python3").args(["-c", &format!("import {modules}")]).output();
+    let found = probe.is_ok_and(|output| output.status.success());
+    assert!(found || !required, "MD_REQUIRE_PYTHON=1, but python3 with {modules} was not found");
+    if !found {
+        eprintln!("skipped: python3 with {modules} was not found");
+    }
+    found
+}
