@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::input::environment;
+use super::input::{cache_folder, environment};
 use crate::bench::{
     Case, DEFAULT_NAMES, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft, measure_gemm,
     phase_table, regressions, roofline_svg, row_line, rows_header,
@@ -120,7 +120,7 @@ impl Bench {
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
             for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
-                let engine = Engine::new(&prepared.plan)?;
+                let engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
                 let roofline = roofline(report, &engine);
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;

@@ -47,3 +47,11 @@ pub(super) fn environment() -> Result<Vec<Override>> {
         Err(std::env::VarError::NotUnicode(_)) => Err(Problem::new("MD_SIMD is not valid text").into()),
     }
 }
+
+/// Where the environment wants things kept that can be made again: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
+pub(super) fn cache_folder() -> Option<PathBuf> {
+    // the XDG base directory specification has relative paths ignored
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(base.join("md"))
+}

@@ -11,6 +11,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::{CudaContext, CudaGraph, CudaStream, sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
+use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -87,14 +88,14 @@ pub(crate) struct Gpu {
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// Compiles the kernels for the GPU of this number.
-    pub(crate) fn open(number: u32) -> Result<Self> {
+    /// The GPU of this number, with kernels compiled for it or from the folder `cache`.
+    pub(crate) fn open(number: u32, cache: Option<&Path>) -> Result<Self> {
         let context = context(number)?;
         let stream = || context.new_stream().map_err(failed("no stream"));
         let (main, beside) = (stream()?, stream()?);
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
-        let image = compiler::compile(capability)?;
-        // SAFETY: a program that the compiler has just made; the context is bound since it was made
+        let image = compiler::program(capability, cache)?;
+        // SAFETY: a program of the compiler's; the context is bound since it was made
         let module =
             unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed("the kernels do not load"))?;
         let function = |kernel: &Kernel| {
