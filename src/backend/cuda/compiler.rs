@@ -53,7 +53,7 @@ fn compile(source: &str, options: &[&str]) -> Result<Vec<u8>> {
     let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
     let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
     // SAFETY: `program` was made above and is destroyed below
-    let outcome = unsafe { result::compile_program(program, &options) }
+    let outcome = unsafe { result::compile_program(program, options) }
         .map_err(|error| {
             let options = options.join(" ");
             Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
