@@ -8,6 +8,7 @@ use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::system::{State, System};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
@@ -26,6 +27,8 @@ pub struct Engine {
     pub level: Level,
     /// number and name of the GPU, or why none is used
     gpu: std::result::Result<(u32, String), String>,
+    /// where compiled kernels are kept
+    cache: Option<PathBuf>,
 }
 
 impl Engine {
@@ -36,7 +39,12 @@ impl Engine {
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
-        Ok(Engine { pool: Arc::new(pool), threads, parts, level, gpu: find_gpu(plan)? })
+        Ok(Engine { pool: Arc::new(pool), threads, parts, level, gpu: find_gpu(plan)?, cache: None })
+    }
+
+    /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
+    pub fn with_cache(self, folder: Option<&Path>) -> Self {
+        Engine { cache: folder.map(|folder| folder.join("kernels")), ..self }
     }
 
     /// So many threads and the best instruction set, where there is no plan.
@@ -49,6 +57,7 @@ impl Engine {
             parts: threads,
             level: Level::detect(),
             gpu: Err("there is no plan".into()),
+            cache: None,
         })
     }
 
@@ -63,7 +72,7 @@ impl Engine {
     /// The GPU itself, where there is one for this system.
     pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
         match self.gpu(system)? {
-            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number)?, lists)?)),
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, lists)?)),
             Err(_) => Ok(None),
         }
     }

@@ -67,7 +67,7 @@ pub fn run(
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let engine = Engine::new(job.plan)?;
+    let engine = Engine::new(job.plan)?.with_cache(job.cache.as_deref());
     // before a folder is made for it
     check_system(&job.system)?;
     let directory = Directory::new(job.plan);
