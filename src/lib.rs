@@ -104,6 +104,8 @@
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads.
+//! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
+//!   ([`run::Engine::verify`]).
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
