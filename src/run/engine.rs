@@ -108,6 +108,11 @@ impl Engine {
         Ok(reason)
     }
 
+    /// There is a GPU, and nobody knows whether it computes what the CPU does.
+    pub fn is_undecided(&self) -> bool {
+        self.gpu.as_ref().is_ok_and(|found| found.agreement.is_none())
+    }
+
     /// How nearly the GPU computes what the CPU does, where that is known.
     pub fn agreement(&self) -> Option<&str> {
         self.gpu.as_ref().ok().and_then(|found| found.agreement.as_deref())
@@ -119,7 +124,7 @@ impl Engine {
         match &self.gpu {
             Err(reason) => Ok(Err(reason.clone())),
             Ok(Found { name, agreement: None, .. }) if self.automatic => {
-                Ok(Err(format!("{name} is here, but has not been compared with the CPU")))
+                Ok(Err(format!("{name} is here, but could not be compared with the CPU yet")))
             }
             Ok(Found { number, name, .. }) => {
                 cuda::check(system)?;

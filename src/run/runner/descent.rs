@@ -1,7 +1,7 @@
 //! The stages of a run that minimise.
 
 use super::Session;
-use crate::backend::{ForceField, Reference};
+use crate::backend::{Evaluator, ForceField, Reference};
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::checkpoint::Place;
@@ -39,6 +39,14 @@ impl Session<'_> {
                     .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
                 let radius = cutoff + MINIMIZE_BUFFER;
                 let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
+                if self.engine.agreement().is_some()
+                    && let Some(gpu) = self.engine.cuda(&system, &lists)?
+                {
+                    return self.descend(index, options, state, place, Evaluator::new(gpu), MIXED_ENERGY_PRECISION);
+                }
+                if self.engine.is_undecided() {
+                    self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
+                }
                 let field = self.engine.cpu(&system, lists)?;
                 self.descend(index, options, state, place, field, MIXED_ENERGY_PRECISION)
             }
@@ -68,7 +76,8 @@ impl Session<'_> {
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
         };
         let name = &self.status.stage;
-        self.log.note(&format!("{name}: energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
+        let (energy, device) = (minimizer.energy(), surface.description());
+        self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
                 self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
