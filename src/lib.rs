@@ -102,7 +102,8 @@
 //!   32 entries and a block are a tile of 32 × 32 pairs, in which the entries travel around the warp.
 //! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
-//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
+//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
+//!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads.
 //! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
 //!   ([`run::Engine::verify`]).
