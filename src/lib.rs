@@ -105,8 +105,11 @@
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
 //! - Transforms are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the
 //!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
-//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
+//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
+//!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads.
+//! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
+//!   ([`run::Engine::verify`]).
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.

@@ -118,7 +118,10 @@ impl Row {
         Ok(Row {
             name: name.clone(),
             atoms,
-            device: "cpu".into(),
+            device: match engine.gpu(system)? {
+                Ok((number, name)) => format!("{name}, CUDA device {number}"),
+                Err(_) => "cpu".into(),
+            },
             threads: engine.threads,
             simd: engine.level.name().into(),
             steps,

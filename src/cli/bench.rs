@@ -121,7 +121,9 @@ impl Bench {
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
             for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
-                let engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
+                let mut engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
+                let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
+                refusal.iter().for_each(|reason| super::say(reason));
                 let roofline = roofline(report, &engine);
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;

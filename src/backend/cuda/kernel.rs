@@ -56,4 +56,8 @@ kernels! {
     Momentum = "momentum",
     RemoveMomentum = "remove_momentum",
     Displacement = "displacement",
+    AdvanceChains = "advance_chains",
+    AdvanceChainsSums = "advance_chains_sums",
+    ScaleChains = "scale_chains",
+    KineticChains = "kinetic_chains",
 }

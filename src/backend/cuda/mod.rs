@@ -28,7 +28,7 @@ mod tests;
 use super::{Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, Phases, Strain, Workload, host};
 use crate::cell::PeriodicCell;
 use crate::ensemble::motion::remove_translation_and_rotation;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
 use crate::system::{Electrostatics, State, System};
@@ -47,13 +47,13 @@ pub(crate) fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
 
-/// The atoms in the order in which the kernels sort them, for tests of what follows from it.
+/// For tests: the emulated device and its systems, and the atoms in the order in which the kernels sort them.
 #[cfg(test)]
-pub(crate) use tests::sorted_on_device;
+pub(crate) use {emulator::device::Emulated, kernel::Kernel, tests::sample::Sample, tests::sorted_on_device};
 
 /// Refuses a system that the kernels cannot do.
-pub(crate) fn check(system: &System) -> Result<()> {
-    model::check(system).map(|_| ()).map_err(Error::from)
+pub(crate) fn check(system: &System) -> std::result::Result<(), Problem> {
+    model::check(system).map(|_| ())
 }
 
 /// Positions and cell at some moment.

@@ -92,7 +92,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" stays on the CPU until the CUDA backend has been checked on hardware, and the log says so where there is a GPU; a device that is asked for but not there ends with exit code 6. Minimisation runs on the CPU.",
+        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" takes the GPU when there is one, the system is one it can do, and its forces and energies of the start are those of the CPU; log and summary say why it did or did not. A device that is asked for but not there, or computes something else, ends with exit code 6.",
         ..KEY
     },
     Key {
