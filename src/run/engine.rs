@@ -87,7 +87,11 @@ impl Engine {
             };
         }
         let verdict = self.pool.install(|| {
-            let mut gpu = Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, &single_atom_schedule(plan, system, state))?;
+            let mut gpu = Cuda::new(
+                system,
+                Gpu::open(number, self.cache.as_deref())?,
+                &single_atom_schedule(plan, system, state),
+            )?;
             compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
         });
         self.conclude(verdict)
