@@ -103,7 +103,9 @@
 //! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
-//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads.
+//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat
+//!   needs none of that: its random numbers are drawn beforehand ([`ensemble::thermostat::Rescaling`]), the device finds
+//!   the factor and adds up the work. So the host waits once in the life of a list, to learn how long the list is.
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.

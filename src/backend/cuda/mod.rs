@@ -27,14 +27,17 @@ mod tests;
 use super::{Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, Phases, Strain, Workload, host};
 use crate::cell::PeriodicCell;
 use crate::ensemble::motion::remove_translation_and_rotation;
+use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Error, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
-use crate::system::{Electrostatics, State, System};
+use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
-use device::{Device, copy, read, room, write};
-use layout::{Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
+use device::{Device, copy, read, read_one, room, write};
+use layout::{
+    Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status,
+};
 use shared::Pointer;
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
@@ -46,9 +49,9 @@ pub(crate) fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
 
-/// The atoms in the order in which the kernels sort them, for tests of what follows from it.
+/// For tests of what follows from it: systems on an emulated device, and the order in which the kernels sort atoms.
 #[cfg(test)]
-pub(crate) use tests::sorted_on_device;
+pub(crate) use tests::{sample::Sample, sorted_on_device};
 
 /// Refuses a system that the kernels cannot do.
 pub(crate) fn check(system: &System) -> Result<()> {
@@ -183,23 +186,23 @@ impl<D: Device> Cuda<D> {
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
     }
 
+    /// Beyond all bounds is what exceeds this, both half steps together, kJ/mol.
+    fn largest_kinetic(&self) -> f64 {
+        host::LARGEST_KINETIC * self.masses.len() as f64
+    }
+
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the fastest atom.
     fn check_motion(&mut self, kinetic: f64) -> Result<()> {
-        if kinetic <= host::LARGEST_KINETIC * self.masses.len() as f64 {
+        if kinetic <= self.largest_kinetic() {
             return Ok(());
         }
         read(&self.device, self.arguments.old, &mut self.last_good)?;
-        let mut velocities = vec![Vec3::ZERO; self.masses.len()];
-        read(&self.device, self.arguments.velocities, &mut velocities)?;
-        let speed = |atom: &usize| velocities[*atom].norm();
-        let fastest = (0..velocities.len()).max_by(|a, b| speed(a).total_cmp(&speed(b))).unwrap_or(0);
-        let what = format!("atom {} flies off at {:.1e} nm/ps", fastest + 1, speed(&fastest));
-        Err(Error::unstable(what, [fastest as u32]))
+        Err(sums::flying_off(&self.device, &self.arguments)?)
     }
 
     /// One of the sums over velocities, kJ/mol.
     fn kinetic_sum(&mut self, which: u32) -> Result<f64> {
-        Sums::clear(&self.device, &self.arguments)?;
+        Sums::clear_kinetic(&self.device, &self.arguments)?;
         steps::kinetic(&self.device, &self.arguments)?;
         Ok(Sums::read(&self.device, &self.arguments)?.at(which))
     }
@@ -238,7 +241,8 @@ impl<D: Device> Backend for Cuda<D> {
     fn upload(&mut self, state: &State) -> Result<()> {
         self.cell = state.cell;
         let a = &self.arguments;
-        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..Status::zeroed() };
+        let Coupling { thermostat_work, .. } = state.coupling;
+        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], thermostat_work, ..Status::zeroed() };
         write(&self.device, a.status, &[fine])?;
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
@@ -251,6 +255,7 @@ impl<D: Device> Backend for Cuda<D> {
     fn download(&self, state: &mut State) -> Result<()> {
         self.surface()?;
         sums::check(&self.device, &self.arguments)?;
+        state.coupling.thermostat_work = self.thermostat_work()?;
         self.read_state(state)
     }
 
@@ -316,17 +321,20 @@ impl<D: Device> Backend for Cuda<D> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial, kinetic }: Advance) -> Result<Kinetic> {
+    fn advance(&mut self, Advance { timestep, virial, kinetic, coupled }: Advance) -> Result<Kinetic> {
         self.surface()?;
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let pending = std::mem::take(&mut self.pending);
         if !virial && !kinetic {
-            let key = [self.epoch, timestep.to_bits(), u64::from(pending)];
+            if coupled {
+                Sums::clear(device, a)?;
+            }
+            let key = [self.epoch, timestep.to_bits(), u64::from(pending) | u64::from(coupled) << 1];
             device.repeat(key, |device| {
                 if pending {
                     steps::forces(device, a, rule, false)?;
                 }
-                steps::advance(device, a, timestep, false)
+                steps::advance(device, a, timestep, coupled)
             })?;
             return Ok(Kinetic::default());
         }
@@ -346,8 +354,18 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(kinetic)
     }
 
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
+        let Rescaling { kept, along, across } = rescaling;
+        let rescaling = layout::Rescaling { kept, along, across };
+        steps::couple(&self.device, &Arguments { rescaling, ..self.arguments }, self.largest_kinetic())
+    }
+
+    fn thermostat_work(&self) -> Result<f64> {
+        Ok(read_one(&self.device, self.arguments.status)?.thermostat_work)
+    }
+
     fn kinetic_energy(&mut self) -> f64 {
-        let result = self.kinetic_sum(SUM_KINETIC_AFTER);
+        let result = self.kinetic_sum(SUM_KINETIC);
         self.keep(result)
     }
 

@@ -6,7 +6,7 @@ use crate::backend::cuda::layout::Arguments;
 use crate::compute::Fft3;
 use crate::error::{Error, Result};
 use num_complex::Complex;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// Words of 16 bytes before and behind an array that nobody may touch.
@@ -14,16 +14,41 @@ const GUARD: usize = 4;
 /// What they hold, and what memory holds before anything is written: as a float it is no number.
 const UNTOUCHED: u128 = u128::MAX;
 
+/// Kernels of one transform in three dimensions, at most: one for each.
+const KERNELS_PER_TRANSFORM: u32 = 3;
+
+/// What the host has had done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// times it has waited for the device
+    pub(crate) waits: u32,
+    /// kernels, those of transforms among them
+    pub(crate) kernels: u32,
+    /// kernels of the longest piece of work that may be recorded
+    pub(crate) longest_record: u32,
+}
+
 /// The emulated device; blocks and threads run in one of three orders.
 pub(crate) struct Emulated {
     order: u32,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     transforms: Option<RefCell<Fft3<f32>>>,
+    tally: Cell<Tally>,
 }
 
 impl Emulated {
     pub(crate) fn new(order: u32) -> Self {
-        Emulated { order, arrays: RefCell::default(), transforms: None }
+        Emulated { order, arrays: RefCell::default(), transforms: None, tally: Cell::default() }
+    }
+
+    /// Since the beginning.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally.get()
+    }
+
+    fn count(&self, waits: u32, kernels: u32) {
+        let tally = self.tally.get();
+        self.tally.set(Tally { waits: tally.waits + waits, kernels: tally.kernels + kernels, ..tally });
     }
 
     /// An array's bytes.
@@ -72,13 +97,13 @@ impl Device for Emulated {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.count(1, 0);
         self.with(address, bytes.len(), |array| bytes.copy_from_slice(array));
         Ok(())
     }
 
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
-        let mut between = vec![0; bytes];
-        self.read(from, &mut between)?;
+        let between = self.with(from, bytes, |array| array.to_vec());
         self.write(to, &between)
     }
 
@@ -88,6 +113,7 @@ impl Device for Emulated {
     }
 
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        self.count(0, 1);
         let geometry = [launch.threads.div_ceil(launch.block), launch.block];
         let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
         self.check_guards(launch);
@@ -100,6 +126,7 @@ impl Device for Emulated {
     }
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        self.count(0, KERNELS_PER_TRANSFORM);
         let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
         let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
         // SAFETY: two different arrays of this device, of the sizes that the plan has
@@ -132,10 +159,15 @@ impl Device for Emulated {
     }
 
     fn repeat(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
-        work(self)
+        let before = self.tally.get().kernels;
+        work(self)?;
+        let tally = self.tally.get();
+        self.tally.set(Tally { longest_record: tally.longest_record.max(tally.kernels - before), ..tally });
+        Ok(())
     }
 
     fn wait(&self) -> Result<()> {
+        self.count(1, 0);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Advance, Backend, Workload};
 use crate::constraint::{ConstraintKind, derive};
+use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
 use crate::system::State;
 use crate::vec3::vec3;
@@ -31,12 +32,25 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
     let mut cuda = sample.emulated(0);
     for _ in 0..3 {
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false }).unwrap();
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false }).unwrap();
     }
     assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
     assert_eq!(atoms_of(error)[0], 30);
     assert_eq!(cuda.before_move().1, sample.state.positions);
+}
+
+#[test]
+fn a_thermostat_does_not_cool_what_flies_off() {
+    let mut sample = Sample::load("water");
+    // 5·10⁷ K on average
+    sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
+    let mut cuda = sample.emulated(0);
+    cuda.forces(Workload::default()).unwrap();
+    cuda.advance(Advance { timestep: 1e-9, virial: false, kinetic: false, coupled: true }).unwrap();
+    cuda.couple(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
+    let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
+    assert_eq!(atoms_of(error), [30]);
 }
 
 #[test]

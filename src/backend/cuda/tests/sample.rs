@@ -13,7 +13,7 @@ use crate::system::{
 };
 use std::path::Path;
 
-pub(in crate::backend::cuda) const EVERYTHING: Workload = Workload { energy: true, virial: true };
+pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true };
 
 /// nm; the cells of the test systems are a little over 2 nm wide.
 const CUTOFF: f64 = 0.9;
@@ -21,14 +21,14 @@ const CUTOFF: f64 = 0.9;
 const BUFFER: f64 = 0.05;
 
 /// A system, and where it is.
-pub(in crate::backend::cuda) struct Sample {
-    pub(in crate::backend::cuda) system: System,
-    pub(in crate::backend::cuda) state: State,
+pub(crate) struct Sample {
+    pub(crate) system: System,
+    pub(crate) state: State,
 }
 
 impl Sample {
     /// Flexible, with the Ewald sum where there is a cell.
-    pub(in crate::backend::cuda) fn load(name: &str) -> Self {
+    pub(crate) fn load(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
         let amber = read_prmtop(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
         let (atoms, angle) = (amber.topology.atoms.len(), amber.cell_hint.angle_degrees);
@@ -58,7 +58,7 @@ impl Sample {
     }
 
     /// Rigid waters and hydrogens at fixed distances, which the positions obey.
-    pub(in crate::backend::cuda) fn rigid(mut self) -> Self {
+    pub(crate) fn rigid(mut self) -> Self {
         self.system.constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
         let masses: Vec<f64> = self.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let plan = ConstraintPlan::new(&self.system.constraints, &masses).expect("a plan");
@@ -68,7 +68,7 @@ impl Sample {
         self
     }
 
-    pub(in crate::backend::cuda) fn schedule(&self) -> ListSchedule {
+    pub(crate) fn schedule(&self) -> ListSchedule {
         let settings = &self.system.settings;
         let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
         let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
@@ -76,12 +76,12 @@ impl Sample {
     }
 
     /// On an emulated device, with lists.
-    pub(in crate::backend::cuda) fn emulated(&self, order: u32) -> Cuda<Emulated> {
+    pub(crate) fn emulated(&self, order: u32) -> Cuda<Emulated> {
         self.on(Emulated::new(order))
     }
 
     /// On a device, with lists.
-    pub(in crate::backend::cuda) fn on<D: Device>(&self, device: D) -> Cuda<D> {
+    pub(crate) fn on<D: Device>(&self, device: D) -> Cuda<D> {
         let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
         cuda.upload(&self.state).expect("a state");
         cuda.rebuild_pairs();
