@@ -106,13 +106,14 @@
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat
 //!   needs none of that: its random numbers are drawn beforehand ([`ensemble::thermostat::Rescaling`]), the device finds
 //!   the factor and adds up the work. So the host waits once in the life of a list, to learn how long the list is.
+//! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
 //!
 //! # Speed
 //!
-//! Every phase of a step is timed ([`backend::Phases`]), and its operations and bytes follow by formula from counts
+//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes follow by formula from counts
 //! ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets both against the arithmetic
 //! and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]); `summary.json` of every run holds the
 //! counts. [`run::measure()`] is what it times: [`run::Simulation::step`] and nothing around it. `benches/` times kernels

@@ -121,7 +121,10 @@ impl Bench {
             for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
                 let engine = Engine::new(&prepared.plan)?;
-                let roofline = roofline(report, &engine);
+                let roofline = match engine.gpu(&prepared.system)? {
+                    Ok((number, _)) => known(report, Roofline::of_gpu(number, engine.threads)?),
+                    Err(_) => roofline(report, &engine),
+                };
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;
                 report.rows.push(row);
@@ -205,9 +208,15 @@ fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     if let Some(known) = report.rooflines.iter().find(same) {
         return known.clone();
     }
-    let measured = Roofline::measure(engine);
-    report.rooflines.push(measured.clone());
-    measured
+    known(report, Roofline::measure(engine))
+}
+
+/// The roofline, which the report holds once.
+fn known(report: &mut Report, roofline: Roofline) -> Roofline {
+    if !report.rooflines.contains(&roofline) {
+        report.rooflines.push(roofline.clone());
+    }
+    roofline
 }
 
 fn read_report(path: &Path) -> Result<Report> {

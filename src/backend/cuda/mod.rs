@@ -7,6 +7,7 @@
 //! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
 //! device stops all motion there, and is reported the next time that anything is read.
 
+mod clock;
 mod compiler;
 mod device;
 #[cfg(test)]
@@ -24,7 +25,9 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::{Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, Phases, Strain, Workload, host};
+use super::{
+    Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, PairCounts, Phases, Strain, Workload, host,
+};
 use crate::cell::PeriodicCell;
 use crate::ensemble::motion::remove_translation_and_rotation;
 use crate::ensemble::thermostat::Rescaling;
@@ -34,15 +37,17 @@ use crate::pme::{plasma_energy, self_energy};
 use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
-use device::{Device, copy, read, read_one, room, write};
+use clock::Clock;
+use device::{Device, Timing, copy, read, read_one, room, write};
 use layout::{
     Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status,
 };
 use shared::Pointer;
+use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
 
-pub(crate) use gpu::Gpu;
+pub(crate) use gpu::{Gpu, Limits, limits};
 
 /// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
 pub(crate) fn find(number: u32) -> Result<String> {
@@ -92,6 +97,7 @@ pub(crate) struct Cuda<D> {
     pending: bool,
     /// changes with the arguments, of which records of launches hold a copy
     epoch: u64,
+    clock: RefCell<Clock>,
     /// an error of a phase that cannot return one
     fault: Mutex<Option<Error>>,
 }
@@ -127,6 +133,7 @@ impl<D: Device> Cuda<D> {
             last_good: vec![],
             pending: false,
             epoch: 0,
+            clock: RefCell::default(),
             fault: Mutex::new(None),
         })
     }
@@ -268,7 +275,12 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn rebuild_pairs(&mut self) {
-        let result = lists::rebuild(&self.device, &mut self.arguments, self.cell.as_ref());
+        let (a, cell) = (&mut self.arguments, self.cell.as_ref());
+        let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell));
+        let clock = self.clock.get_mut();
+        clock.search();
+        // they have been waited for: the search reads the length of the list
+        clock.add(&self.device.spans().unwrap_or_default());
         self.epoch += u64::from(self.keep(result));
         self.searched_cell = self.cell;
         let (from, to) = (self.arguments.positions, self.arguments.searched);
@@ -286,7 +298,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn prune_pairs(&mut self) {
-        self.keep(lists::prune(&self.device, &self.arguments));
+        self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &self.arguments)));
         let result = self.snapshot(Moment::Prune);
         self.keep(result);
     }
@@ -325,17 +337,19 @@ impl<D: Device> Backend for Cuda<D> {
         self.surface()?;
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let pending = std::mem::take(&mut self.pending);
+        let timed = self.clock.get_mut().step(pending && !virial && !kinetic);
         if !virial && !kinetic {
             if coupled {
                 Sums::clear(device, a)?;
             }
             let key = [self.epoch, timestep.to_bits(), u64::from(pending) | u64::from(coupled) << 1];
-            device.repeat(key, |device| {
+            let step = |device: &D| {
                 if pending {
                     steps::forces(device, a, rule, false)?;
                 }
                 steps::advance(device, a, timestep, coupled)
-            })?;
+            };
+            if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
             return Ok(Kinetic::default());
         }
         if pending {
@@ -390,6 +404,12 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn phases(&self) -> Phases {
         self.keep(self.device.wait());
-        Phases::default()
+        let mut clock = self.clock.borrow_mut();
+        clock.add(&self.keep(self.device.spans()));
+        clock.phases()
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        self.keep(lists::count(&self.device, &self.arguments))
     }
 }

@@ -1,7 +1,8 @@
 //! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
 
 use super::library;
-use crate::backend::cuda::device::{Device, Direction, Launch};
+use crate::backend::cuda::device::{Device, Direction, Launch, Span, Timing};
+use crate::backend::cuda::kernel::Kernel;
 use crate::backend::cuda::layout::Arguments;
 use crate::compute::Fft3;
 use crate::error::{Error, Result};
@@ -28,17 +29,29 @@ pub(crate) struct Tally {
     pub(crate) longest_record: u32,
 }
 
+/// Seconds that a launch or a transform is said to take.
+pub(crate) const LAUNCH: f64 = 1.0;
+
 /// The emulated device; blocks and threads run in one of three orders.
 pub(crate) struct Emulated {
     order: u32,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     transforms: Option<RefCell<Fft3<f32>>>,
     tally: Cell<Tally>,
+    timing: Cell<Option<Timing>>,
+    spans: RefCell<Vec<Span>>,
 }
 
 impl Emulated {
     pub(crate) fn new(order: u32) -> Self {
-        Emulated { order, arrays: RefCell::default(), transforms: None, tally: Cell::default() }
+        Emulated {
+            order,
+            arrays: RefCell::default(),
+            transforms: None,
+            tally: Cell::default(),
+            timing: Cell::default(),
+            spans: RefCell::default(),
+        }
     }
 
     /// Since the beginning.
@@ -49,6 +62,11 @@ impl Emulated {
     fn count(&self, waits: u32, kernels: u32) {
         let tally = self.tally.get();
         self.tally.set(Tally { waits: tally.waits + waits, kernels: tally.kernels + kernels, ..tally });
+    }
+
+    fn span(&self, kernel: Kernel) {
+        let span = |timing| Span { timing, kernel, seconds: LAUNCH };
+        self.spans.borrow_mut().extend(self.timing.get().map(span));
     }
 
     /// An array's bytes.
@@ -114,6 +132,7 @@ impl Device for Emulated {
 
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
         self.count(0, 1);
+        self.span(launch.kernel);
         let geometry = [launch.threads.div_ceil(launch.block), launch.block];
         let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
         self.check_guards(launch);
@@ -127,6 +146,7 @@ impl Device for Emulated {
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
         self.count(0, KERNELS_PER_TRANSFORM);
+        self.span(Kernel::Solve);
         let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
         let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
         // SAFETY: two different arrays of this device, of the sizes that the plan has
@@ -164,6 +184,17 @@ impl Device for Emulated {
         let tally = self.tally.get();
         self.tally.set(Tally { longest_record: tally.longest_record.max(tally.kernels - before), ..tally });
         Ok(())
+    }
+
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.timing.set(Some(timing));
+        let done = work(self);
+        self.timing.set(None);
+        done
+    }
+
+    fn spans(&self) -> Result<Vec<Span>> {
+        Ok(self.spans.take())
     }
 
     fn wait(&self) -> Result<()> {
