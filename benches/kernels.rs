@@ -63,7 +63,8 @@ impl<'a> Steps<'a> {
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
-        let advance = Advance { timestep: self.prepared.dynamics.timestep, virial: false, kinetic: true };
+        let advance =
+            Advance { timestep: self.prepared.dynamics.timestep, virial: false, kinetic: true, coupled: false };
         self.backend.advance(advance).expect("a stable step");
     }
 }

@@ -90,6 +90,29 @@ extern "C" __global__ void scale_velocities(const Arguments a, const double fact
     a.velocities[atom] = a.velocities[atom] * factor;
 }
 
+// The factor of a thermostat at a kinetic energy in kJ/mol; the twin of `Rescaling::factor`.
+__device__ inline double rescaling_factor(const Rescaling& rescaling, double kinetic) {
+    if (kinetic == 0.0) return 1.0;
+    const double root = rescaling.kept + rescaling.along / sqrt(kinetic);
+    return copysign(sqrt(root * root + rescaling.across / kinetic), root);
+}
+
+// All velocities times what the thermostat makes of the kinetic energy of the last move, the mean of both half steps.
+// Where the sum of both is no energy up to `limit` (kJ/mol), nothing moves any more.
+extern "C" __global__ void couple(const Arguments a, const double limit) {
+    if (a.status->stopped) return;
+    const u32 atom = thread_number();
+    const double unit = 1.0 / SUM_SCALE;
+    const double before = a.sums[SUM_KINETIC_BEFORE] * unit, after = a.sums[SUM_KINETIC_AFTER] * unit;
+    if (before + after < 0.0 || before + after > limit) {
+        if (atom == 0) a.status->stopped = 1;
+        return;
+    }
+    const double factor = rescaling_factor(a.rescaling, 0.5 * (before + after));
+    if (atom == 0) a.status->thermostat_work += (factor * factor - 1.0) * after;
+    if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
+}
+
 // Kinetic energy, and that inside units about the centre of each.
 struct Kinetic {
     const Arguments& a;
@@ -114,7 +137,7 @@ struct Kinetic {
 extern "C" __global__ void kinetic(const Arguments a, const double) {
     Kinetic work = {a, 0.0, 0.0};
     visit_unit(a, work);
-    add_sum(a, SUM_KINETIC_AFTER, work.all);
+    add_sum(a, SUM_KINETIC, work.all);
     add_sum(a, SUM_INTERNAL, work.internal);
 }
 

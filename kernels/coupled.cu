@@ -224,6 +224,6 @@ extern "C" __global__ void kinetic_chains(const Arguments a, const double) {
     kinetic = block_sum(kinetic);
     momentum = vec3(block_sum(momentum.x), block_sum(momentum.y), block_sum(momentum.z));
     const bool first = threadIdx.x == 0;
-    add_sum(a, SUM_KINETIC_AFTER, first ? kinetic : 0.0);
+    add_sum(a, SUM_KINETIC, first ? kinetic : 0.0);
     add_sum(a, SUM_INTERNAL, first ? kinetic - 0.5 * norm_squared(momentum) / mass : 0.0);
 }

@@ -7,6 +7,7 @@ use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCount
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::error::{Error, Result};
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Molecules, State, System};
@@ -39,6 +40,8 @@ pub struct Host<F> {
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
+    /// kJ/mol
+    thermostat_work: f64,
     /// the last move of each section of the constraints
     moves: Vec<Moved>,
     /// atoms that constraints hold together
@@ -71,6 +74,7 @@ impl<F: ForceField> Host<F> {
             searched: (vec![], None),
             pruned: (vec![], None),
             evaluation: Evaluation::default(),
+            thermostat_work: 0.0,
             group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
             groups,
             phases: Phases::default(),
@@ -112,6 +116,11 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
+    /// Half a step before and after the last move, kJ/mol.
+    fn kinetic_energies(&self) -> [f64; 2] {
+        self.moves.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
+    }
+
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
     fn check_motion(&self, kinetic: f64) -> Result<()> {
         if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
@@ -146,6 +155,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.positions.clone_from(&state.positions);
         self.velocities.clone_from(&state.velocities);
         self.old.clone_from(&state.positions);
+        self.thermostat_work = state.coupling.thermostat_work;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
     }
@@ -154,6 +164,7 @@ impl<F: ForceField> Backend for Host<F> {
         state.cell = self.cell;
         state.positions.clone_from(&self.positions);
         state.velocities.clone_from(&self.velocities);
+        state.coupling.thermostat_work = self.thermostat_work;
         Ok(())
     }
 
@@ -212,13 +223,25 @@ impl<F: ForceField> Backend for Host<F> {
     fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
         let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
-        let [before, after] = self.moves.iter().fold([0.0; 2], |[b, a], moved| [b + moved.before, a + moved.after]);
+        let [before, after] = self.kinetic_energies();
         self.check_motion(before + after)?;
         let threads = rayon::current_num_threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
         Ok(Kinetic { before, after, constraint_virial })
+    }
+
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
+        let [before, after] = self.kinetic_energies();
+        let factor = rescaling.factor(0.5 * (before + after))?;
+        self.thermostat_work += scaling_work(after, factor);
+        self.scale_velocities(factor);
+        Ok(())
+    }
+
+    fn thermostat_work(&self) -> Result<f64> {
+        Ok(self.thermostat_work)
     }
 
     fn kinetic_energy(&mut self) -> f64 {

@@ -24,6 +24,7 @@ pub use reference::{Reference, check_system};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
+use crate::ensemble::thermostat::Rescaling;
 use crate::error::Result;
 use crate::system::State;
 use crate::vec3::{Mat3, Vec3};
@@ -57,6 +58,8 @@ pub struct Advance {
     pub virial: bool,
     /// kinetic energies are wanted; without, and without the virial, what is returned means nothing
     pub kinetic: bool,
+    /// [`Backend::couple`] follows
+    pub coupled: bool,
 }
 
 /// What a move knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
@@ -94,9 +97,9 @@ pub struct Strain {
 pub trait Backend {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
-    /// Take over positions, velocities and cell.
+    /// Take over positions, velocities, cell and the thermostat's work so far.
     fn upload(&mut self, state: &State) -> Result<()>;
-    /// Copy positions, velocities and cell into `state`.
+    /// Copy positions, velocities, cell and the thermostat's work into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
     /// Cell (as far as it is known) and positions before the last move: the last good ones when a move has failed.
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]);
@@ -116,6 +119,11 @@ pub trait Backend {
     fn evaluation(&self) -> &Evaluation;
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
+    /// Multiply all velocities by the factor that follows from the kinetic energy of the last move, the mean of both half
+    /// steps, and add the work of that to the thermostat's.
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()>;
+    /// Energy that [`Backend::couple`] has put into the system so far, kJ/mol.
+    fn thermostat_work(&self) -> Result<f64>;
     /// Kinetic energy of the present velocities, kJ/mol.
     fn kinetic_energy(&mut self) -> f64;
     /// That of the motion inside groups of atoms which constraints hold together, about the centre of each, kJ/mol.

@@ -39,6 +39,21 @@ impl Phases {
         ]
     }
 
+    /// Times a factor.
+    pub fn scaled(&self, factor: f64) -> Phases {
+        Phases {
+            pairs: factor * self.pairs,
+            search: factor * self.search,
+            pme_spread: factor * self.pme_spread,
+            pme_solve: factor * self.pme_solve,
+            pme_gather: factor * self.pme_gather,
+            bonded: factor * self.bonded,
+            reduce: factor * self.reduce,
+            update: factor * self.update,
+            constraints: factor * self.constraints,
+        }
+    }
+
     /// Add what passed between two readings.
     pub fn add_difference(&mut self, after: &Phases, before: &Phases) {
         self.pairs += after.pairs - before.pairs;

@@ -24,7 +24,7 @@ pub struct PairCounts {
     pub slots: u64,
     /// those of them whose Lennard-Jones term is computed too
     pub lj_slots: u64,
-    /// i-clusters with their lattice shifts
+    /// i-clusters with their lattice shifts; on a GPU pieces of the list, each of one block
     pub entries: u64,
     /// atom pairs of the outer list, from which the inner one is pruned
     pub outer_slots: u64,
@@ -72,8 +72,8 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
 pub struct StepCounts<'a> {
     /// without the terms that constraints hold fixed
     pub system: &'a System,
-    /// parts the work is cut into
-    pub threads: usize,
+    /// parts the work is cut into, each with sums of its own; one on a GPU, which adds all to the same
+    pub parts: usize,
     /// list sizes
     pub pairs: PairCounts,
     /// searches of the outer list per step
@@ -162,7 +162,7 @@ impl StepCounts<'_> {
             // each thread's grid is cleared, filled and folded (16 bytes per point), then the sum is written
             Work {
                 flops: spread * charged,
-                bytes: (VECTOR + 8.0) * charged + (16.0 * self.threads as f64 + 4.0) * points,
+                bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
             // 5/2 N log₂ N for a real transform, and two per complex point between them; three passes, each reading and
             // writing four bytes per point, the one in the middle the influence function besides
@@ -188,11 +188,11 @@ impl StepCounts<'_> {
         })
     }
 
-    /// Offsets from positions, forces summed over threads, and forces into topology order.
+    /// Offsets from positions, forces summed over parts, and forces into topology order.
     fn reduce(&self) -> Work {
-        let threads = self.threads as f64;
-        let bytes = 2.0 * (VECTOR + 4.0) + FORCE * (threads + 3.0);
-        Work { flops: 3.0 * threads * self.atoms(), bytes: bytes * self.atoms() }
+        let parts = self.parts as f64;
+        let bytes = 2.0 * (VECTOR + 4.0) + FORCE * (parts + 3.0);
+        Work { flops: 3.0 * parts * self.atoms(), bytes: bytes * self.atoms() }
     }
 
     fn constraints(&self) -> Work {

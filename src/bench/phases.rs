@@ -45,14 +45,14 @@ impl StepReport {
         volume: Option<f64>,
         measured: &Measured,
         steps: u64,
-        threads: usize,
+        parts: usize,
         roofline: &Roofline,
     ) -> Self {
         let steps = steps as f64;
         let wall = measured.seconds.iter().sum::<f64>() / steps;
         let searches = measured.searches as f64 / steps;
         let prunes = if measured.schedule.is_exact() { searches } else { 1.0 / f64::from(measured.schedule.prune) };
-        let counts = StepCounts { system, threads, pairs: measured.pairs, searches, prunes };
+        let counts = StepCounts { system, parts, pairs: measured.pairs, searches, prunes };
         let slots = measured.pairs.slots as f64;
         let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 9] };
         let timed = measured.phases.named().into_iter().zip(works);
@@ -92,8 +92,8 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {
         return format!(
-            "{:.0} % of the time lies outside all phases: threads start, wait or share processors with others; fewer \
-             threads or a larger system would help.",
+            "{:.0} % of the time lies outside all phases: threads or launches start, wait or share the device with \
+             others; fewer threads or a larger system would help.",
             100.0 * (1.0 - compute_share)
         );
     }

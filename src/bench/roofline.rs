@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Work;
+use crate::backend::cuda::{self, Limits};
+use crate::error::Result;
 use crate::run::Engine;
 use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
 
@@ -20,6 +22,9 @@ const FEWEST_CALLS: u32 = 3;
 const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 /// Multiply-adds of each accumulator in a call: some 100 µs.
 const ROUNDS: usize = 20_000;
+
+/// What stands in the place of an instruction set where a GPU computes.
+pub(super) const GPU: &str = "cuda";
 
 /// Bandwidth of a triad over arrays of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,6 +65,13 @@ impl Roofline {
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
+    }
+
+    /// Of the GPU of this number, by its clocks and widths: nothing is measured.
+    pub fn of_gpu(number: u32, threads: usize) -> Result<Self> {
+        let Limits { flops, bandwidth, memory } = cuda::limits(number)?;
+        let bandwidths = vec![Bandwidth { bytes: memory, rate: bandwidth }];
+        Ok(Roofline { threads, simd: GPU.into(), peak: flops, bandwidths })
     }
 
     /// Bytes per second for a phase that moves `bytes`.

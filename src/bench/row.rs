@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::contention::{DISTURBED, Ticks};
 use super::drift::{Drift, drift};
 use super::phases::StepReport;
-use super::roofline::Roofline;
+use super::roofline::{GPU, Roofline};
 use super::suite::Prepared;
 use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::run::{Engine, Measurement, measure, schedule};
+use crate::run::{Engine, Measurement, measure};
 
 /// Atoms times steps of a timed segment unless steps are given: some seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
@@ -104,7 +104,8 @@ impl Row {
         repeats: usize,
     ) -> Result<Self> {
         let Prepared { name, plan, system, state, dynamics } = prepared;
-        let list = schedule(plan, system, state);
+        let gpu = engine.gpu(system)?.ok();
+        let list = engine.lists(plan, system, state)?;
         let atoms = system.topology.atoms.len();
         let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
         let warm_up = (steps / 2).max(1).next_multiple_of(interval(&list)).min(steps);
@@ -118,12 +119,12 @@ impl Row {
         Ok(Row {
             name: name.clone(),
             atoms,
-            device: match engine.gpu(system)? {
-                Ok((number, name)) => format!("{name}, CUDA device {number}"),
-                Err(_) => "cpu".into(),
+            device: match gpu {
+                Some((number, name)) => format!("{name}, CUDA device {number}"),
+                None => "cpu".into(),
             },
             threads: engine.threads,
-            simd: engine.level.name().into(),
+            simd: if gpu.is_some() { GPU } else { engine.level.name() }.into(),
             steps,
             repeats,
             timestep_fs: dynamics.timestep * 1e3,
@@ -133,7 +134,7 @@ impl Row {
             others: before.and_then(|before| Some(Ticks::now()?.others_since(&before))),
             drift: drift(&measured.conserved, measured.temperature, measured.degrees_of_freedom),
             list: Some(measured.schedule).filter(|list| list.outer.is_finite()),
-            step: StepReport::new(system, volume, &measured, steps * repeats as u64, engine.threads, roofline),
+            step: StepReport::new(system, volume, &measured, steps * repeats as u64, engine.parts(system)?, roofline),
         })
     }
 }

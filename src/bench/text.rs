@@ -64,7 +64,9 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    let _ = writeln!(text, "  {:<12}{:>10.1}{:>7.1}", "rest", rest * row.us_per_step, 100.0 * rest);
+    // phases of a GPU are timed one by one
+    let what = if rest < 0.0 { "overlap" } else { "rest" };
+    let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {
         let ListSchedule { rebuild, prune, outer, inner } = list;
         let _ = if list.is_exact() {

@@ -124,7 +124,10 @@ impl Bench {
                 let mut engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
                 let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
                 refusal.iter().for_each(|reason| super::say(reason));
-                let roofline = roofline(report, &engine);
+                let roofline = match engine.gpu(&prepared.system)? {
+                    Ok((number, _)) => known(report, Roofline::of_gpu(number, engine.threads)?),
+                    Err(_) => roofline(report, &engine),
+                };
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;
                 report.rows.push(row);
@@ -219,9 +222,15 @@ fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     if let Some(known) = report.rooflines.iter().find(same) {
         return known.clone();
     }
-    let measured = Roofline::measure(engine);
-    report.rooflines.push(measured.clone());
-    measured
+    known(report, Roofline::measure(engine))
+}
+
+/// The roofline, which the report holds once.
+fn known(report: &mut Report, roofline: Roofline) -> Roofline {
+    if !report.rooflines.contains(&roofline) {
+        report.rooflines.push(roofline.clone());
+    }
+    roofline
 }
 
 fn read_report(path: &Path) -> Result<Report> {

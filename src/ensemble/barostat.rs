@@ -112,7 +112,7 @@ fn checked(length_factor: f64, measured: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::thermostat::{Kinetic, scaling_work, velocity_rescale};
+    use crate::ensemble::thermostat::{Bath, scaling_work, velocity_rescale};
 
     /// Standard errors allowed; the seed is fixed.
     const STANDARD_ERRORS: f64 = 4.0;
@@ -128,8 +128,9 @@ mod tests {
         let mut kinetic = 1.5 * count as f64 * kt;
         (0..steps)
             .map(|step| {
-                let now = Kinetic { energy: kinetic, degrees_of_freedom: 3 * count, temperature: TEMPERATURE };
-                kinetic += scaling_work(kinetic, velocity_rescale(now, interval, 0.05, 23, step).unwrap());
+                let bath = Bath { degrees_of_freedom: 3 * count, temperature: TEMPERATURE };
+                let factor = velocity_rescale(bath, interval, 0.05, 23, step).factor(kinetic).unwrap();
+                kinetic += scaling_work(kinetic, factor);
                 let measured = pressure(kinetic, 0.0, volume);
                 let scaling = stochastic_rescale(target, measured, volume, TEMPERATURE, interval, (23, step)).unwrap();
                 kinetic += scaling.kinetic_work(kinetic);

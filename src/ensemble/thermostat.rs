@@ -4,79 +4,95 @@
 //! that over a run, taken from the total energy, is the conserved quantity. K is the kinetic energy of the very
 //! velocities that are scaled (in leapfrog those of the half step), while λ may be derived from another measure of K
 //! at the same time (the mean of both half steps).
+//!
+//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device which has K to
+//! itself need not tell.
 
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 
-/// A kinetic energy and what it should be.
+/// What a kinetic energy should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kinetic {
-    /// measured, kJ/mol
-    pub energy: f64,
+pub struct Bath {
     /// number of degrees of freedom
     pub degrees_of_freedom: usize,
     /// wanted, K
     pub temperature: f64,
 }
 
-impl Kinetic {
+impl Bath {
     /// Wanted mean ½ f kT in kJ/mol.
     pub fn target(&self) -> f64 {
         0.5 * self.degrees_of_freedom as f64 * BOLTZMANN * self.temperature
     }
+}
 
-    /// Nothing moves, or nothing can: no factor changes that.
-    fn is_inert(&self) -> bool {
-        self.energy == 0.0 || self.degrees_of_freedom == 0
+/// A coupling of which all is known but the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rescaling {
+    /// a
+    pub kept: f64,
+    /// b, √(kJ/mol): noise along the velocities
+    pub along: f64,
+    /// d, kJ/mol: what takes the place of the part that is not kept
+    pub across: f64,
+}
+
+impl Rescaling {
+    /// Leaves all as it is.
+    const NONE: Self = Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
+
+    /// λ for a kinetic energy in kJ/mol. What does not move stays so: no factor changes that.
+    pub fn factor(&self, kinetic: f64) -> Result<f64> {
+        if kinetic == 0.0 {
+            return Ok(1.0);
+        }
+        let root = self.kept + self.along / kinetic.sqrt();
+        let factor = (root * root + self.across / kinetic).sqrt().copysign(root);
+        if factor.is_finite() {
+            return Ok(factor);
+        }
+        let what = format!("the kinetic energy is {kinetic} kJ/mol, which no thermostat can mend");
+        Err(Error::unstable(what, []))
     }
 }
 
-/// Weak coupling: λ = √(1 + (Δt/τ)(K̄/K − 1)), at most what takes K to K̄ at once.
+/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), at most what takes K to K̄ at once.
 ///
 /// `interval` Δt (ps) since the last coupling, `coupling_time` τ (ps). Suppresses fluctuations: no ensemble.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
-pub fn berendsen(kinetic: Kinetic, interval: f64, coupling_time: f64) -> Result<f64> {
-    if kinetic.is_inert() {
-        return Ok(1.0);
+pub fn berendsen(bath: Bath, interval: f64, coupling_time: f64) -> Rescaling {
+    if bath.degrees_of_freedom == 0 {
+        return Rescaling::NONE;
     }
     let rate = if coupling_time > interval { interval / coupling_time } else { 1.0 };
-    checked((1.0 + rate * (kinetic.target() / kinetic.energy - 1.0)).sqrt(), kinetic)
+    Rescaling { kept: (1.0 - rate).sqrt(), along: 0.0, across: rate * bath.target() }
 }
 
 /// Stochastic velocity rescaling: K follows a first-order relaxation with the noise that makes it canonical.
 ///
 /// With c = exp(−Δt/τ), f degrees of freedom, R a normal number and S the sum of f − 1 squared ones,
-/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)).
+/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)); that is
+/// (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the square's root.
 /// `interval` Δt and `coupling_time` τ in ps; τ = 0 draws K afresh. The relaxation is solved exactly, so that Δt may
 /// be any number of steps. The numbers are those of (seed, step).
 /// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
-pub fn velocity_rescale(kinetic: Kinetic, interval: f64, coupling_time: f64, seed: u64, step: u64) -> Result<f64> {
-    if kinetic.is_inert() {
-        return Ok(1.0);
+pub fn velocity_rescale(bath: Bath, interval: f64, coupling_time: f64, seed: u64, step: u64) -> Rescaling {
+    if bath.degrees_of_freedom == 0 {
+        return Rescaling::NONE;
     }
     let mut stream = Stream::new(seed, Purpose::Thermostat, step, 0);
     let r = stream.gaussian();
-    let s = stream.sum_of_squares(kinetic.degrees_of_freedom as u64 - 1);
+    let s = stream.sum_of_squares(bath.degrees_of_freedom as u64 - 1);
     let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
-    let ratio = kinetic.target() / (kinetic.degrees_of_freedom as f64 * kinetic.energy);
-    // λ² = (√c + R √((1−c) ratio))² + (1−c) ratio S, and the sign is that of the square's root
-    let root = c.sqrt() + r * ((1.0 - c) * ratio).sqrt();
-    let square = root * root + (1.0 - c) * ratio * s;
-    checked(square.sqrt().copysign(root), kinetic)
+    let renewed = (1.0 - c) * bath.target() / bath.degrees_of_freedom as f64;
+    Rescaling { kept: c.sqrt(), along: r * renewed.sqrt(), across: renewed * s }
 }
 
 /// Kinetic energy (kJ/mol) that a factor λ puts into velocities of kinetic energy `kinetic`.
 pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
     (factor * factor - 1.0) * kinetic
-}
-
-fn checked(factor: f64, kinetic: Kinetic) -> Result<f64> {
-    if factor.is_finite() {
-        return Ok(factor);
-    }
-    let what = format!("the kinetic energy is {} kJ/mol, which no thermostat can mend", kinetic.energy);
-    Err(Error::unstable(what, []))
 }
 
 #[cfg(test)]
@@ -92,8 +108,8 @@ mod tests {
         let mut energy = degrees_of_freedom as f64 * unit;
         (0..samples)
             .map(|step| {
-                let kinetic = Kinetic { energy, degrees_of_freedom, temperature: 300.0 };
-                let factor = velocity_rescale(kinetic, interval, coupling_time, 17, step).unwrap();
+                let bath = Bath { degrees_of_freedom, temperature: 300.0 };
+                let factor = velocity_rescale(bath, interval, coupling_time, 17, step).factor(energy).unwrap();
                 energy += scaling_work(energy, factor);
                 energy / unit
             })
@@ -126,8 +142,8 @@ mod tests {
         let unit = 0.5 * BOLTZMANN * 300.0;
         let mut energy = 4.0 * f as f64 * unit;
         for step in 0..10 {
-            let kinetic = Kinetic { energy, degrees_of_freedom: f, temperature: 300.0 };
-            energy += scaling_work(energy, velocity_rescale(kinetic, 0.1, 1.0, 1, step).unwrap());
+            let bath = Bath { degrees_of_freedom: f, temperature: 300.0 };
+            energy += scaling_work(energy, velocity_rescale(bath, 0.1, 1.0, 1, step).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
         // noise of K at 1 to 4 times kT: relative √(4·2/f) at most
@@ -136,22 +152,23 @@ mod tests {
 
     #[test]
     fn weak_coupling_in_closed_form() {
-        let kinetic = Kinetic { energy: 200.0, degrees_of_freedom: 100, temperature: 300.0 };
-        let factor = berendsen(kinetic, 0.02, 0.1).unwrap();
-        let expected = 200.0 + 0.2 * (kinetic.target() - 200.0);
+        let bath = Bath { degrees_of_freedom: 100, temperature: 300.0 };
+        let factor = berendsen(bath, 0.02, 0.1).factor(200.0).unwrap();
+        let expected = 200.0 + 0.2 * (bath.target() - 200.0);
         assert!((200.0 + scaling_work(200.0, factor) - expected).abs() < 1e-12);
         // a coupling time shorter than the interval sets K at once
-        let factor = berendsen(kinetic, 0.02, 0.0).unwrap();
-        assert!((factor * factor * 200.0 - kinetic.target()).abs() < 1e-12);
+        let factor = berendsen(bath, 0.02, 0.0).factor(200.0).unwrap();
+        assert!((factor * factor * 200.0 - bath.target()).abs() < 1e-12);
     }
 
     #[test]
     fn nothing_moves_stays_and_nonsense_is_refused() {
-        let still = Kinetic { energy: 0.0, degrees_of_freedom: 3, temperature: 300.0 };
-        assert_eq!(velocity_rescale(still, 0.1, 0.1, 1, 1).unwrap(), 1.0);
-        assert_eq!(berendsen(still, 0.1, 0.1).unwrap(), 1.0);
-        let broken = Kinetic { energy: f64::NAN, ..still };
-        assert!(velocity_rescale(broken, 0.1, 0.1, 1, 1).is_err());
-        assert!(berendsen(broken, 0.1, 0.1).is_err());
+        let bath = Bath { degrees_of_freedom: 3, temperature: 300.0 };
+        let nothing = Bath { degrees_of_freedom: 0, ..bath };
+        for couple in [|bath| velocity_rescale(bath, 0.1, 0.1, 1, 1), |bath| berendsen(bath, 0.1, 0.1)] {
+            assert_eq!(couple(bath).factor(0.0).unwrap(), 1.0);
+            assert_eq!(couple(nothing).factor(5.0).unwrap(), 1.0);
+            assert!(couple(bath).factor(f64::NAN).is_err());
+        }
     }
 }

@@ -185,7 +185,8 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
     let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;
     let prunes = if lists.is_exact() { searches } else { 1.0 / f64::from(lists.prune) };
-    Some(StepCounts { system, threads: engine.threads, pairs: timing.pairs, searches, prunes }.work())
+    let parts = engine.parts(system).ok()?;
+    Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes }.work())
 }
 
 /// Speed and where the time went.

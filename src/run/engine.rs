@@ -146,6 +146,11 @@ impl Engine {
         }
     }
 
+    /// Parts that the work on this system is cut into, each with sums of its own; a GPU adds all to the same.
+    pub fn parts(&self, system: &System) -> Result<usize> {
+        Ok(if self.gpu(system)?.is_ok() { 1 } else { self.parts })
+    }
+
     /// The GPU itself, where there is one for this system.
     pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
         match self.gpu(system)? {

@@ -3,12 +3,15 @@
 use super::plan::{Barostat, BarostatKind, Dynamics, Thermostat, ThermostatKind};
 use crate::backend::{Advance, Backend, Energies, Moment, Strain, Workload};
 use crate::ensemble::barostat::{self, Scaling, Target};
-use crate::ensemble::thermostat::{self, scaling_work};
+use crate::ensemble::thermostat::{self, Bath, Rescaling};
 use crate::error::{Error, Result};
 use crate::pair::ListSchedule;
 use crate::system::{Coupling, State, System};
 use crate::units::BOLTZMANN;
 use crate::vec3::Mat3;
+
+#[cfg(test)]
+mod tests;
 
 /// Positions and cell that a pair list was made from: what a restart needs to make the same list again.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -55,6 +58,7 @@ pub struct Simulation<'a, B> {
     first_step: u64,
     /// ps at the start of this stage
     first_time: f64,
+    /// but for the thermostat's work, which the backend sums up
     coupling: Coupling,
     searches: u64,
 }
@@ -117,7 +121,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
         self.backend.download(state)?;
         state.step = self.step_number();
         state.time = self.time();
-        state.coupling = self.coupling;
+        state.coupling = Coupling { thermostat_work: state.coupling.thermostat_work, ..self.coupling };
         Ok(())
     }
 
@@ -150,14 +154,14 @@ impl<'a, B: Backend> Simulation<'a, B> {
         self.backend.forces(Workload { energy: wanted.energies, virial })?;
         observe(self)?;
         let thermostat = self.dynamics.thermostat.as_ref().filter(|t| due(t.every) && step > 0);
-        let kinetic = wanted.energies || pressure_due || thermostat.is_some();
-        let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial, kinetic })?;
+        let (kinetic, coupled) = (wanted.energies || pressure_due, thermostat.is_some());
+        let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial, kinetic, coupled })?;
         let total_virial = self.backend.evaluation().virial + kinetic.constraint_virial;
         self.settle_pressure_work(total_virial);
-        let mean = 0.5 * (kinetic.before + kinetic.after);
-        let observed = self.observe(mean, total_virial);
+        let thermostat_work = if wanted.energies { self.backend.thermostat_work()? } else { 0.0 };
+        let observed = self.observe(0.5 * (kinetic.before + kinetic.after), total_virial, thermostat_work);
         if let Some(thermostat) = thermostat {
-            self.couple_temperature(thermostat, mean, kinetic.after)?;
+            self.backend.couple(self.rescaling(thermostat))?;
         }
         if let Some(barostat) = self.dynamics.barostat.filter(|_| pressure_due) {
             self.couple_pressure(&barostat, observed.pressure, total_virial)?;
@@ -194,13 +198,13 @@ impl<'a, B: Backend> Simulation<'a, B> {
         }
     }
 
-    fn observe(&self, kinetic: f64, virial: Mat3) -> Observed {
+    fn observe(&self, kinetic: f64, virial: Mat3, thermostat_work: f64) -> Observed {
         let energies = self.backend.evaluation().energies;
         let volume = self.cell_volume();
         Observed {
             energies,
             kinetic,
-            conserved: kinetic + energies.potential() - self.coupling.thermostat_work - self.coupling.barostat_work,
+            conserved: kinetic + energies.potential() - thermostat_work - self.coupling.barostat_work,
             temperature: 2.0 * kinetic / (self.degrees_of_freedom.max(1) as f64 * BOLTZMANN),
             pressure: volume.map_or(0.0, |volume| barostat::pressure(kinetic, virial.trace(), volume)),
         }
@@ -210,20 +214,17 @@ impl<'a, B: Backend> Simulation<'a, B> {
         self.backend.cell().map(|cell| cell.volume())
     }
 
-    /// Scale the velocities of the half step after; the factor follows from the mean of both half steps.
-    fn couple_temperature(&mut self, thermostat: &Thermostat, mean: f64, after: f64) -> Result<()> {
+    /// What the thermostat does at this step.
+    fn rescaling(&self, thermostat: &Thermostat) -> Rescaling {
         let Thermostat { kind, temperature, coupling_time, every } = *thermostat;
-        let kinetic = thermostat::Kinetic { energy: mean, degrees_of_freedom: self.degrees_of_freedom, temperature };
+        let bath = Bath { degrees_of_freedom: self.degrees_of_freedom, temperature };
         let interval = f64::from(every) * self.dynamics.timestep;
-        let factor = match kind {
+        match kind {
             ThermostatKind::VRescale => {
-                thermostat::velocity_rescale(kinetic, interval, coupling_time, self.seed, self.step_number())?
+                thermostat::velocity_rescale(bath, interval, coupling_time, self.seed, self.step_number())
             }
-            ThermostatKind::Berendsen => thermostat::berendsen(kinetic, interval, coupling_time)?,
-        };
-        self.coupling.thermostat_work += scaling_work(after, factor);
-        self.backend.scale_velocities(factor);
-        Ok(())
+            ThermostatKind::Berendsen => thermostat::berendsen(bath, interval, coupling_time),
+        }
     }
 
     /// The second half of the work of a scaling, with the forces after it.

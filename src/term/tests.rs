@@ -177,7 +177,7 @@ fn check<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: us
             let lanes = from_fn(|k| terms.map(|term| term[k]));
             (level.name(), dispatch(level, OnLanes::<M, IN, OUT>(&lanes, PhantomData)))
         });
-        let on_device = terms.map(|term| device.term::<IN, OUT>(M::TWIN, &term));
+        let on_device = terms.map(|term| device.term::<f32, IN, OUT>(M::TWIN, &term));
         let on_device = ("kernels", from_fn(|k| on_device.map(|results| results[k])));
         for (place, found) in levels.chain([on_device]) {
             for (lane, results) in expected.iter().enumerate() {

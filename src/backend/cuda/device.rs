@@ -27,6 +27,24 @@ pub(crate) struct Launch {
     pub(crate) parameter: f64,
 }
 
+/// What launches that are timed are part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// a search or a pruning
+    Lists,
+    /// a step
+    Step,
+}
+
+/// How long a launch took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub(super) timing: Timing,
+    /// [`Kernel::Solve`] for a transform
+    pub(super) kernel: Kernel,
+    pub(super) seconds: f64,
+}
+
 /// A GPU, or what does its work. Work is done in the order in which it was asked for; only reading waits for it.
 pub(crate) trait Device {
     /// For the log.
@@ -60,6 +78,10 @@ pub(crate) trait Device {
     /// Do `work`, which only launches and transforms. It may be recorded, and repeated from the record as long as `key` is
     /// the same.
     fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
+    /// Do `work`, one launch after the other, and time each.
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T>;
+    /// The times since the last call; waits for the launches.
+    fn spans(&self) -> Result<Vec<Span>>;
     /// Wait until all work has been done.
     fn wait(&self) -> Result<()>;
 }

@@ -2,13 +2,13 @@
 //! file knows.
 
 use super::compiler;
-use super::device::{Device, Direction, Launch};
+use super::device::{Device, Direction, Launch, Span, Timing};
 use super::kernel::Kernel;
 use super::layout::Arguments;
 use crate::compute::cuda::{self, DeviceFft, failed};
 use crate::error::{Error, Result};
 use cudarc::driver::result;
-use cudarc::driver::{CudaContext, CudaGraph, CudaStream, sys};
+use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
 use std::path::Path;
@@ -40,6 +40,46 @@ pub(super) fn find(number: u32) -> Result<String> {
     context(number)?.name().map_err(failed("no name"))
 }
 
+/// What a GPU can do at best.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limits {
+    /// operations per second in `f32`
+    pub(crate) flops: f64,
+    /// bytes per second to and from its memory
+    pub(crate) bandwidth: f64,
+    /// size of that, bytes
+    pub(crate) memory: f64,
+}
+
+/// Lanes of a multiprocessor that multiply and add in `f32` (CUDA C++ Programming Guide, arithmetic instructions).
+fn lanes(capability: (i32, i32)) -> f64 {
+    match capability {
+        (7, _) | (8, 0) => 64.0,
+        _ => 128.0,
+    }
+}
+
+/// What the GPU of this number can do by its clocks and widths.
+pub(crate) fn limits(number: u32) -> Result<Limits> {
+    use sys::CUdevice_attribute as Attribute;
+    let context = context(number)?;
+    let attribute = |which| context.attribute(which).map(f64::from).map_err(failed("an attribute"));
+    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let [clock, memory_clock] = [
+        // kHz
+        1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+    ];
+    let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    Ok(Limits {
+        // a multiply-add is two operations, and memory transfers twice in a clock
+        flops: 2.0 * lanes(capability) * processors * clock,
+        bandwidth: 2.0 * memory_clock * bits / 8.0,
+        memory: context.total_mem().map_err(failed("no memory size"))? as f64,
+    })
+}
+
 /// A GPU with the compiled kernels.
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
@@ -54,6 +94,10 @@ pub(crate) struct Gpu {
     /// on the stream beside
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
+    /// set while launches are timed
+    timing: Cell<Option<Timing>>,
+    /// events before and behind them
+    spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
     /// latest last
     records: RefCell<Vec<([u64; 3], CudaGraph)>>,
 }
@@ -88,6 +132,8 @@ impl Gpu {
             functions,
             transforms: None,
             allocated: RefCell::default(),
+            timing: Cell::default(),
+            spans: RefCell::default(),
             records: RefCell::default(),
         })
     }
@@ -99,6 +145,17 @@ impl Gpu {
     /// Where work goes now.
     fn stream(&self) -> &Arc<CudaStream> {
         if self.aside.get() { &self.beside } else { &self.main }
+    }
+
+    /// Calls `start`, which launches `kernel`, between two events where launches are timed.
+    fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(timing) = self.timing.get() else { return start() };
+        let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let event = || self.stream().record_event(flags).map_err(failed("an event"));
+        let before = event()?;
+        start()?;
+        self.spans.borrow_mut().push((timing, kernel, [before, event()?]));
+        Ok(())
     }
 
     /// Records what `work` launches.
@@ -181,10 +238,12 @@ impl Device for Gpu {
         let mut parameters = [pointer((&raw const *arguments).cast()), pointer((&raw const parameter).cast())];
         let function = self.functions[kernel as usize];
         let (grid, stream) = ((threads.div_ceil(block), 1, 1), self.stream().cu_stream());
-        // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays behind
-        // the addresses live as long as this device
-        unsafe { result::launch_kernel(function, grid, (block, 1, 1), 0, stream, &mut parameters) }
-            .map_err(failed(kernel.name()))
+        self.between_events(kernel, || {
+            // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays
+            // behind the addresses live as long as this device
+            unsafe { result::launch_kernel(function, grid, (block, 1, 1), 0, stream, &mut parameters) }
+                .map_err(failed(kernel.name()))
+        })
     }
 
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
@@ -197,13 +256,15 @@ impl Device for Gpu {
             return Err(Error::Internal("a transform that was not planned".into()));
         };
         self.bind()?;
-        // SAFETY: arrays of the planned sizes; transforms work on the stream beside, as does what comes before and after
-        unsafe {
-            match direction {
-                Direction::Forward => transforms.forward(grid, spectrum),
-                Direction::Inverse => transforms.inverse(spectrum, grid),
+        self.between_events(Kernel::Solve, || {
+            // SAFETY: arrays of the planned sizes; transforms work on the stream beside, as does what comes before and after
+            unsafe {
+                match direction {
+                    Direction::Forward => transforms.forward(grid, spectrum),
+                    Direction::Inverse => transforms.inverse(spectrum, grid),
+                }
             }
-        }
+        })
     }
 
     fn side_by_side(
@@ -216,6 +277,9 @@ impl Device for Gpu {
         self.aside.set(true);
         let done = first(self);
         self.aside.set(false);
+        if self.timing.get().is_some() {
+            self.main.join(&self.beside).map_err(failed(what))?;
+        }
         let done = done.and_then(|()| second(self));
         // also after an error: a capture must not end with loose ends
         self.main.join(&self.beside).map_err(failed(what))?;
@@ -244,6 +308,21 @@ impl Device for Gpu {
         records[index].1.launch().map_err(failed("a recorded step"))
     }
 
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.timing.set(Some(timing));
+        let done = work(self);
+        self.timing.set(None);
+        done
+    }
+
+    fn spans(&self) -> Result<Vec<Span>> {
+        let span = |(timing, kernel, [before, behind]): (Timing, Kernel, [CudaEvent; 2])| {
+            let milliseconds = before.elapsed_ms(&behind).map_err(failed("the time between events"))?;
+            Ok(Span { timing, kernel, seconds: 1e-3 * f64::from(milliseconds) })
+        };
+        self.spans.take().into_iter().map(span).collect()
+    }
+
     fn wait(&self) -> Result<()> {
         self.main.synchronize().map_err(failed("the work on the GPU"))
     }
@@ -254,6 +333,7 @@ impl Drop for Gpu {
         // errors at the end have nobody to tell, and the driver frees all when the process ends
         let _ = self.wait();
         self.records.borrow_mut().clear();
+        self.spans.borrow_mut().clear();
         self.transforms = None;
         for &address in self.allocated.borrow().iter() {
             // SAFETY: allocated by `allocate`, not freed since, and all work is done

@@ -52,6 +52,7 @@ kernels! {
     AdvanceSums = "advance_sums",
     ScalePositions = "scale_positions",
     ScaleVelocities = "scale_velocities",
+    Couple = "couple",
     Kinetic = "kinetic",
     Momentum = "momentum",
     RemoveMomentum = "remove_momentum",

@@ -87,9 +87,11 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 6;
+/// Of the present velocities: a thermostat may still need those of the last move.
+pub(super) const SUM_KINETIC: u32 = SUM_LJ + 6;
+pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 7;
 /// Six components each, in the order xx xy xz yy yz zz.
-pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 7;
+pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 8;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
@@ -130,8 +132,23 @@ shared! {
         stopped: u32,
         /// largest squared displacement, nm²
         displacement_squared: f64,
+        /// energy that the thermostat has put into the system, kJ/mol
+        thermostat_work: f64,
     }
 }
+
+shared! {
+    /// A thermostat's step ([`crate::ensemble::thermostat::Rescaling`]).
+    Rescaling {
+        kept: f64,
+        /// √(kJ/mol)
+        along: f64,
+        /// kJ/mol
+        across: f64,
+    }
+}
+
+members!(Rescaling);
 
 shared! {
     /// Lengths that only the device knows.
@@ -368,6 +385,7 @@ shared! {
         /// 1/edge of that box, 1/nm
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
+        rescaling: Rescaling,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
         /// nm², infinite without a cutoff
@@ -428,7 +446,8 @@ pub(super) fn declarations() -> String {
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
     constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
-    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_INTERNAL SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM);
+    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_KINETIC SUM_INTERNAL SUM_VIRIAL);
+    constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM);
     constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION);
@@ -439,6 +458,7 @@ pub(super) fn declarations() -> String {
         Lattice::declaration(),
         Status::declaration(),
         Counts::declaration(),
+        Rescaling::declaration(),
         Smooth::declaration(),
         BondTerm::declaration(),
         AngleTerm::declaration(),

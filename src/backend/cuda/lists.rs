@@ -3,6 +3,7 @@
 use super::device::{Device, Launch, clear, read, read_one, room};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, SEARCH_WARPS, Status, WARP};
+use crate::backend::PairCounts;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::vec3::Vec3;
@@ -120,6 +121,21 @@ pub(super) fn prune(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)?;
     let threads = device.parallel_threads().min(a.chunk_capacity * WARP);
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, threads) }, a)
+}
+
+/// Sizes of the lists.
+pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
+    if a.chunk_capacity == 0 {
+        return Ok(PairCounts::default());
+    }
+    let mut groups = vec![0; read_one(device, a.counts)?.chunks as usize];
+    let mut slots_of = |lists| -> Result<u64> {
+        read(device, lists, &mut groups)?;
+        Ok(groups.iter().map(|&groups: &u32| u64::from(groups * WARP * WARP)).sum())
+    };
+    let (slots, outer_slots) = (slots_of(a.inner_groups)?, slots_of(a.outer_groups)?);
+    // a pair within the larger cutoff takes both terms
+    Ok(PairCounts { slots, lj_slots: slots, entries: groups.len() as u64, outer_slots })
 }
 
 /// The longest way (nm) that an atom has come since the search, all of whose positions are scaled first.

@@ -8,6 +8,7 @@
 //! device stops all motion there, and is reported the next time that anything is read.
 
 mod cache;
+mod clock;
 mod compiler;
 mod device;
 #[cfg(test)]
@@ -25,22 +26,29 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::{Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, Phases, Strain, Workload, host};
+use super::{
+    Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, PairCounts, Phases, Strain, Workload, host,
+};
 use crate::cell::PeriodicCell;
 use crate::ensemble::motion::remove_translation_and_rotation;
+use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
-use crate::system::{Electrostatics, State, System};
+use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
-use device::{Device, copy, read, room, write};
-use layout::{Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
+use clock::Clock;
+use device::{Device, Timing, copy, read, read_one, room, write};
+use layout::{
+    Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status,
+};
 use shared::Pointer;
+use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
 
-pub(crate) use gpu::Gpu;
+pub(crate) use gpu::{Gpu, Limits, limits};
 
 /// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
 pub(crate) fn find(number: u32) -> Result<String> {
@@ -90,6 +98,7 @@ pub(crate) struct Cuda<D> {
     pending: bool,
     /// changes with the arguments, of which records of launches hold a copy
     epoch: u64,
+    clock: RefCell<Clock>,
     /// an error of a phase that cannot return one
     fault: Mutex<Option<Error>>,
 }
@@ -125,6 +134,7 @@ impl<D: Device> Cuda<D> {
             last_good: vec![],
             pending: false,
             epoch: 0,
+            clock: RefCell::default(),
             fault: Mutex::new(None),
         })
     }
@@ -184,23 +194,23 @@ impl<D: Device> Cuda<D> {
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
     }
 
+    /// Beyond all bounds is what exceeds this, both half steps together, kJ/mol.
+    fn largest_kinetic(&self) -> f64 {
+        host::LARGEST_KINETIC * self.masses.len() as f64
+    }
+
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the fastest atom.
     fn check_motion(&mut self, kinetic: f64) -> Result<()> {
-        if kinetic <= host::LARGEST_KINETIC * self.masses.len() as f64 {
+        if kinetic <= self.largest_kinetic() {
             return Ok(());
         }
         read(&self.device, self.arguments.old, &mut self.last_good)?;
-        let mut velocities = vec![Vec3::ZERO; self.masses.len()];
-        read(&self.device, self.arguments.velocities, &mut velocities)?;
-        let speed = |atom: &usize| velocities[*atom].norm();
-        let fastest = (0..velocities.len()).max_by(|a, b| speed(a).total_cmp(&speed(b))).unwrap_or(0);
-        let what = format!("atom {} flies off at {:.1e} nm/ps", fastest + 1, speed(&fastest));
-        Err(Error::unstable(what, [fastest as u32]))
+        Err(sums::flying_off(&self.device, &self.arguments)?)
     }
 
     /// One of the sums over velocities, kJ/mol.
     fn kinetic_sum(&mut self, which: u32) -> Result<f64> {
-        Sums::clear(&self.device, &self.arguments)?;
+        Sums::clear_kinetic(&self.device, &self.arguments)?;
         steps::kinetic(&self.device, &self.arguments)?;
         Ok(Sums::read(&self.device, &self.arguments)?.at(which))
     }
@@ -239,7 +249,8 @@ impl<D: Device> Backend for Cuda<D> {
     fn upload(&mut self, state: &State) -> Result<()> {
         self.cell = state.cell;
         let a = &self.arguments;
-        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..Status::zeroed() };
+        let Coupling { thermostat_work, .. } = state.coupling;
+        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], thermostat_work, ..Status::zeroed() };
         write(&self.device, a.status, &[fine])?;
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
@@ -252,6 +263,7 @@ impl<D: Device> Backend for Cuda<D> {
     fn download(&self, state: &mut State) -> Result<()> {
         self.surface()?;
         sums::check(&self.device, &self.arguments)?;
+        state.coupling.thermostat_work = self.thermostat_work()?;
         self.read_state(state)
     }
 
@@ -264,7 +276,12 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn rebuild_pairs(&mut self) {
-        let result = lists::rebuild(&self.device, &mut self.arguments, self.cell.as_ref());
+        let (a, cell) = (&mut self.arguments, self.cell.as_ref());
+        let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell));
+        let clock = self.clock.get_mut();
+        clock.search();
+        // they have been waited for: the search reads the length of the list
+        clock.add(&self.device.spans().unwrap_or_default());
         self.epoch += u64::from(self.keep(result));
         self.searched_cell = self.cell;
         let (from, to) = (self.arguments.positions, self.arguments.searched);
@@ -282,7 +299,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn prune_pairs(&mut self) {
-        self.keep(lists::prune(&self.device, &self.arguments));
+        self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &self.arguments)));
         let result = self.snapshot(Moment::Prune);
         self.keep(result);
     }
@@ -317,18 +334,23 @@ impl<D: Device> Backend for Cuda<D> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial, kinetic }: Advance) -> Result<Kinetic> {
+    fn advance(&mut self, Advance { timestep, virial, kinetic, coupled }: Advance) -> Result<Kinetic> {
         self.surface()?;
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let pending = std::mem::take(&mut self.pending);
+        let timed = self.clock.get_mut().step(pending && !virial && !kinetic);
         if !virial && !kinetic {
-            let key = [self.epoch, timestep.to_bits(), u64::from(pending)];
-            device.repeat(key, |device| {
+            if coupled {
+                Sums::clear(device, a)?;
+            }
+            let key = [self.epoch, timestep.to_bits(), u64::from(pending) | u64::from(coupled) << 1];
+            let step = |device: &D| {
                 if pending {
                     steps::forces(device, a, rule, false)?;
                 }
-                steps::advance(device, a, timestep, false)
-            })?;
+                steps::advance(device, a, timestep, coupled)
+            };
+            if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
             return Ok(Kinetic::default());
         }
         if pending {
@@ -347,8 +369,18 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(kinetic)
     }
 
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
+        let Rescaling { kept, along, across } = rescaling;
+        let rescaling = layout::Rescaling { kept, along, across };
+        steps::couple(&self.device, &Arguments { rescaling, ..self.arguments }, self.largest_kinetic())
+    }
+
+    fn thermostat_work(&self) -> Result<f64> {
+        Ok(read_one(&self.device, self.arguments.status)?.thermostat_work)
+    }
+
     fn kinetic_energy(&mut self) -> f64 {
-        let result = self.kinetic_sum(SUM_KINETIC_AFTER);
+        let result = self.kinetic_sum(SUM_KINETIC);
         self.keep(result)
     }
 
@@ -373,6 +405,12 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn phases(&self) -> Phases {
         self.keep(self.device.wait());
-        Phases::default()
+        let mut clock = self.clock.borrow_mut();
+        clock.add(&self.keep(self.device.spans()));
+        clock.phases()
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        self.keep(lists::count(&self.device, &self.arguments))
     }
 }

@@ -75,6 +75,12 @@ fn chains(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { kernel, threads: a.chain_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
 }
 
+/// Velocities times what the thermostat of `a` makes of the kinetic energies of the last move, if these are within
+/// `limit` (kJ/mol).
+pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
+    device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
+}
+
 /// Kinetic energies of the present velocities to the sums, which start at zero.
 pub(super) fn kinetic(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(units(Kernel::Kinetic, a), a)?;

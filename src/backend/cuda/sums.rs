@@ -3,9 +3,10 @@
 use super::device::{Device, clear, read, read_one};
 use super::layout::{
     Arguments, FORCE_SCALE, KIND_ANGLE, KIND_BOND, KIND_CMAP, KIND_EXCLUDED, KIND_HARMONIC_IMPROPER, KIND_IMPROPER,
-    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL,
-    SUM_SCALE, SUM_VIRIAL, SUMS, Status,
+    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, SUM_COULOMB, SUM_COULOMB_14, SUM_INTERNAL, SUM_KINETIC,
+    SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL, SUMS, Status,
 };
+use super::shared::Pointer;
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
 use crate::error::{Error, Result};
@@ -18,6 +19,12 @@ impl Sums {
     /// Starts anew.
     pub(super) fn clear(device: &impl Device, a: &Arguments) -> Result<()> {
         clear(device, a.sums, SUMS)
+    }
+
+    /// Starts those of [`super::steps::kinetic`] anew, while those of the last move stay.
+    pub(super) fn clear_kinetic(device: &impl Device, a: &Arguments) -> Result<()> {
+        let first = a.sums.0 + u64::from(SUM_KINETIC) * size_of::<i64>() as u64;
+        clear(device, Pointer::<i64>::new(first), (SUM_INTERNAL - SUM_KINETIC + 1) as usize)
     }
 
     /// Waits for the device.
@@ -66,7 +73,7 @@ impl Sums {
 
 /// An error where a step has failed; the device has stopped moving anything then.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<()> {
-    let Status { overflow, failed, .. } = read_one(device, a.status)?;
+    let Status { overflow, failed, stopped, .. } = read_one(device, a.status)?;
     // forces after a failed move mean nothing
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
@@ -75,7 +82,18 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<()> {
         let what = format!("the force on atom {} is beyond all bounds or not a number", u64::from(overflow) + 1);
         return Err(Error::unstable(what, [overflow]));
     }
-    Ok(())
+    // else only a thermostat stops the motion
+    if stopped == 0 { Ok(()) } else { Err(flying_off(device, a)?) }
+}
+
+/// The fastest atom, as an error.
+pub(super) fn flying_off(device: &impl Device, a: &Arguments) -> Result<Error> {
+    let mut velocities = vec![Vec3::ZERO; a.atoms as usize];
+    read(device, a.velocities, &mut velocities)?;
+    let speed = |atom: &usize| velocities[*atom].norm();
+    let fastest = (0..velocities.len()).max_by(|a, b| speed(a).total_cmp(&speed(b))).unwrap_or(0);
+    let what = format!("atom {} flies off at {:.1e} nm/ps", fastest + 1, speed(&fastest));
+    Ok(Error::unstable(what, [fastest as u32]))
 }
 
 /// The forces in topology order, kJ/mol/nm.

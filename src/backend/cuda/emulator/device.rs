@@ -1,19 +1,36 @@
 //! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
 
 use super::library;
-use crate::backend::cuda::device::{Device, Direction, Launch};
+use crate::backend::cuda::device::{Device, Direction, Launch, Span, Timing};
 use crate::backend::cuda::kernel::Kernel;
 use crate::backend::cuda::layout::Arguments;
 use crate::compute::Fft3;
 use crate::error::{Error, Result};
 use num_complex::Complex;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// Words of 16 bytes before and behind an array that nobody may touch.
 const GUARD: usize = 4;
 /// What they hold, and what memory holds before anything is written: as a float it is no number.
 const UNTOUCHED: u128 = u128::MAX;
+
+/// Kernels of one transform in three dimensions, at most: one for each.
+const KERNELS_PER_TRANSFORM: u32 = 3;
+
+/// What the host has had done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// times it has waited for the device
+    pub(crate) waits: u32,
+    /// kernels, those of transforms among them
+    pub(crate) kernels: u32,
+    /// kernels of the longest piece of work that may be recorded
+    pub(crate) longest_record: u32,
+}
+
+/// Seconds that a launch or a transform is said to take.
+pub(crate) const LAUNCH: f64 = 1.0;
 
 /// The emulated device; blocks and threads run in one of three orders.
 pub(crate) struct Emulated {
@@ -22,16 +39,42 @@ pub(crate) struct Emulated {
     forgotten: Option<Kernel>,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     transforms: Option<RefCell<Fft3<f32>>>,
+    tally: Cell<Tally>,
+    timing: Cell<Option<Timing>>,
+    spans: RefCell<Vec<Span>>,
 }
 
 impl Emulated {
     pub(crate) fn new(order: u32) -> Self {
-        Emulated { order, forgotten: None, arrays: RefCell::default(), transforms: None }
+        Emulated {
+            order,
+            forgotten: None,
+            arrays: RefCell::default(),
+            transforms: None,
+            tally: Cell::default(),
+            timing: Cell::default(),
+            spans: RefCell::default(),
+        }
     }
 
     /// A device at fault: this kernel does nothing.
     pub(crate) fn without(kernel: Kernel) -> Self {
         Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
+    }
+
+    /// Since the beginning.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally.get()
+    }
+
+    fn count(&self, waits: u32, kernels: u32) {
+        let tally = self.tally.get();
+        self.tally.set(Tally { waits: tally.waits + waits, kernels: tally.kernels + kernels, ..tally });
+    }
+
+    fn span(&self, kernel: Kernel) {
+        let span = |timing| Span { timing, kernel, seconds: LAUNCH };
+        self.spans.borrow_mut().extend(self.timing.get().map(span));
     }
 
     /// An array's bytes.
@@ -80,13 +123,13 @@ impl Device for Emulated {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.count(1, 0);
         self.with(address, bytes.len(), |array| bytes.copy_from_slice(array));
         Ok(())
     }
 
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
-        let mut between = vec![0; bytes];
-        self.read(from, &mut between)?;
+        let between = self.with(from, bytes, |array| array.to_vec());
         self.write(to, &between)
     }
 
@@ -96,6 +139,11 @@ impl Device for Emulated {
     }
 
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        if launch.threads == 0 {
+            return Ok(());
+        }
+        self.count(0, 1);
+        self.span(launch.kernel);
         if self.forgotten == Some(launch.kernel) {
             return Ok(());
         }
@@ -111,6 +159,8 @@ impl Device for Emulated {
     }
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        self.count(0, KERNELS_PER_TRANSFORM);
+        self.span(Kernel::Solve);
         let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
         let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
         // SAFETY: two different arrays of this device, of the sizes that the plan has
@@ -143,10 +193,26 @@ impl Device for Emulated {
     }
 
     fn repeat(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
-        work(self)
+        let before = self.tally.get().kernels;
+        work(self)?;
+        let tally = self.tally.get();
+        self.tally.set(Tally { longest_record: tally.longest_record.max(tally.kernels - before), ..tally });
+        Ok(())
+    }
+
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.timing.set(Some(timing));
+        let done = work(self);
+        self.timing.set(None);
+        done
+    }
+
+    fn spans(&self) -> Result<Vec<Span>> {
+        Ok(self.spans.take())
     }
 
     fn wait(&self) -> Result<()> {
+        self.count(1, 0);
         Ok(())
     }
 }

@@ -232,6 +232,7 @@ inline float __uint_as_float(unsigned bits) { return emulation::value_of<float>(
 inline unsigned __float_as_uint(float value) { return unsigned(emulation::bits_of(value)); }
 inline long long __double_as_longlong(double value) { return (long long)emulation::bits_of(value); }
 using std::atan2;
+using std::copysign;
 using std::erf;
 using std::exp;
 using std::fabs;

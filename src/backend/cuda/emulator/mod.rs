@@ -65,12 +65,16 @@ impl Library {
         Library { library, launching: Mutex::new(()) }
     }
 
-    /// A term as a function of numbers.
-    pub(crate) fn term<const IN: usize, const OUT: usize>(&self, name: &str, input: &[f32; IN]) -> [f32; OUT] {
-        let mut output = [0.0; OUT];
+    /// A term as a function of numbers, `f32` unless its name says otherwise.
+    pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
+        &self,
+        name: &str,
+        input: &[T; IN],
+    ) -> [T; OUT] {
+        let mut output = [T::default(); OUT];
         // SAFETY: the functions of `terms.cpp` have this signature, and touch no more than the caller's formula has
         unsafe {
-            let term: libloading::Symbol<unsafe extern "C" fn(*const f32, *mut f32)> =
+            let term: libloading::Symbol<unsafe extern "C" fn(*const T, *mut T)> =
                 self.library.get(name).expect("a term of terms.cpp");
             term(input.as_ptr(), output.as_mut_ptr());
         }

@@ -57,6 +57,9 @@ void term_excluded(const float* in, float* out) {
     out[1] = term.energy;
 }
 
+// a, b, d, K
+void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
+
 void spline_4(const float* in, float* out) { put_spline<4>(in, out); }
 void spline_5(const float* in, float* out) { put_spline<5>(in, out); }
 void spline_6(const float* in, float* out) { put_spline<6>(in, out); }

@@ -46,7 +46,7 @@ fn quiet_steps(sample: &Sample, gpu: Gpu) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
         cuda.forces(Workload::default()).expect("forces");
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false }).expect("a step");
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false }).expect("a step");
     }
     let mut state = State::default();
     cuda.download(&mut state).expect("a state");

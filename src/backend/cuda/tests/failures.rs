@@ -3,6 +3,7 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Advance, Backend, Workload};
+use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
 use crate::system::{Electrostatics, State};
 use crate::vec3::vec3;
@@ -30,7 +31,7 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
     let mut cuda = sample.emulated(0);
     for _ in 0..3 {
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false }).unwrap();
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false }).unwrap();
     }
     assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
@@ -46,9 +47,23 @@ fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
     sample.state.velocities[bond[1] as usize] = away * 1e5;
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).unwrap();
-    let error = cuda.advance(Advance { timestep: 0.002, virial: true, kinetic: true }).expect_err("a chain torn apart");
+    let error = cuda
+        .advance(Advance { timestep: 0.002, virial: true, kinetic: true, coupled: false })
+        .expect_err("a chain torn apart");
     assert!(atoms_of(error).contains(&bond[1]));
     assert_eq!(cuda.before_move().1, sample.state.positions);
+}
+
+fn a_thermostat_does_not_cool_what_flies_off() {
+    let mut sample = Sample::load("water");
+    // 5·10⁷ K on average
+    sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
+    let mut cuda = sample.emulated(0);
+    cuda.forces(Workload::default()).unwrap();
+    cuda.advance(Advance { timestep: 1e-9, virial: false, kinetic: false, coupled: true }).unwrap();
+    cuda.couple(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
+    let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
+    assert_eq!(atoms_of(error), [30]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What can be checked of the CUDA backend without a GPU: terms, compilation, and whole steps on an emulated device.
 
+mod clock;
 mod failures;
 mod forces;
 mod lists;
 mod motion;
-pub(super) mod sample;
+pub(crate) mod sample;
 mod terms;
 
 use super::Cuda;
@@ -14,6 +15,12 @@ use super::lists::sort;
 use crate::backend::Backend;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
+
+impl<D> Cuda<D> {
+    pub(crate) fn device(&self) -> &D {
+        &self.device
+    }
+}
 
 /// The atoms in the order in which the kernels sort them.
 pub(crate) fn sorted_on_device(system: &System, state: &State) -> Vec<u32> {

@@ -1,7 +1,8 @@
 //! Steps of an emulated device against those of the host with reference forces.
 
 use super::sample::Sample;
-use crate::backend::{Advance, Backend, Host, Moment, Reference, Workload};
+use crate::backend::{Advance, Backend, Host, Kinetic, Moment, Reference, Workload};
+use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::simd::Level;
 use crate::system::{Constraint, Constraints, State};
 use crate::term::testing::random;
@@ -14,11 +15,13 @@ const STEPS: usize = 5;
 const POSITION: f64 = 1.5e-5;
 /// Sums of squares of velocities that differ by as much per time step, relative to all.
 const KINETIC: f64 = 1e-6;
+/// Factors in `f64` on both sides, of velocities up to 100 nm/ps.
+const FEW_ROUNDINGS: f64 = 1e-15;
 /// Fixed distances hold to their tolerance on both sides; constraint forces are forces.
 const VIRIAL: f64 = 1e-4;
 
 fn advance(sums: bool) -> Advance {
-    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums }
+    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false }
 }
 
 fn state_of(backend: &impl Backend) -> State {
@@ -177,6 +180,35 @@ fn compare_scaling(sample: &Sample) {
     let (a, b) = (cuda.strain(), host.strain());
     assert!((a.scale - b.scale).abs() < 1e-15 && (a.displacement - b.displacement).abs() < 1e-7);
     assert!((cuda.kinetic_energy() / host.kinetic_energy() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn coupling_on_the_device_is_that_of_the_host() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let (mut quiet, mut looking) = (sample.emulated(0), sample.emulated(1));
+    let rescaling = Rescaling { kept: 0.9, along: -0.3, across: 400.0 };
+    let mut work = 0.0;
+    for _ in 0..STEPS {
+        quiet.forces(Workload::default()).unwrap();
+        quiet.advance(Advance { coupled: true, ..advance(false) }).unwrap();
+        quiet.couple(rescaling).unwrap();
+        looking.forces_now();
+        let Kinetic { before, after, .. } = looking.advance(Advance { coupled: true, ..advance(true) }).unwrap();
+        let expected = rescaling.factor(0.5 * (before + after)).unwrap();
+        let mut faster = state_of(&looking).velocities;
+        faster.iter_mut().for_each(|v| *v = *v * expected);
+        // what a barostat asks for in between leaves the energies of the move alone
+        looking.internal_kinetic_energy();
+        looking.couple(rescaling).unwrap();
+        assert!(largest_difference(&state_of(&looking).velocities, &faster) <= FEW_ROUNDINGS * 100.0);
+        work += scaling_work(after, expected);
+        assert!((looking.thermostat_work().unwrap() - work).abs() <= FEW_ROUNDINGS * work.abs());
+    }
+    assert!(work.abs() > 1.0, "{work}");
+    assert_eq!(state_of(&quiet), state_of(&looking));
+    // work goes on from that of a state
+    looking.upload(&state_of(&quiet)).unwrap();
+    assert_eq!(looking.thermostat_work().unwrap(), quiet.thermostat_work().unwrap());
 }
 
 /// The state after steps that nothing is wanted of, by blocks and threads in some order.

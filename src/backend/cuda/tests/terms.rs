@@ -1,6 +1,7 @@
 //! Functions of the kernels in `f32` against their twins in `f64`. Bonded terms are compared in `src/term/tests.rs`.
 
 use crate::backend::cuda::emulator;
+use crate::ensemble::thermostat::{Bath, Rescaling, berendsen, velocity_rescale};
 use crate::pme::spline;
 use crate::term::rounded::{Rounded, UNIT};
 use crate::term::testing::random;
@@ -10,6 +11,9 @@ use crate::term::{ewald_excluded, inverse_norm};
 /// exp are right to four units each, and their difference in the force is magnified by 1/(αr)², four where the series ends.
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
+
+/// The same operations on both sides, six of them, each of which a compiler may fuse with the next.
+const FACTOR_ROUNDINGS: f64 = 6.0;
 
 #[test]
 fn excluded_pairs() {
@@ -25,6 +29,22 @@ fn excluded_pairs() {
         let force_scale = charges.abs() * alpha.powi(3);
         assert!((f64::from(energy) - exact.1).abs() <= ENERGY_ROUNDINGS * UNIT * energy_scale, "{r} nm: {energy}");
         assert!((f64::from(force) - exact.0).abs() <= FORCE_ROUNDINGS * UNIT * force_scale, "{r} nm: {force}");
+    }
+}
+
+#[test]
+fn factors_of_a_thermostat() {
+    let mut random = random(13);
+    let bath = Bath { degrees_of_freedom: 300, temperature: 300.0 };
+    for step in 0..2000 {
+        // down to energies at which noise alone decides, and turns velocities around
+        let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
+        for rescaling in [velocity_rescale(bath, 0.02, 0.1, 1, step), berendsen(bath, 0.02, 0.1)] {
+            let Rescaling { kept, along, across } = rescaling;
+            let [ours] = emulator::library().term("rescaling_factor_f64", &[kept, along, across, kinetic]);
+            let theirs = rescaling.factor(kinetic).unwrap();
+            assert!((ours - theirs).abs() <= FACTOR_ROUNDINGS * f64::EPSILON * theirs.abs(), "{ours} for {theirs}");
+        }
     }
 }
 
