@@ -3,6 +3,7 @@
 
 use super::cache::{Recipe, cached};
 use super::source;
+use crate::compute::cuda::not_found;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
@@ -20,11 +21,7 @@ pub(super) fn check() -> Result<()> {
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
-    Err(Error::Device(
-        "CUDA's run-time compiler (libnvrtc) was not found; install it (package cuda-nvrtc, or pip install \
-         nvidia-cuda-nvrtc-cu12) and put its folder into LD_LIBRARY_PATH"
-            .into(),
-    ))
+    Err(not_found("run-time compiler", "libnvrtc", ["cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"]))
 }
 
 fn failed(what: &str, error: result::NvrtcError) -> Error {

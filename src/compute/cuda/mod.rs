@@ -40,7 +40,7 @@ pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error
 pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
     // SAFETY: opens and closes a library of NVIDIA's by name
     if !unsafe { sys::is_culib_present() } {
-        return Err(Error::Device("no NVIDIA driver was found (libcuda)".into()));
+        return Err(Error::Device("no NVIDIA driver was found (libcuda, which its package installs)".into()));
     }
     let devices = CudaContext::device_count().map_err(failed("the driver does not start"))?;
     if i64::from(number) >= i64::from(devices) {
