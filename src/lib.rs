@@ -102,22 +102,25 @@
 //!   32 entries and a block are a tile of 32 × 32 pairs, in which the entries travel around the warp.
 //! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
-//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`.
+//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
+//!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat
 //!   needs none of that: its random numbers are drawn beforehand ([`ensemble::thermostat::Rescaling`]), the device finds
 //!   the factor and adds up the work. So the host waits once in the life of a list, to learn how long the list is.
 //! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
+//! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
+//!   ([`run::Engine::verify`]).
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
 //!
 //! # Speed
 //!
-//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes follow by formula from counts
-//! ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets both against the arithmetic
-//! and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]); `summary.json` of every run holds the
-//! counts. [`run::measure()`] is what it times: [`run::Simulation::step`] and nothing around it. `benches/` times kernels
-//! one by one.
+//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes
+//! follow by formula from counts ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets
+//! both against the arithmetic and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]), or that follow
+//! from the clocks of a GPU; `summary.json` of every run holds the counts. [`run::measure()`] is what it times:
+//! [`run::Simulation::step`] and nothing around it. `benches/` times kernels one by one.
 //!
 //! # Determinism
 //!

@@ -120,7 +120,9 @@ impl Bench {
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
             for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
-                let engine = Engine::new(&prepared.plan)?;
+                let mut engine = Engine::new(&prepared.plan)?;
+                let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
+                refusal.iter().for_each(|reason| super::say(reason));
                 let roofline = match engine.gpu(&prepared.system)? {
                     Ok((number, _)) => known(report, Roofline::of_gpu(number, engine.threads)?),
                     Err(_) => roofline(report, &engine),

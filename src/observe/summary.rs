@@ -25,6 +25,9 @@ pub struct Summary {
     pub host: String,
     /// backend and what it runs on
     pub device: String,
+    /// why that one
+    #[serde(default)]
+    pub device_reason: String,
     /// threads
     pub threads: usize,
     /// instruction set of the kernels
@@ -149,6 +152,7 @@ mod tests {
             "steps",
             "wall_seconds",
             "device",
+            "device_reason",
             "threads",
             "simd",
             "tuning",

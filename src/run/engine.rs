@@ -1,7 +1,8 @@
 //! Choosing how a run computes: threads, instruction set, backend.
 
-use super::lists::{schedule, single_atom_schedule};
+use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
+use super::self_check::{Verdict, compare};
 use crate::backend::cuda::{self, Cuda, Gpu};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
@@ -24,8 +25,18 @@ pub struct Engine {
     parts: usize,
     /// instruction set
     pub level: Level,
-    /// number and name of the GPU, or why none is used
-    gpu: std::result::Result<(u32, String), String>,
+    /// the choice of the device is ours
+    automatic: bool,
+    /// the GPU, or why none is used
+    gpu: std::result::Result<Found, String>,
+}
+
+/// A GPU that is there.
+struct Found {
+    number: u32,
+    name: String,
+    /// how nearly it computes what the CPU does, once that is known
+    agreement: Option<String>,
 }
 
 impl Engine {
@@ -36,7 +47,8 @@ impl Engine {
         let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
-        Ok(Engine { pool: Arc::new(pool), threads, parts, level, gpu: find_gpu(plan)? })
+        let automatic = plan.run.device == Device::Auto;
+        Ok(Engine { pool: Arc::new(pool), threads, parts, level, automatic, gpu: find_gpu(plan)? })
     }
 
     /// So many threads and the best instruction set, where there is no plan.
@@ -48,15 +60,76 @@ impl Engine {
             threads,
             parts: threads,
             level: Level::detect(),
+            automatic: false,
             gpu: Err("there is no plan".into()),
         })
     }
 
-    /// The GPU on which dynamics of this system runs, or why it does not. Refuses a system that cannot run there.
+    /// Compares the GPU with the CPU at a state, if that is still to be done. One that differs is an error where it was
+    /// asked for; otherwise the CPU is taken, and the reason returned. A state of overlapping atoms tells nothing, and a
+    /// later one is to be tried.
+    pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
+        let Ok(Found { number, agreement: None, .. }) = self.gpu else { return Ok(None) };
+        if let Err(problem) = cuda::check(system) {
+            return match self.automatic {
+                // nothing is wrong with the GPU
+                true => self.give_up_gpu(&problem.message).map(|_| None),
+                false => Err(problem.into()),
+            };
+        }
+        let verdict = self.pool.install(|| {
+            let mut gpu = Cuda::new(system, Gpu::open(number)?, &single_atom_schedule(plan, system, state))?;
+            compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
+        });
+        self.conclude(verdict)
+    }
+
+    /// What follows from a comparison.
+    fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
+        let error = match (verdict, &mut self.gpu) {
+            (Ok(Verdict::Agrees(how)), Ok(found)) => {
+                found.agreement = Some(how);
+                return Ok(None);
+            }
+            (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
+                "{how}: this GPU or its driver is not computing right, or md is not; please report it"
+            )),
+            (Ok(_), _) => return Ok(None),
+            (Err(error), _) => error,
+        };
+        if self.automatic { self.give_up_gpu(&error.to_string()).map(Some) } else { Err(error) }
+    }
+
+    /// From now on the CPU is used; returns why.
+    fn give_up_gpu(&mut self, reason: &str) -> Result<String> {
+        let name = self.gpu.as_ref().map_or("", |found| &found.name);
+        let reason = format!("{name} is here, but {reason}");
+        self.gpu = Err(reason.clone());
+        Ok(reason)
+    }
+
+    /// There is a GPU, and nobody knows whether it computes what the CPU does.
+    pub fn is_undecided(&self) -> bool {
+        self.gpu.as_ref().is_ok_and(|found| found.agreement.is_none())
+    }
+
+    /// How nearly the GPU computes what the CPU does, where that is known.
+    pub fn agreement(&self) -> Option<&str> {
+        self.gpu.as_ref().ok().and_then(|found| found.agreement.as_deref())
+    }
+
+    /// The GPU on which this system is computed, or why it is not. Refuses a system that cannot be, where the GPU was
+    /// asked for; otherwise takes none before [`Engine::verify`].
     pub fn gpu(&self, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
         match &self.gpu {
-            Ok((number, name)) => cuda::check(system).map(|()| Ok((*number, name.as_str()))),
             Err(reason) => Ok(Err(reason.clone())),
+            Ok(Found { name, agreement: None, .. }) if self.automatic => {
+                Ok(Err(format!("{name} is here, but could not be compared with the CPU yet")))
+            }
+            Ok(Found { number, name, .. }) => {
+                cuda::check(system)?;
+                Ok(Ok((*number, name)))
+            }
         }
     }
 
@@ -73,6 +146,12 @@ impl Engine {
         }
     }
 
+    /// The lists with which the device that dynamics runs on may compute.
+    pub(super) fn choices<'a>(&self, plan: &Plan, system: &'a System, state: &State) -> Result<ListChoices<'a>> {
+        let choices = ListChoices::new(plan, system, state);
+        Ok(if self.gpu(system)?.is_ok() { choices.of_single_atoms() } else { choices })
+    }
+
     /// List radii and lifetimes for the device that dynamics runs on.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
         Ok(match self.gpu(system)? {
@@ -87,7 +166,8 @@ impl Engine {
         Ok(Cpu::new(system, CpuOptions { threads, parts, level, schedule })?)
     }
 
-    /// Forces, energies and virial of one state.
+    /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and not compared with
+    /// anything: this is what one compares with.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         let (cell, positions) = (state.cell.as_ref(), &state.positions);
         let workload = Workload { energy: true, virial: true };
@@ -145,7 +225,7 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 }
 
 /// The GPU that a plan asks for, or why it asks for none; refuses one that is not there.
-fn find_gpu(plan: &Plan) -> Result<std::result::Result<(u32, String), String>> {
+fn find_gpu(plan: &Plan) -> Result<std::result::Result<Found, String>> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Err("as asked for".into())),
         (_, Precision::Double) => return Ok(Err("double precision runs on the CPU only".into())),
@@ -153,11 +233,7 @@ fn find_gpu(plan: &Plan) -> Result<std::result::Result<(u32, String), String>> {
         (Device::Auto, Precision::Mixed) => 0,
     };
     match (cuda::find(number), plan.run.device) {
-        (Ok(name), Device::Auto) => {
-            let reason = "its backend has not been checked on hardware yet; set run.device = \"cuda\" to use it";
-            Ok(Err(format!("{name} is here, but {reason}")))
-        }
-        (Ok(name), _) => Ok(Ok((number, name))),
+        (Ok(name), _) => Ok(Ok(Found { number, name, agreement: None })),
         (Err(error), Device::Auto) => Ok(Err(error.to_string())),
         (Err(error), _) => {
             let help = "set run.device to \"cpu\" or leave it out";
@@ -177,4 +253,49 @@ fn pinned(pool: rayon::ThreadPoolBuilder, threads: usize) -> Result<rayon::Threa
     Ok(pool.start_handler(move |index| {
         let _ = core_affinity::set_for_current(processors[index]);
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::Sample;
+
+    /// As if there were a GPU.
+    fn engine(automatic: bool) -> Engine {
+        let found = Found { number: 0, name: "A GPU".into(), agreement: None };
+        Engine { automatic, gpu: Ok(found), ..Engine::on(1).expect("a thread") }
+    }
+
+    fn used(engine: &Engine) -> std::result::Result<(), String> {
+        engine.gpu(&Sample::load("argon").system).expect("argon can be computed anywhere").map(|_| ())
+    }
+
+    #[test]
+    fn auto_takes_a_gpu_that_agrees() {
+        let mut engine = engine(true);
+        assert!(used(&engine).is_err(), "not before it has been compared");
+        assert_eq!(engine.conclude(Ok(Verdict::Undecided)).unwrap(), None);
+        assert!(used(&engine).is_err());
+        assert_eq!(engine.conclude(Ok(Verdict::Agrees("forces are right".into()))).unwrap(), None);
+        assert_eq!(used(&engine), Ok(()));
+        assert_eq!(engine.agreement(), Some("forces are right"));
+    }
+
+    #[test]
+    fn auto_leaves_a_gpu_that_differs_or_fails_and_says_why() {
+        for verdict in [Ok(Verdict::Differs("off by 3".into())), Err(Error::Device("off by 3: no memory".into()))] {
+            let mut engine = engine(true);
+            let reason = engine.conclude(verdict).unwrap().expect("a reason");
+            assert!(reason.starts_with("A GPU is here, but off by 3"), "{reason}");
+            assert_eq!(used(&engine), Err(reason));
+        }
+    }
+
+    #[test]
+    fn a_gpu_that_was_asked_for_must_agree() {
+        let mut engine = engine(false);
+        assert_eq!(used(&engine), Ok(()));
+        let error = engine.conclude(Ok(Verdict::Differs("off by 3".into()))).expect_err("no other device");
+        assert!(error.exit_code() == 6 && error.to_string().contains("please report"), "{error}");
+    }
 }

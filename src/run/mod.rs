@@ -15,6 +15,7 @@ mod outputs;
 mod plan;
 mod resume;
 mod runner;
+mod self_check;
 mod signals;
 mod simulation;
 mod start;

@@ -140,7 +140,7 @@ pub struct RunOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// the CPU, until the CUDA backend has been checked on hardware
+    /// a GPU that is there and computes what the CPU does, else the CPU
     Auto,
     /// the CPU
     Cpu,

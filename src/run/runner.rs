@@ -1,20 +1,19 @@
 //! A whole run: stages in order, outputs, checkpoints, and the way back from one.
 
+mod descent;
+
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
 use super::engine::Engine;
 use super::instability::explain;
 use super::job::{Job, Outcome};
-use super::lists::{ListChoices, schedule};
-use super::minimize::{MinimizeSettings, Minimizer, Status as Descent};
 use super::outputs::{Directory, Outputs, write_file, write_final};
-use super::plan::{Dynamics, Minimize, Precision, Stage, StageKind};
+use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::resume::{cut_stages, find_checkpoint, refuse_changes};
-use super::simulation::{Observed, Simulation, Wanted};
+use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
-use super::surface::ForceSurface;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
-use crate::backend::{Backend, ForceField, Host, Reference, check_system};
+use crate::backend::{Backend, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
@@ -30,11 +29,6 @@ use crate::system::State;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far (nm) beyond the cutoff the lists of a minimisation reach: atoms move little, lists last long.
-const MINIMIZE_BUFFER: f64 = 0.1;
-/// Relative rounding of an energy summed from f32 terms, and from f64 terms.
-const MIXED_ENERGY_PRECISION: f64 = 1e-7;
-const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 /// Wall time between looks at the clock's consumers: status file, progress, deadlines.
 const STATUS_INTERVAL: Duration = Duration::from_millis(500);
 /// Part of the allowed wall time that is kept for the last checkpoint.
@@ -58,6 +52,8 @@ struct Session<'a> {
     statistics: Statistics,
     stages: Vec<StageSummary>,
     tuning: Option<Tuning>,
+    /// as in [`Checkpoint`]
+    lists_on_gpu: Option<bool>,
     steps: u64,
 }
 
@@ -67,7 +63,7 @@ pub fn run(
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let engine = Engine::new(job.plan)?;
+    let mut engine = Engine::new(job.plan)?;
     // before a folder is made for it
     check_system(&job.system)?;
     let directory = Directory::new(job.plan);
@@ -92,9 +88,10 @@ pub fn run(
     let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
     let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), job.start.cell.is_some(), resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    let refusal = engine.verify(job.plan, &job.system, checkpoint.as_ref().map_or(&job.start, |c| &c.state))?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
-    for warning in warning.into_iter().chain(outputs.warning()).chain(cut) {
+    for warning in warning.into_iter().chain(outputs.warning()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
@@ -114,6 +111,7 @@ pub fn run(
         statistics: Statistics::default(),
         stages: vec![],
         tuning,
+        lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
         job,
     };
@@ -122,10 +120,7 @@ pub fn run(
     let outcome = pool.install(|| session.all_stages(checkpoint));
     session.progress.finish();
     match outcome {
-        Ok(outcome) => {
-            session.finish(outcome)?;
-            Ok(outcome)
-        }
+        Ok(outcome) => session.finish(outcome).map(|()| outcome),
         Err(error) => {
             session.fail(&error);
             Err(error)
@@ -156,6 +151,9 @@ impl Session<'_> {
         };
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
+            if index > first {
+                self.verify_gpu(&state)?;
+            }
             self.speed.reset();
             self.status.stage.clone_from(&stage.name);
             self.status.stage_number = index + 1;
@@ -170,6 +168,17 @@ impl Session<'_> {
             place = Place::default();
         }
         Ok(Outcome::Finished)
+    }
+
+    /// Compare the GPU with the CPU, where the start of the run did not allow it.
+    fn verify_gpu(&mut self, state: &State) -> Result<()> {
+        let known = self.engine.agreement().is_some();
+        let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
+        refusal.iter().try_for_each(|reason| self.log.warning(reason))?;
+        match self.engine.agreement().filter(|_| !known) {
+            Some(how) => self.log.note(&format!("the GPU is used from here on: {how}")),
+            None => Ok(()),
+        }
     }
 
     fn close_stage(&mut self, stage: &Stage) -> Result<()> {
@@ -187,79 +196,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn minimize(&mut self, index: usize, options: &Minimize, state: &mut State, place: Place) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        match plan.run.precision {
-            Precision::Double => {
-                let field = Reference::new(&system)?;
-                self.descend(index, options, state, place, field, DOUBLE_ENERGY_PRECISION)
-            }
-            Precision::Mixed => {
-                let cutoff = schedule(plan, &system, state)
-                    .inner
-                    .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
-                let radius = cutoff + MINIMIZE_BUFFER;
-                let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
-                let field = self.engine.cpu(&system, lists)?;
-                self.descend(index, options, state, place, field, MIXED_ENERGY_PRECISION)
-            }
-        }
-    }
-
-    fn descend(
-        &mut self,
-        index: usize,
-        options: &Minimize,
-        state: &mut State,
-        place: Place,
-        field: impl ForceField,
-        energy_precision: f64,
-    ) -> Result<Outcome> {
-        let target = self.job.plan.target(options.steps);
-        let settings = MinimizeSettings {
-            force_tolerance: options.force_tolerance,
-            max_displacement: options.initial_step,
-            energy_precision,
-        };
-        let (stored, origin) = place.minimizer.unzip();
-        let origin = origin.unwrap_or_default();
-        let mut surface = ForceSurface::new(&self.job.system, field, state.cell, MINIMIZE_BUFFER, origin)?;
-        let mut minimizer = match stored {
-            Some(minimizer) => minimizer,
-            None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
-        };
-        let name = &self.status.stage;
-        self.log.note(&format!("{name}: energy {:.6e} kJ/mol at the start", minimizer.energy()))?;
-        while minimizer.steps() < target && minimizer.status() == Descent::Running {
-            if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
-                return Ok(Outcome::Stopped);
-            }
-            minimizer.step(&mut surface)?;
-            self.steps += 1;
-            if self.checkpoint_is_due() {
-                self.checkpoint(index, state, Place::descending(minimizer.clone(), surface.origin()))?;
-            }
-        }
-        let (force, atom) = minimizer.max_force();
-        let ending = match minimizer.status() {
-            Descent::Running => "stopped at the number of steps",
-            Descent::Converged => "converged",
-            Descent::Stalled => "cannot get lower in this arithmetic",
-        };
-        self.log.note(&format!(
-            "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
-            self.status.stage,
-            minimizer.steps(),
-            minimizer.energy(),
-            atom + 1
-        ))?;
-        self.note_place((minimizer.steps(), target, state.time));
-        state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
-        Ok(Outcome::Finished)
-    }
-
     fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: Place) -> Result<Outcome> {
         let plan = self.job.plan;
         if self.statistics == Statistics::default() {
@@ -269,6 +205,7 @@ impl Session<'_> {
             prepare(&self.job.system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
+        let place = self.arrive(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
@@ -291,20 +228,37 @@ impl Session<'_> {
         }
     }
 
-    /// Lists of a stage that begins. The first stage of dynamics tunes the run, but on a GPU.
+    /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
+    /// chosen anew, and made where the atoms are.
+    fn arrive(&mut self, place: Place, state: &State) -> Result<Place> {
+        let on_gpu = self.engine.gpu(&self.job.system)?.is_ok();
+        if self.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
+            return Ok(place);
+        }
+        self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
+        let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.chosen.lists = lists;
+        }
+        if place.schedule.is_none() {
+            return Ok(place);
+        }
+        let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
+        Ok(Place { schedule: Some(lists), lists: Some(origins), ..place })
+    }
+
+    /// Lists of a stage that begins. The first stage of dynamics tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.engine.gpu(system)?.is_ok() {
-            return self.engine.lists(plan, system, state);
-        }
         if self.tuning.is_none() {
-            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives).tune(requests)?;
-            super::account::tuning(&mut self.log, self.tuning.as_ref())?;
+            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
+            let on_gpu = self.engine.gpu(system)?.is_ok();
+            super::account::tuning(&mut self.log, self.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
             adopt(&mut self.job.system, self.tuning.as_ref());
         }
-        let choices = ListChoices::new(self.job.plan, &self.job.system, state);
+        let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
         Ok(self.tuning.as_ref().map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
     }
 
@@ -445,6 +399,7 @@ impl Session<'_> {
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
             tuning: self.tuning.clone(),
+            lists_on_gpu: self.lists_on_gpu,
         };
         checkpoint.write(&self.directory.file("checkpoint.md"))?;
         self.last_checkpoint = Instant::now();

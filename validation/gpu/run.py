@@ -139,12 +139,22 @@ def sanitizers(report, md, device):
         report.check(done.returncode == 0, f"{tool}: {words[-1] if words else f'ended with {done.returncode}'}")
 
 
+# ends before the first piece of a run in pieces does
+MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
+
+
 def bits(report, md, device):
-    report.say("\n## Same bits, and restarts\n")
-    source = OUT / "bits" / "input.toml"
+    for constraints in ["h-bonds", "all-bonds"]:
+        report.say(f"\n## Same bits, and restarts: {constraints}\n")
+        bits_of(report, md, device, constraints)
+
+
+def bits_of(report, md, device, constraints):
+    root = OUT / "bits" / constraints
+    source = root / "input.toml"
     coupling = f"{THERMOSTAT}\n{BAROSTAT}"
-    write_input(source, "octahedron", 'constraints = "h-bonds"', dynamics(coupling))
-    places = {name: OUT / "bits" / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
+    write_input(source, "octahedron", f'constraints = "{constraints}"', MINIMIZE + dynamics(coupling))
+    places = {name: root / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
     for where in places.values():
         shutil.rmtree(where, ignore_errors=True)
     run(md, source, places["whole"], device)

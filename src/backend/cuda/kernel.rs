@@ -57,4 +57,8 @@ kernels! {
     Momentum = "momentum",
     RemoveMomentum = "remove_momentum",
     Displacement = "displacement",
+    AdvanceChains = "advance_chains",
+    AdvanceChainsSums = "advance_chains_sums",
+    ScaleChains = "scale_chains",
+    KineticChains = "kinetic_chains",
 }

@@ -40,6 +40,15 @@ const BOUNDS_ROUNDING: f32 = 2e-5;
 const NOWHERE: f32 = 1e6;
 /// Newton iterations after which a star of fixed distances is given up, as on the CPU.
 const STAR_ITERATIONS: u32 = 50;
+/// Newton iterations after which a chain of fixed distances is given up, as on the CPU.
+const COUPLED_ITERATIONS: u32 = 100;
+/// Part of the residuals that the linear solver of such an iteration leaves: bonds turn by some 0.03 rad in a step, and
+/// what is not linear leaves a thousandth of them anyway.
+const COUPLED_REDUCTION: f64 = 1e-3;
+/// Steps of the linear solver, at most. Some ten do for the angles of molecules, and a hundred for a condition of 700.
+const COUPLED_STEPS: u32 = 100;
+/// Threads that work on one chain.
+pub(super) const COUPLED_THREADS: u32 = 256;
 
 /// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
@@ -266,6 +275,35 @@ shared! {
 }
 
 shared! {
+    /// Fixed distances coupled in any way, and the atoms they join.
+    ChainUnit {
+        first_bond: u32,
+        bonds: u32,
+        first_atom: u32,
+        atoms: u32,
+    }
+}
+
+shared! {
+    /// One of these distances.
+    ChainBond {
+        /// numbers among the atoms of chains
+        ends: [u32; 2],
+        /// nm
+        length: f64,
+    }
+}
+
+shared! {
+    /// An atom of a chain.
+    ChainAtom {
+        atom: u32,
+        /// where its ends of bonds begin; they go on to where those of the next atom begin
+        first_end: u32,
+    }
+}
+
+shared! {
     /// Everything that kernels read and write. All kernels take it, and one number.
     Arguments {
         cell: Pointer<Lattice>,
@@ -324,6 +362,19 @@ shared! {
         stars2: Pointer<StarUnit>,
         stars3: Pointer<StarUnit>,
         stars4: Pointer<StarUnit>,
+        // chains: by chain, bond, atom and end of a bond
+        chains: Pointer<ChainUnit>,
+        chain_bonds: Pointer<ChainBond>,
+        chain_vectors: Pointer<Vec3>,
+        chain_diagonal: Pointer<f64>,
+        chain_multipliers: Pointer<f64>,
+        chain_residuals: Pointer<f64>,
+        chain_directions: Pointer<f64>,
+        chain_products: Pointer<f64>,
+        chain_atoms: Pointer<ChainAtom>,
+        chain_places: Pointer<Vec3>,
+        chain_pulls: Pointer<Vec3>,
+        chain_ends: Pointer<u32>,
         // mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
@@ -374,6 +425,9 @@ shared! {
         unit_starts: [u32; UNIT_KINDS as usize + 1],
         /// slices there is room for
         slice_capacity: u32,
+        chain_count: u32,
+        /// to a multiple of eight bytes
+        unused: u32,
     }
 }
 
@@ -395,7 +449,8 @@ pub(super) fn declarations() -> String {
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_KINETIC SUM_INTERNAL SUM_VIRIAL);
     constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM);
     constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
-    constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM);
+    constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS);
+    constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
     constants!("int": FIRST_TERMS STAR_ITERATIONS);
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
@@ -414,6 +469,9 @@ pub(super) fn declarations() -> String {
         ExcludedTerm::declaration(),
         WaterUnit::declaration(),
         StarUnit::declaration(),
+        ChainUnit::declaration(),
+        ChainBond::declaration(),
+        ChainAtom::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

@@ -31,7 +31,7 @@ use super::{
 use crate::cell::PeriodicCell;
 use crate::ensemble::motion::remove_translation_and_rotation;
 use crate::ensemble::thermostat::Rescaling;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
 use crate::system::{Coupling, Electrostatics, State, System};
@@ -54,13 +54,13 @@ pub(crate) fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
 
-/// For tests of what follows from it: systems on an emulated device, and the order in which the kernels sort atoms.
+/// For tests: the emulated device and its systems, and the atoms in the order in which the kernels sort them.
 #[cfg(test)]
-pub(crate) use tests::{sample::Sample, sorted_on_device};
+pub(crate) use {emulator::device::Emulated, kernel::Kernel, tests::sample::Sample, tests::sorted_on_device};
 
 /// Refuses a system that the kernels cannot do.
-pub(crate) fn check(system: &System) -> Result<()> {
-    model::check(system).map(|_| ()).map_err(Error::from)
+pub(crate) fn check(system: &System) -> std::result::Result<(), Problem> {
+    model::check(system).map(|_| ())
 }
 
 /// Positions and cell at some moment.

@@ -2,9 +2,9 @@
 
 use super::device::{Device, room, store, zeros};
 use super::layout::{
-    AngleTerm, Arguments, BONDED_KINDS, BondTerm, CmapTerm, Counts, ExcludedTerm, GRID_BITS, ImproperTerm, Lattice,
-    Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SLOT_BITS, SUMS, Smooth, StarUnit, Status,
-    TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
+    AngleTerm, Arguments, BONDED_KINDS, BondTerm, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm,
+    GRID_BITS, ImproperTerm, Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE,
+    SLOT_BITS, SUMS, Smooth, StarUnit, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
 };
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
@@ -16,6 +16,7 @@ use crate::system::{Bond, CombinationRule, Constraint, Electrostatics, Modifier,
 use crate::term::CmapTable;
 use crate::units::COULOMB;
 use bytemuck::Zeroable;
+use std::collections::BTreeMap;
 
 /// Lennard-Jones rule of the kernels, and of the functions that give an atom's parameters.
 fn rule(system: &System) -> (u32, u8) {
@@ -32,9 +33,6 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
-    if !groups.coupled.is_empty() {
-        return refuse("the CUDA backend has no solver for chains of fixed distances (constraints = \"all-bonds\")");
-    }
     if masses.len() > 1 << SLOT_BITS {
         return refuse("the CUDA backend takes at most 33 million atoms");
     }
@@ -265,6 +263,7 @@ fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Grou
     }
     let tied = waters.iter().flat_map(|w| w.atoms).chain(stars.iter().flatten().flat_map(|star| star.atoms));
     tied.for_each(|atom| free[atom as usize] = false);
+    chains(device, a, &groups.coupled)?.iter().for_each(|atom| free[atom.atom as usize] = false);
     let free: Vec<u32> = (0..a.atoms).filter(|&atom| free[atom as usize]).collect();
     let counts: [usize; UNIT_KINDS as usize] =
         [free.len(), waters.len(), stars[0].len(), stars[1].len(), stars[2].len(), stars[3].len()];
@@ -278,6 +277,48 @@ fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Grou
     a.stars4 = store(device, &stars[3])?;
     a.constraint_tolerance = system.constraints.tolerance;
     Ok(())
+}
+
+/// Fixed distances that are coupled; returns their atoms.
+fn chains(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<ChainAtom>> {
+    let (mut units, mut bonds, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
+    for cluster in clusters {
+        // in the order of the atoms, bonds in the order of the cluster: sums at an atom have one order
+        let mut ends_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (bond, constraint) in (bonds.len() as u32..).zip(cluster) {
+            for (end, atom) in (0..).zip(constraint.atoms) {
+                ends_of.entry(atom).or_default().push(2 * bond + end);
+            }
+        }
+        let first_atom = atoms.len() as u32;
+        let number: BTreeMap<u32, u32> = ends_of.keys().copied().zip(first_atom..).collect();
+        units.push(ChainUnit {
+            first_bond: bonds.len() as u32,
+            bonds: cluster.len() as u32,
+            first_atom,
+            atoms: number.len() as u32,
+        });
+        bonds.extend(cluster.iter().map(|c| ChainBond { ends: c.atoms.map(|atom| number[&atom]), length: c.length }));
+        for (atom, its_ends) in ends_of {
+            atoms.push(ChainAtom { atom, first_end: ends.len() as u32 });
+            ends.extend(its_ends);
+        }
+    }
+    let last = ChainAtom { atom: NO_ATOM, first_end: ends.len() as u32 };
+    a.chain_count = units.len() as u32;
+    a.chains = store(device, &units)?;
+    a.chain_bonds = store(device, &bonds)?;
+    a.chain_atoms = store(device, &[&atoms[..], &[last]].concat())?;
+    a.chain_ends = store(device, &ends)?;
+    a.chain_vectors = room(device, bonds.len())?;
+    a.chain_diagonal = room(device, bonds.len())?;
+    a.chain_multipliers = room(device, bonds.len())?;
+    a.chain_residuals = room(device, bonds.len())?;
+    a.chain_directions = room(device, bonds.len())?;
+    a.chain_products = room(device, bonds.len())?;
+    a.chain_places = room(device, atoms.len())?;
+    a.chain_pulls = room(device, atoms.len())?;
+    Ok(atoms)
 }
 
 fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {

@@ -2,7 +2,9 @@
 
 use super::device::{Device, Direction, Launch};
 use super::kernel::Kernel;
-use super::layout::{Arguments, BONDED_KINDS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, UNIT_KINDS, WARP};
+use super::layout::{
+    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, UNIT_KINDS, WARP,
+};
 use super::lists::{BLOCK, over};
 use crate::error::Result;
 
@@ -55,8 +57,12 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
 
 /// The move; `sums`: kinetic energies and the virial of constraints too, which start at zero.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool) -> Result<()> {
-    let kernel = if sums { Kernel::AdvanceSums } else { Kernel::Advance };
-    device.launch(Launch { parameter: timestep, ..units(kernel, a) }, a)
+    let [units_kernel, chains_kernel] = match sums {
+        true => [Kernel::AdvanceSums, Kernel::AdvanceChainsSums],
+        false => [Kernel::Advance, Kernel::AdvanceChains],
+    };
+    device.launch(Launch { parameter: timestep, ..units(units_kernel, a) }, a)?;
+    device.launch(Launch { parameter: timestep, ..chains(chains_kernel, a) }, a)
 }
 
 /// A kernel with a thread for each unit.
@@ -70,14 +76,21 @@ pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<
     device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
 }
 
+/// A kernel with a block of threads for each chain.
+fn chains(kernel: Kernel, a: &Arguments) -> Launch {
+    Launch { kernel, threads: a.chain_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
+}
+
 /// Kinetic energies of the present velocities to the sums, which start at zero.
 pub(super) fn kinetic(device: &impl Device, a: &Arguments) -> Result<()> {
-    device.launch(units(Kernel::Kinetic, a), a)
+    device.launch(units(Kernel::Kinetic, a), a)?;
+    device.launch(chains(Kernel::KineticChains, a), a)
 }
 
 /// Positions times a factor, then the fixed distances.
 pub(super) fn scale_positions(device: &impl Device, a: &Arguments, factor: f64) -> Result<()> {
-    device.launch(Launch { parameter: factor, ..units(Kernel::ScalePositions, a) }, a)
+    device.launch(Launch { parameter: factor, ..units(Kernel::ScalePositions, a) }, a)?;
+    device.launch(Launch { parameter: factor, ..chains(Kernel::ScaleChains, a) }, a)
 }
 
 /// Velocities times a factor.

@@ -92,7 +92,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" stays on the CPU until the CUDA backend has been checked on hardware, and the log says so where there is a GPU; a device that is asked for but not there ends with exit code 6. Minimisation runs on the CPU.",
+        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" takes the GPU when there is one, the system is one it can do, and its forces and energies of the start are those of the CPU; log and summary say why it did or did not. A device that is asked for but not there, or computes something else, ends with exit code 6.",
         ..KEY
     },
     Key {
@@ -125,7 +125,7 @@ static RUN: &[Key] = &[
         words: &["off", "model", "measure"],
         default: Is("\"model\""),
         example: "\"measure\"",
-        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
+        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses lists only. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
         ..KEY
     },
     Key {

@@ -3,10 +3,9 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Advance, Backend, Workload};
-use crate::constraint::{ConstraintKind, derive};
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
-use crate::system::State;
+use crate::system::{Electrostatics, State};
 use crate::vec3::vec3;
 
 fn atoms_of(error: Error) -> Vec<u32> {
@@ -54,9 +53,26 @@ fn a_thermostat_does_not_cool_what_flies_off() {
 }
 
 #[test]
-fn chains_of_fixed_distances_are_refused() {
+fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
+    let mut sample = Sample::load("peptide-vacuum").all_bonds();
+    let bond = sample.system.constraints.bonds[40].atoms;
+    let away = sample.state.positions[bond[1] as usize] - sample.state.positions[bond[0] as usize];
+    sample.state.velocities[bond[1] as usize] = away * 1e5;
+    let mut cuda = sample.emulated(0);
+    cuda.forces(EVERYTHING).unwrap();
+    let error = cuda
+        .advance(Advance { timestep: 0.002, virial: true, kinetic: true, coupled: false })
+        .expect_err("a chain torn apart");
+    assert!(atoms_of(error).contains(&bond[1]));
+    assert_eq!(cuda.before_move().1, sample.state.positions);
+}
+
+#[test]
+fn a_mesh_beyond_the_kernels_is_refused() {
     let mut sample = Sample::load("peptide-charged");
-    sample.system.constraints = derive(&sample.system.topology, ConstraintKind::AllBonds, true).unwrap();
-    let problem = model::check(&sample.system).expect_err("no solver for them");
+    if let Electrostatics::Pme(parameters) = &mut sample.system.settings.electrostatics {
+        parameters.grid[1] = 2048;
+    }
+    let problem = model::check(&sample.system).expect_err("grid points have ten bits");
     assert!(problem.to_string().contains("run.device = \"cpu\""), "{problem}");
 }

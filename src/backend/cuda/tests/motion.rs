@@ -4,8 +4,9 @@ use super::sample::Sample;
 use crate::backend::{Advance, Backend, Host, Kinetic, Moment, Reference, Workload};
 use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::simd::Level;
-use crate::system::State;
-use crate::vec3::Vec3;
+use crate::system::{Constraint, Constraints, State};
+use crate::term::testing::random;
+use crate::vec3::{Vec3, vec3};
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
@@ -88,10 +89,75 @@ fn rigid_peptide_in_vacuum() {
     compare_steps(&Sample::load("peptide-vacuum").rigid());
 }
 
+/// Largest error of a fixed distance, relative: twice what the solver stops at, as that is half a squared length.
+const DISTANCE: f64 = 2e-6;
+
+/// Steps of chains, whose distances hold behind them.
+fn compare_chains(sample: &Sample) {
+    compare_steps(sample);
+    let mut cuda = sample.emulated(0);
+    for _ in 0..STEPS {
+        cuda.forces(Workload::default()).unwrap();
+        cuda.advance(advance(false)).unwrap();
+    }
+    let positions = state_of(&cuda).positions;
+    let off = |c: &Constraint| {
+        let bond = positions[c.atoms[1] as usize] - positions[c.atoms[0] as usize];
+        (bond.norm_squared() / c.length.powi(2) - 1.0).abs()
+    };
+    let worst = sample.system.constraints.bonds.iter().map(off).fold(0.0, f64::max);
+    assert!(worst <= DISTANCE, "a fixed distance is off by {worst:e}");
+}
+
+#[test]
+fn peptide_of_fixed_bonds_in_water() {
+    compare_chains(&Sample::load("peptide-charged").all_bonds());
+}
+
+#[test]
+fn peptide_of_fixed_bonds_in_vacuum() {
+    compare_chains(&Sample::load("peptide-vacuum").all_bonds());
+}
+
+#[test]
+fn chain_longer_than_a_block_of_threads_has_bonds() {
+    let mut sample = Sample::load("salt-displaced");
+    let mut random = random(13);
+    let mut component = || random.between(-0.5, 0.5);
+    sample.state.velocities.iter_mut().for_each(|v| *v = vec3(component(), component(), component()));
+    let positions = &sample.state.positions;
+    let link = |atom: u32| {
+        let length = (positions[atom as usize + 1] - positions[atom as usize]).norm();
+        Constraint { atoms: [atom, atom + 1], length }
+    };
+    // a ring at its end
+    let last = positions.len() as u32 - 1;
+    let ring = Constraint {
+        atoms: [last - 2, last],
+        length: (positions[last as usize - 2] - positions[last as usize]).norm(),
+    };
+    let bonds = (0..last).map(link).chain([ring]).collect();
+    compare_chains(&sample.constrained(Constraints { bonds, ..Constraints::default() }));
+}
+
+#[test]
+fn waters_of_unequal_hydrogens_are_triangles() {
+    let mut sample = Sample::load("water");
+    for oxygen in (0..300).step_by(3) {
+        sample.system.topology.atoms[oxygen + 1].mass = 2.014;
+    }
+    compare_chains(&sample.rigid());
+}
+
 #[test]
 fn scaling_and_removal_of_motion() {
-    let sample = Sample::load("peptide-charged").rigid();
-    let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-charged").all_bonds()] {
+        compare_scaling(&sample);
+    }
+}
+
+fn compare_scaling(sample: &Sample) {
+    let (mut cuda, mut host) = (sample.emulated(0), host(sample));
     let both: [&mut dyn FnMut(); 2] = [
         &mut || {
             cuda.scale_cell(1.001).unwrap();
@@ -161,10 +227,11 @@ fn quiet_steps(sample: &Sample, order: u32) -> State {
 
 #[test]
 fn quiet_steps_give_the_same_bits_in_any_order() {
-    let sample = Sample::load("peptide-charged").rigid();
-    let first = quiet_steps(&sample, 0);
-    assert!(first.positions != sample.state.positions);
-    assert!((1..3).all(|order| quiet_steps(&sample, order) == first));
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum").all_bonds()] {
+        let first = quiet_steps(&sample, 0);
+        assert!(first.positions != sample.state.positions);
+        assert!((1..3).all(|order| quiet_steps(&sample, order) == first));
+    }
 }
 
 #[test]

@@ -58,8 +58,20 @@ impl Sample {
     }
 
     /// Rigid waters and hydrogens at fixed distances, which the positions obey.
-    pub(crate) fn rigid(mut self) -> Self {
-        self.system.constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
+    pub(crate) fn rigid(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// The same, and all other bonds: one chain of each molecule.
+    pub(crate) fn all_bonds(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// With these distances, which positions and velocities obey.
+    pub(crate) fn constrained(mut self, constraints: Constraints) -> Self {
+        self.system.constraints = constraints;
         let masses: Vec<f64> = self.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let plan = ConstraintPlan::new(&self.system.constraints, &masses).expect("a plan");
         let reference = self.state.positions.clone();
