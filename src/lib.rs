@@ -119,11 +119,11 @@
 //!
 //! # Speed
 //!
-//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes follow by formula from counts
-//! ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets both against the arithmetic
-//! and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]); `summary.json` of every run holds the
-//! counts. [`run::measure()`] is what it times: [`run::Simulation::step`] and nothing around it. `benches/` times kernels
-//! one by one.
+//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes
+//! follow by formula from counts ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench` sets
+//! both against the arithmetic and the bandwidths that it measures through [`simd`] ([`bench::Roofline`]), or that follow
+//! from the clocks of a GPU; `summary.json` of every run holds the counts. [`run::measure()`] is what it times:
+//! [`run::Simulation::step`] and nothing around it. `benches/` times kernels one by one.
 //!
 //! # Determinism
 //!

@@ -46,15 +46,35 @@ impl ListSchedule {
 /// Lifetimes that are considered, in steps.
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
-/// Cost of pruning and of searching one slot of the outer list against computing one of the inner (measured on Zen 4).
-const PRUNE_COST: f64 = 0.56;
-const SEARCH_COST: f64 = 2.4;
-/// Cost of a slot that only Lennard-Jones interactions reach, against one within both cutoffs (measured on DHFR).
-const FAR_COST: f64 = 0.4;
-/// A list of radius r holds blocks as if it reached this much (nm) further.
-const BLOCK_REACH: f64 = 0.25;
-/// Clock cycles for a slot of the inner list (measured on Zen 4 with AVX-512).
-const CYCLES_PER_SLOT: f64 = 2.8;
+
+/// What lists cost.
+#[derive(Clone, Copy)]
+struct Costs {
+    /// of pruning one slot of the outer list against computing one of the inner
+    prune: f64,
+    /// of searching one
+    search: f64,
+    /// of a slot that only Lennard-Jones interactions reach, against one within both cutoffs
+    far: f64,
+    /// a list of radius r holds slots as if it reached this much (nm) further
+    reach: f64,
+    /// clock cycles for a slot of the inner list
+    cycles: f64,
+}
+
+/// Measured on Zen 4 with AVX-512, `far` on DHFR.
+const PROCESSOR: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycles: 2.8 };
+/// Of single atoms beside blocks of 32, as on a GPU. **Estimates, never measured**, from the text of the kernels for a
+/// system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
+///
+/// - `cycles`: instructions of a lane for a pair (distance 8, exchange within the warp 9, force 40), one per clock;
+/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two launches;
+/// - `search`: distances to thrice as many slots, boxes of blocks and exclusions, 60 of 57, a dozen launches, and the
+///   way to the host and back that tells how long the list is, 100 µs or thrice the time of the pairs;
+/// - `far`: one branch holds both terms;
+/// - `reach`: atoms within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) are those in a sphere with a
+///   radius larger by this much.
+const GRAPHICS: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 
@@ -124,6 +144,7 @@ pub struct BufferEstimate<'a> {
     coulomb_slopes: [f64; 2],
     /// of the outer and the inner list
     grains: [Grain; 2],
+    costs: Costs,
 }
 
 impl<'a> BufferEstimate<'a> {
@@ -131,8 +152,8 @@ impl<'a> BufferEstimate<'a> {
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
-        let grains = [OUTER, INNER];
-        BufferEstimate { system, settings, classes: classes(system), volume, kt, timestep, coulomb_slopes, grains }
+        let (grains, costs, classes) = ([OUTER, INNER], PROCESSOR, classes(system));
+        BufferEstimate { system, settings, classes, volume, kt, timestep, coulomb_slopes, grains, costs }
     }
 
     /// The same with other cutoffs and Coulomb parameters than the system's.
@@ -142,7 +163,7 @@ impl<'a> BufferEstimate<'a> {
 
     /// For lists of single atoms beside blocks of 32, as on a GPU.
     pub fn of_single_atoms(self) -> Self {
-        BufferEstimate { grains: [SINGLE; 2], ..self }
+        BufferEstimate { grains: [SINGLE; 2], costs: GRAPHICS, ..self }
     }
 
     /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
@@ -232,17 +253,18 @@ impl<'a> BufferEstimate<'a> {
         self.with_lifetimes(tolerance, lifetime, lifetime)
     }
 
-    /// Clock cycles of a step's pairs and lists, all threads together.
+    /// Clock cycles of a step's pairs and lists, all threads (on a GPU lanes) together.
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
         let &ListSchedule { rebuild, prune, outer, inner } = schedule;
-        let volume = |radius: f64| (radius + BLOCK_REACH).powi(3);
+        let Costs { prune: prune_cost, search, far, reach, cycles } = self.costs;
+        let volume = |radius: f64| (radius + reach).powi(3);
         // as pruning sorts blocks: within the Coulomb cutoff and the buffer, or only in reach of Lennard-Jones
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
-        let pairs = volume(near) + FAR_COST * (volume(inner) - volume(near));
-        let pruning = if prune < rebuild { PRUNE_COST / f64::from(prune) } else { 0.0 };
-        let slots = pairs + volume(outer) * (pruning + SEARCH_COST / f64::from(rebuild));
+        let pairs = volume(near) + far * (volume(inner) - volume(near));
+        let pruning = if prune < rebuild { prune_cost / f64::from(prune) } else { 0.0 };
+        let slots = pairs + volume(outer) * (pruning + search / f64::from(rebuild));
         let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
-        0.5 * atoms * (atoms / self.volume) * 4.0 / 3.0 * PI * slots * CYCLES_PER_SLOT
+        0.5 * atoms * (atoms / self.volume) * 4.0 / 3.0 * PI * slots * cycles
     }
 
     fn cutoff(&self) -> f64 {

@@ -85,7 +85,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
 }
 
 /// What was weighed, chosen and gained.
-pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>) -> Result<()> {
+pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let row = |trial: &Trial| {
@@ -111,6 +111,11 @@ pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>) -> Result<()> {
             percent(*predicted_gain)
         ),
         None if *predicted_gain == 0.0 => "as is usual without tuning".to_owned(),
+        None if on_gpu => format!(
+            "predicted by estimates, which nobody has measured on a GPU yet, to take {} fewer clock cycles for pairs and \
+             lists than with tuning = \"off\"",
+            percent(*predicted_gain)
+        ),
         None => format!(
             "predicted by the cost model to take {} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\"",
             percent(*predicted_gain)

@@ -14,7 +14,7 @@ use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -37,6 +37,8 @@ pub struct Checkpoint {
     pub stages: Vec<StageSummary>,
     /// what the first stage of dynamics has chosen for the whole run
     pub tuning: Option<Tuning>,
+    /// whether lists were chosen for a GPU; `None` before any were
+    pub lists_on_gpu: Option<bool>,
 }
 
 /// A place in a stage.
@@ -74,6 +76,7 @@ impl Checkpoint {
             statistics: Statistics::default(),
             stages: vec![],
             tuning: None,
+            lists_on_gpu: None,
         }
     }
 

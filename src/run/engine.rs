@@ -1,6 +1,6 @@
 //! Choosing how a run computes: threads, instruction set, backend.
 
-use super::lists::{schedule, single_atom_schedule};
+use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
 use super::self_check::{Verdict, compare};
 use crate::backend::cuda::{self, Cuda, Gpu};
@@ -157,6 +157,12 @@ impl Engine {
             Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, lists)?)),
             Err(_) => Ok(None),
         }
+    }
+
+    /// The lists with which the device that dynamics runs on may compute.
+    pub(super) fn choices<'a>(&self, plan: &Plan, system: &'a System, state: &State) -> Result<ListChoices<'a>> {
+        let choices = ListChoices::new(plan, system, state);
+        Ok(if self.gpu(system)?.is_ok() { choices.of_single_atoms() } else { choices })
     }
 
     /// List radii and lifetimes for the device that dynamics runs on.

@@ -31,6 +31,19 @@ impl<'a> ListChoices<'a> {
         ListChoices { settings: system.settings, estimate, half }
     }
 
+    /// The same for lists of single atoms, as on a GPU.
+    pub(super) fn of_single_atoms(self) -> Self {
+        ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
+    }
+
+    /// What this way of tuning takes, as far as nothing is measured.
+    fn by(&self, method: TuningMethod) -> ListSchedule {
+        match method {
+            TuningMethod::Off => self.conventional(),
+            TuningMethod::Model | TuningMethod::Measure => self.all()[0],
+        }
+    }
+
     /// The same with other cutoffs and Coulomb parameters.
     pub(super) fn with_settings(&self, settings: ForceSettings) -> Self {
         ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
@@ -85,17 +98,12 @@ impl<'a> ListChoices<'a> {
 
 /// Radii and lifetimes of the pair lists by the plan's way of tuning, as far as nothing is measured.
 pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
-    let choices = ListChoices::new(plan, system, state);
-    match plan.run.tuning {
-        TuningMethod::Off => choices.conventional(),
-        TuningMethod::Model | TuningMethod::Measure => choices.all()[0],
-    }
+    ListChoices::new(plan, system, state).by(plan.run.tuning)
 }
 
-/// The same for lists of single atoms, as on a GPU; only the model chooses there.
+/// The same for lists of single atoms, as on a GPU.
 pub(super) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
-    let choices = ListChoices::new(plan, system, state);
-    ListChoices { estimate: choices.estimate.of_single_atoms(), ..choices }.all()[0]
+    ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
 }
 
 /// The highest temperature (K) and longest time step (ps) of any stage.

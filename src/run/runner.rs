@@ -6,11 +6,10 @@ use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
 use super::engine::Engine;
 use super::instability::explain;
 use super::job::{Job, Outcome};
-use super::lists::ListChoices;
 use super::outputs::{Directory, Outputs, write_file, write_final};
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::resume::{cut_stages, find_checkpoint, refuse_changes};
-use super::simulation::{Observed, Simulation, Wanted};
+use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
@@ -53,6 +52,8 @@ struct Session<'a> {
     statistics: Statistics,
     stages: Vec<StageSummary>,
     tuning: Option<Tuning>,
+    /// as in [`Checkpoint`]
+    lists_on_gpu: Option<bool>,
     steps: u64,
 }
 
@@ -110,6 +111,7 @@ pub fn run(
         statistics: Statistics::default(),
         stages: vec![],
         tuning,
+        lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
         job,
     };
@@ -204,6 +206,7 @@ impl Session<'_> {
             prepare(&self.job.system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
+        let place = self.arrive(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
@@ -226,20 +229,37 @@ impl Session<'_> {
         }
     }
 
-    /// Lists of a stage that begins. The first stage of dynamics tunes the run, but on a GPU.
+    /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
+    /// chosen anew, and made where the atoms are.
+    fn arrive(&mut self, place: Place, state: &State) -> Result<Place> {
+        let on_gpu = self.engine.gpu(&self.job.system)?.is_ok();
+        if self.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
+            return Ok(place);
+        }
+        self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
+        let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.chosen.lists = lists;
+        }
+        if place.schedule.is_none() {
+            return Ok(place);
+        }
+        let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
+        Ok(Place { schedule: Some(lists), lists: Some(origins), ..place })
+    }
+
+    /// Lists of a stage that begins. The first stage of dynamics tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.engine.gpu(system)?.is_ok() {
-            return self.engine.lists(plan, system, state);
-        }
         if self.tuning.is_none() {
-            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives).tune(requests)?;
-            super::account::tuning(&mut self.log, self.tuning.as_ref())?;
+            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
+            let on_gpu = self.engine.gpu(system)?.is_ok();
+            super::account::tuning(&mut self.log, self.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
             adopt(&mut self.job.system, self.tuning.as_ref());
         }
-        let choices = ListChoices::new(self.job.plan, &self.job.system, state);
+        let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
         Ok(self.tuning.as_ref().map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
     }
 
@@ -380,6 +400,7 @@ impl Session<'_> {
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
             tuning: self.tuning.clone(),
+            lists_on_gpu: self.lists_on_gpu,
         };
         checkpoint.write(&self.directory.file("checkpoint.md"))?;
         self.last_checkpoint = Instant::now();

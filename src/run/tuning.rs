@@ -4,7 +4,8 @@
 //! best of them are timed, each by a few searches, prunings and force evaluations at the start of the first stage of
 //! dynamics, in turn; the state is left alone. A candidate never has a larger estimated error than the input asks for: lists
 //! have the radii that their drift tolerance needs, cutoff and mesh come from [`crate::pme::ErrorModel::splittings`].
-//! The choice holds for the rest of the run; a checkpoint keeps it.
+//! The choice holds for the rest of the run; a checkpoint keeps it. On a GPU nothing is measured, and the model knows
+//! only lists: the mesh is that of the CPU's model.
 
 use super::engine::Engine;
 use super::lists::ListChoices;
@@ -70,6 +71,7 @@ pub(super) struct Tuner<'a> {
     alternatives: &'a Alternatives,
     /// lists with the system's own settings
     choices: ListChoices<'a>,
+    on_gpu: bool,
 }
 
 impl<'a> Tuner<'a> {
@@ -79,8 +81,9 @@ impl<'a> Tuner<'a> {
         system: &'a System,
         state: &'a State,
         alternatives: &'a Alternatives,
-    ) -> Self {
-        Tuner { engine, plan, system, state, alternatives, choices: ListChoices::new(plan, system, state) }
+    ) -> Result<Self> {
+        let (choices, on_gpu) = (engine.choices(plan, system, state)?, engine.gpu(system)?.is_ok());
+        Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu })
     }
 
     /// Chooses; `None` where there is nothing to choose, without a cutoff. A request to stop ends measuring early.
@@ -108,7 +111,8 @@ impl<'a> Tuner<'a> {
             seconds: 0.0,
         };
         // the reference has one speed
-        if method == TuningMethod::Measure && self.plan.run.precision == Precision::Mixed {
+        let timed = self.plan.run.precision == Precision::Mixed && !self.on_gpu;
+        if method == TuningMethod::Measure && timed {
             self.measure(model, requests, &mut tuning)?;
             tuning.seconds = start.elapsed().as_secs_f64();
         } else if method != TuningMethod::Off {
@@ -133,7 +137,7 @@ impl<'a> Tuner<'a> {
     /// A setting with what the cost model says of it.
     fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
         let atoms = self.system.topology.atoms.len() as f64;
-        let mesh = pme.map_or(0.0, |splitting| pme::cycles(atoms, &splitting.parameters));
+        let mesh = pme.filter(|_| !self.on_gpu).map_or(0.0, |splitting| pme::cycles(atoms, &splitting.parameters));
         let megacycles = 1e-6 * (self.lists(pme).cycles(&lists) + mesh);
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
@@ -142,7 +146,8 @@ impl<'a> Tuner<'a> {
     fn considered(&self) -> Vec<Trial> {
         let (own, schedules) = (self.own_splitting(), self.choices.all());
         let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
-        let meshes = self.alternatives.others.iter().filter(|other| own.is_some_and(|own| own.cutoff == other.cutoff));
+        let same = |other: &&Splitting| !self.on_gpu && own.is_some_and(|own| own.cutoff == other.cutoff);
+        let meshes = self.alternatives.others.iter().filter(same);
         trials.chain(meshes.map(|&mesh| self.trial(Some(mesh), schedules[0]))).collect()
     }
 

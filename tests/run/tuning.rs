@@ -5,7 +5,7 @@ use std::path::Path;
 use md::backend::{Reference, Workload};
 use md::config::{Config, load};
 use md::observe::tuning::{Setting, Trial, Tuning};
-use md::pair::BufferEstimate;
+use md::pair::{BufferEstimate, ListSchedule};
 use md::pme::{ChargeStructure, ErrorModel, Splitting};
 use md::run::Checkpoint;
 use md::system::{Electrostatics, ForceSettings, State, System};
@@ -19,6 +19,8 @@ const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
 /// kJ/mol/ps
 const TOLERANCE: f64 = 0.005;
+/// Energies with other lists: the tolerance for each of 1500 atoms over 66 steps of 2 fs, kJ/mol.
+const LIST_ERROR: f64 = TOLERANCE * 1500.0 * 66.0 * TIMESTEP;
 
 fn stage(name: &str) -> String {
     format!(
@@ -186,4 +188,29 @@ fn explicit_parameters_and_fixed_lifetimes_are_not_touched() {
         assert_eq!((cutoff, parameters.alpha, parameters.grid, parameters.order), (CUTOFF, 3.5, [18; 3], 5));
         assert_eq!(trial.setting.lists.rebuild, 30);
     }
+}
+
+#[test]
+fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
+    let case = Case::new("water", &input("model"));
+    case.ends_with(0, &["--steps", "33"]);
+    let own = checkpoint(&case);
+    assert_eq!(own.lists_on_gpu, Some(false));
+    let mut foreign = own.clone();
+    let lists = ListSchedule { rebuild: 50, prune: 25, outer: 1.0, inner: 0.95 };
+    foreign.lists_on_gpu = Some(true);
+    foreign.place.schedule = Some(lists);
+    foreign.tuning.as_mut().unwrap().chosen.lists = lists;
+    foreign.write(&case.path("out/checkpoint.md")).unwrap();
+    let messages = case.ends_with(0, &["--steps", "66"]);
+    assert!(messages.contains("from another kind of device: its pair lists are chosen anew"), "{messages}");
+    let now = checkpoint(&case);
+    assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
+    assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);
+    // the same forces to rounding all the way: lists miss nothing that matters
+    let uninterrupted = Case::new("water", &input("model"));
+    uninterrupted.ends_with(0, &["--steps", "66"]);
+    let (a, b) = (case.column("out", "conserved (kJ/mol)"), uninterrupted.column("out", "conserved (kJ/mol)"));
+    let largest = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(a.len() == b.len() && largest < LIST_ERROR, "{largest} kJ/mol");
 }

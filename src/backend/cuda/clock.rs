@@ -55,7 +55,7 @@ impl Clock {
     }
 }
 
-/// Which phase a kernel of a step belongs to. Constraints are part of the move.
+/// Which phase a kernel of a step belongs to. Constraints are part of the move, and the move part of those of chains.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack => &mut phases.reduce,
@@ -71,6 +71,7 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairLorentzBerthelotSums
         | Kernel::PairTypeTable
         | Kernel::PairTypeTableSums => &mut phases.pairs,
+        Kernel::AdvanceChains | Kernel::AdvanceChainsSums => &mut phases.constraints,
         _ => &mut phases.update,
     }
 }

@@ -278,10 +278,11 @@ impl<D: Device> Backend for Cuda<D> {
     fn rebuild_pairs(&mut self) {
         let (a, cell) = (&mut self.arguments, self.cell.as_ref());
         let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell));
+        // they have been waited for: the search reads the length of the list
+        let spans = self.keep(self.device.spans());
         let clock = self.clock.get_mut();
         clock.search();
-        // they have been waited for: the search reads the length of the list
-        clock.add(&self.device.spans().unwrap_or_default());
+        clock.add(&spans);
         self.epoch += u64::from(self.keep(result));
         self.searched_cell = self.cell;
         let (from, to) = (self.arguments.positions, self.arguments.searched);

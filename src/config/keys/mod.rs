@@ -125,7 +125,7 @@ static RUN: &[Key] = &[
         words: &["off", "model", "measure"],
         default: Is("\"model\""),
         example: "\"measure\"",
-        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
+        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses lists only. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
         ..KEY
     },
     Key {

@@ -41,6 +41,37 @@ fn rotation_saturates() {
     assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
 }
 
+/// The effective reach stands for a body that is no sphere: radii of the volumes agree to this, in nm.
+const REACH: f64 = 0.004;
+
+#[test]
+fn single_atoms_reach_as_far_as_around_a_cube_of_a_block() {
+    // a cube of edge s for 32 atoms of a liquid, and all within r of it: s³ + 6 s² r + 3π s r² + 4/3 π r³
+    let s = (32f64 / 100.0).cbrt();
+    for r in [0.9, 1.0, 1.1, 1.2] {
+        let volume = s.powi(3) + 6.0 * s * s * r + 3.0 * PI * s * r * r + 4.0 / 3.0 * PI * r.powi(3);
+        let radius = (3.0 * volume / (4.0 * PI)).cbrt();
+        assert!((radius - r - GRAPHICS.reach).abs() < REACH, "{radius} around {r}");
+    }
+}
+
+#[test]
+fn off_and_model_differ_for_single_atoms_too() {
+    let system = water(Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 }));
+    let estimate = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).of_single_atoms();
+    let (tolerance, largest) = (0.005, f64::INFINITY);
+    let (off, model) = (estimate.conventional(tolerance, None), estimate.schedules(tolerance, None, largest)[0]);
+    assert_eq!((off.rebuild, off.prune, off.outer), (20, 20, off.inner));
+    assert!(estimate.cycles(&model) < estimate.cycles(&off), "{model:?}");
+    // a search makes the host wait: dearer than on a processor, so that lists live longer, and are pruned
+    let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(tolerance, None, largest)[0];
+    assert!(model.rebuild >= cpu.rebuild && model.prune < model.rebuild, "{model:?} {cpu:?}");
+    for lists in [off, model] {
+        assert!(estimate.list_drift(lists.outer, lists.rebuild, SINGLE) <= tolerance, "{lists:?}");
+        assert!(estimate.list_drift(lists.inner, lists.prune, SINGLE) <= tolerance, "{lists:?}");
+    }
+}
+
 /// Oxygens of TIP3P: c6 in kJ/mol nm⁶, c12 in kJ/mol nm¹².
 const OXYGENS: (f64, f64) = (2.49e-3, 2.435e-6);
 /// Charges of TIP3P: O, H, H in e.

@@ -54,6 +54,7 @@ fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
     assert_eq!(cuda.before_move().1, sample.state.positions);
 }
 
+#[test]
 fn a_thermostat_does_not_cool_what_flies_off() {
     let mut sample = Sample::load("water");
     // 5·10⁷ K on average
