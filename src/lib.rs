@@ -95,13 +95,16 @@
 //!
 //! `kernels/` holds the device side, one file per CPU module it mirrors; `backend::cuda` the host side. Sources are
 //! joined behind declarations that are generated from Rust, structures with assertions of size and offset among them, and
-//! compiled at start-up for the GPU at hand; libraries are opened when they are wanted, so that the program needs none.
+//! compiled at start-up for the GPU at hand, and kept in the user's cache folder by a hash of all that decides the result;
+//! libraries are opened when they are wanted, so that the program needs none.
 //!
 //! - The state, `f64` masters and all, stays on the device; atoms are sorted there into blocks of 32, one warp each. A list
 //!   entry is a single atom, in a lattice image, that a block meets, with a mask of the block's atoms it interacts with;
 //!   32 entries and a block are a tile of 32 × 32 pairs, in which the entries travel around the warp.
 //! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
 //!   beyond bounds are not added but noted, and nothing moves from the next step on.
+//! - Transforms are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the
+//!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
 //!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat

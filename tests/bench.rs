@@ -165,6 +165,12 @@ fn a_system_without_cutoff_survives_its_json() {
     assert!(matches!(code, Some(0 | 1)) && out.contains("of 1 rows slower"), "{code:?} {out}{err}");
 }
 
+/// Whether NVIDIA's driver is here.
+fn has_driver() -> bool {
+    // SAFETY: opens and closes a library of NVIDIA's by name, which only the driver installs
+    unsafe { libloading::Library::new("libcuda.so.1") }.is_ok()
+}
+
 #[test]
 fn mistakes_are_input_errors() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,6 +184,8 @@ fn mistakes_are_input_errors() {
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
         (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 was asked for: "),
+        (&["core", "--device", "cuda:63"], 6, if has_driver() { "there is no device cuda:63" } else { "libcuda" }),
+        (&["core", "--device", "gpu"], 2, "\"cuda\" or \"cuda:1\""),
     ];
     for (arguments, code, part) in cases {
         let (ended, out, err) = md(folder.path(), arguments);

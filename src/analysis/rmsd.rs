@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Frames;
 use super::superpose::{Correlation, overlap};
-use crate::compute::{Matrix, gemm};
+use crate::compute::{Core, Operand};
 use crate::error::{Problem, Result};
 
 /// Frames on an edge of the tiles in which correlations are formed: 384² of them take 2.6 MiB, of which every element is
@@ -25,20 +25,21 @@ pub struct RmsdMatrix {
 /// The correlations of all pairs are one product: with a matrix of three rows a frame (x, y, z of its atoms) times its
 /// transpose, element (3a + i, 3b + j) is M_ij of frames a and b. It is formed in square tiles above the diagonal, in
 /// `f64`: a deviation is the difference of two numbers that are nearly equal, and comes out to 10⁻⁸ of the radius of
-/// gyration.
-pub fn rmsd_matrix(frames: &Frames) -> Result<RmsdMatrix> {
+/// gyration. Tiles are formed by `core`, the rest on the current rayon pool.
+pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
     let (atoms, spreads) = (frames.atoms.len(), frames.spreads());
-    let rows = |first: usize, last: usize| Matrix::new(&frames.scaled[3 * atoms * first..3 * atoms * last], atoms);
-    let mut correlations = vec![0.0; 9 * TILE * TILE];
+    let scaled = core.store(&frames.scaled)?;
+    let rows = |first: usize, last: usize| Operand::new(&scaled, 3 * first..3 * last, atoms);
+    let mut correlations = core.zeros(9 * TILE * TILE)?;
     for first_row in (0..count).step_by(TILE) {
         let last_row = (first_row + TILE).min(count);
         for first in (first_row..count).step_by(TILE) {
             let last = (first + TILE).min(count);
             let width = 3 * (last - first);
-            let tile = &mut correlations[..3 * (last_row - first_row) * width];
-            gemm(1.0, rows(first_row, last_row), rows(first, last).transposed(), 0.0, tile);
+            core.gemm(1.0, rows(first_row, last_row), rows(first, last).transposed(), 0.0, &mut correlations)?;
+            let tile = core.read(&correlations)?;
             let lines = values[first_row * count..last_row * count].par_chunks_mut(count);
             lines.zip(tile.par_chunks(3 * width)).enumerate().for_each(|(row, (line, tile))| {
                 let a = first_row + row;
@@ -106,6 +107,7 @@ impl RmsdMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compute::HostCore;
     use crate::vec3::{Vec3, vec3};
 
     /// Frames of an isosceles triangle with base 2 and height 3 h, turned and moved about.
@@ -127,7 +129,7 @@ mod tests {
     fn triangles_differ_by_their_heights() {
         // more than a tile; centred heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
-        let found = rmsd_matrix(&triangles(&heights)).unwrap();
+        let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {
             for (b, hb) in heights.iter().enumerate() {
                 let expected = 2f64.sqrt() * (ha - hb).abs();
@@ -139,12 +141,12 @@ mod tests {
 
     #[test]
     fn summaries_name_frames() {
-        let found = rmsd_matrix(&triangles(&[1.0, 4.0, 2.0])).unwrap();
+        let found = rmsd_matrix(&HostCore, &triangles(&[1.0, 4.0, 2.0])).unwrap();
         let (pair, largest) = found.largest();
         assert_eq!(([pair[0].min(pair[1]), pair[0].max(pair[1])], found.central()), ([0, 1], 2));
         assert!((f64::from(largest) - 3.0 * 2f64.sqrt()).abs() < 1e-6);
         assert!((found.mean() - 2.0 * 2f64.sqrt()).abs() < 1e-6);
-        let one = rmsd_matrix(&triangles(&[1.0])).unwrap();
+        let one = rmsd_matrix(&HostCore, &triangles(&[1.0])).unwrap();
         assert_eq!((one.mean(), one.largest(), one.central()), (0.0, ([0, 0], 0.0), 0));
     }
 }

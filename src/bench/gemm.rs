@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::fft::seconds_per_call;
-use super::roofline::Roofline;
+use super::core::{Place, cpu, seconds_per_call};
 use super::row::Range;
-use crate::compute::{GemmReal, Matrix, gemm};
-use crate::run::Engine;
+use crate::compute::{Core, Operand, Real};
+use crate::error::Result;
 
 /// Edges of square matrices.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
@@ -41,68 +40,77 @@ pub struct GemmRow {
     pub real: String,
     /// m, k and n
     pub size: [usize; 3],
-    /// threads
+    /// `cpu`, or `cuda:0`
+    #[serde(default = "cpu")]
+    pub device: String,
+    /// threads of the CPU; none for a device
     pub threads: usize,
     /// wall time of a call
     pub us: Range,
     /// at 2 m k n operations, at the median
     pub gflops: f64,
-    /// the same over the measured peak, which for `f64` is half of that for `f32`: registers hold half as many
-    pub peak_share: f64,
+    /// the same over the measured peak, where there is one: for `f64` half of that for `f32`, as registers hold half as many
+    pub peak_share: Option<f64>,
 }
 
-/// Times [`gemm`] on the threads of `engine`.
-pub fn measure_gemm(engine: &Engine, roofline: &Roofline, repeats: usize) -> Vec<GemmRow> {
+/// Times products; matrices stay where they are multiplied.
+pub fn measure_gemm(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<GemmRow>> {
     let squares = SQUARES.map(|n| Shape { name: "square", size: [n; 3], transposed: [false; 2] });
-    engine.pool.install(|| {
-        let single =
-            squares.iter().map(|shape| row(shape, "f32", timed(shape, 1f32, 0.0, repeats), engine, roofline.peak));
-        let double = squares.iter().chain(&ANALYSIS);
-        let double =
-            double.map(|shape| row(shape, "f64", timed(shape, 1f64, 0.0, repeats), engine, 0.5 * roofline.peak));
-        single.chain(double).collect()
-    })
+    let half = place.peak.map(|peak| 0.5 * peak);
+    let single =
+        squares.iter().map(|shape| Ok(row(shape, "f32", timed::<f32>(core, shape, repeats)?, place, place.peak)));
+    let double = squares.iter().chain(&ANALYSIS);
+    let double = double.map(|shape| Ok(row(shape, "f64", timed::<f64>(core, shape, repeats)?, place, half)));
+    single.chain(double).collect()
 }
 
-fn row(shape: &Shape, real: &str, us: Range, engine: &Engine, peak: f64) -> GemmRow {
+fn row(shape: &Shape, real: &str, us: Range, place: &Place, peak: Option<f64>) -> GemmRow {
     let flops = 2.0 * shape.size.iter().map(|&n| n as f64).product::<f64>();
     let rate = flops / (us.median * 1e-6);
     GemmRow {
         name: shape.name.into(),
         real: real.into(),
         size: shape.size,
-        threads: engine.threads,
+        device: place.device.clone(),
+        threads: place.threads,
         us,
         gflops: rate * 1e-9,
-        peak_share: rate / peak,
+        peak_share: peak.map(|peak| rate / peak),
     }
 }
 
 /// Microseconds of a product of matrices full of ones.
-fn timed<T: GemmReal>(shape: &Shape, one: T, zero: T, repeats: usize) -> Range {
+fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Range> {
     let [m, k, n] = shape.size;
-    let (a, b, mut c) = (vec![one; m * k], vec![one; k * n], vec![zero; m * n]);
-    let stored = |data, [rows, columns]: [usize; 2], transposed| {
-        if transposed { Matrix::new(data, rows).transposed() } else { Matrix::new(data, columns) }
+    let [a, b] = [m * k, k * n].map(|length| vec![T::one(); length]);
+    let (a, b, mut c) = (core.store(&a)?, core.store(&b)?, core.zeros::<T>(m * n)?);
+    let mut call = || {
+        let a = stored(&a, [m, k], shape.transposed[0]);
+        let b = stored(&b, [k, n], shape.transposed[1]);
+        core.gemm(T::one(), a, b, T::zero(), &mut c)
     };
-    let (a, b) = (stored(&a, [m, k], shape.transposed[0]), stored(&b, [k, n], shape.transposed[1]));
-    let mut call = || gemm(one, a, b, zero, &mut c);
-    call();
-    let times = (0..repeats.max(1)).map(|_| seconds_per_call(PATIENCE, &mut call) * 1e6);
-    Range::new(&times.collect::<Vec<f64>>())
+    call()?;
+    let times = (0..repeats.max(1)).map(|_| Ok(seconds_per_call(core, PATIENCE, &mut call)? * 1e6));
+    Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
+}
+
+/// A matrix that fills an array.
+fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
+    if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compute::HostCore;
 
     #[test]
     fn rates_are_operations_over_time() {
-        let engine = Engine::on(1).unwrap();
+        let place = Place { device: cpu(), threads: 1, peak: Some(420e6) };
         // 2 · 3 · 5 · 7 operations in 2 µs are 105 MFLOP/s
         let shape = Shape { name: "small", size: [3, 5, 7], transposed: [true, false] };
-        let found = row(&shape, "f64", Range { median: 2.0, min: 1.0, max: 4.0 }, &engine, 210e6);
-        assert!((found.gflops - 0.105).abs() < 1e-15 && (found.peak_share - 0.5).abs() < 1e-15, "{found:?}");
-        assert!(timed(&shape, 1f32, 0.0, 2).min > 0.0);
+        let found = row(&shape, "f64", Range { median: 2.0, min: 1.0, max: 4.0 }, &place, Some(210e6));
+        assert!((found.gflops - 0.105).abs() < 1e-15 && found.peak_share == Some(0.5), "{found:?}");
+        assert!(timed::<f32>(&HostCore, &shape, 2).expect("a time").min > 0.0);
     }
 }

@@ -6,6 +6,7 @@
 mod chart;
 mod compare;
 mod contention;
+mod core;
 mod drift;
 mod fft;
 mod gemm;
@@ -18,6 +19,7 @@ mod text;
 
 pub use chart::roofline_svg;
 pub use compare::{Regression, regressions};
+pub use core::Place;
 pub use drift::{Drift, drift};
 pub use fft::{FftRow, measure_fft};
 pub use gemm::{GemmRow, measure_gemm};

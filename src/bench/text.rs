@@ -96,27 +96,39 @@ fn roofs(roofline: &Roofline) -> String {
 
 /// Transforms of the compute core.
 pub fn fft_table(rows: &[FftRow]) -> String {
-    let head = ["real 3-D FFT", "threads", "us/call (range)", "GFLOP/s", "peak %"];
-    let mut text = format!("\n{:<26}{:>8}{:>26}{:>10}{:>8}\n", head[0], head[1], head[2], head[3], head[4]);
+    let mut text = core_head("real 3-D FFT");
     for row in rows {
         let size = format!("f32 {0} x {0} x {0}", row.size);
-        let percent = 100.0 * row.peak_share;
-        let _ = writeln!(text, "{size:<26}{:>8}{:>26}{:>10.2}{percent:>8.1}", row.threads, range(&row.us), row.gflops);
+        text += &core_line(&size, (&row.device, row.threads), &row.us, (row.gflops, row.peak_share), "");
     }
     text
 }
 
 /// Products of matrices of the compute core.
 pub fn gemm_table(rows: &[GemmRow]) -> String {
-    let head = ["matrix product m x k x n", "threads", "us/call (range)", "GFLOP/s", "peak %"];
-    let mut text = format!("\n{:<26}{:>8}{:>26}{:>10}{:>8}\n", head[0], head[1], head[2], head[3], head[4]);
+    let mut text = core_head("matrix product m x k x n");
     for row in rows {
         let size = format!("{} {} x {} x {}", row.real, row.size[0], row.size[1], row.size[2]);
-        let (time, percent) = (range(&row.us), 100.0 * row.peak_share);
-        let _ =
-            writeln!(text, "{size:<26}{:>8}{time:>26}{:>10.2}{percent:>8.1}  {}", row.threads, row.gflops, row.name);
+        text += &core_line(&size, (&row.device, row.threads), &row.us, (row.gflops, row.peak_share), &row.name);
     }
     text
+}
+
+fn core_head(what: &str) -> String {
+    format!("\n{what:<26}{:>11}{:>26}{:>10}{:>8}\n", "on", "us/call (range)", "GFLOP/s", "peak %")
+}
+
+fn core_line(
+    size: &str,
+    (device, threads): (&str, usize),
+    us: &Range,
+    (gflops, share): (f64, Option<f64>),
+    name: &str,
+) -> String {
+    let place = if threads > 0 { format!("{threads} threads") } else { device.to_owned() };
+    let percent = share.map_or(String::new(), |share| format!("{:.1}", 100.0 * share));
+    let line = format!("{size:<26}{place:>11}{:>26}{gflops:>10.2}{percent:>8}  {name}", range(us));
+    format!("{}\n", line.trim_end())
 }
 
 /// The table of the README, to be pasted as it is: machine, versions and settings, then the systems.
@@ -170,6 +182,23 @@ mod tests {
     fn thousands_are_set_apart() {
         let numbers = [0, 999, 1000, 23_558, 1_536_000];
         assert_eq!(numbers.map(thousands), ["0", "999", "1,000", "23,558", "1,536,000"]);
+    }
+
+    #[test]
+    fn lines_of_the_core_name_what_did_the_work() {
+        let us = Range { median: 20.0, min: 19.0, max: 21.0 };
+        let row = |device: &str, threads, peak_share| FftRow {
+            size: 32,
+            device: device.into(),
+            threads,
+            us,
+            gflops: 12.5,
+            peak_share,
+        };
+        let text = fft_table(&[row("cpu", 2, Some(0.25)), row("cuda:1", 0, None)]);
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert!(lines[0].contains("2 threads") && lines[0].ends_with("25.0"), "{text}");
+        assert!(lines[1].contains("cuda:1") && lines[1].ends_with("12.50"), "{text}");
     }
 
     #[test]

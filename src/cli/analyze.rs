@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 
+use super::input::device;
 use super::outputs::rounded;
 use crate::analysis::{Frames, Origin, Pca, RmsdMatrix, rmsd_matrix, write_pca, write_rmsd};
+use crate::compute::{Core, CudaCore, HostCore};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::TrajectoryReader;
-use crate::run::Engine;
+use crate::run::{Device, Engine};
 use crate::select::select;
 
 /// Compare the frames of a trajectory
@@ -32,6 +34,9 @@ enum Observable {
 struct Rmsd {
     #[command(flatten)]
     common: Common,
+    /// Where frames are multiplied: auto, cpu, cuda or cuda:1; auto is the CPU
+    #[arg(long)]
+    device: Option<String>,
     /// File of the result, HDF5: /rmsd (nm), /time, /step, /atoms
     #[arg(long, short, value_name = "FILE", default_value = "rmsd.h5")]
     output: PathBuf,
@@ -81,12 +86,14 @@ impl Analyze {
         let begin = Instant::now();
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::on(common.threads.map_or(available, usize::from))?;
-        let text = engine.pool.install(|| {
-            let frames = common.read(&self.observable)?;
-            match &self.observable {
-                Observable::Rmsd(rmsd) => rmsd.compute(&frames),
-                Observable::Pca(pca) => pca.compute(&frames),
-            }
+        let read = || common.read(&self.observable);
+        // what is asked for is looked for before frames are read
+        let text = engine.pool.install(|| match &self.observable {
+            Observable::Rmsd(rmsd) => match device(rmsd.device.as_deref())? {
+                Device::Cuda(number) => rmsd.compute(&CudaCore::open(number)?, &read()?),
+                Device::Auto | Device::Cpu => rmsd.compute(&HostCore, &read()?),
+            },
+            Observable::Pca(pca) => pca.compute(&read()?),
         })?;
         let seconds = begin.elapsed().as_secs_f64();
         super::print(&format!("{text}written      {}, after {seconds:.1} s\n", output.display()))
@@ -144,8 +151,8 @@ impl Common {
 }
 
 impl Rmsd {
-    fn compute(&self, frames: &Frames) -> Result<String> {
-        let matrix = rmsd_matrix(frames)?;
+    fn compute(&self, core: &impl Core, frames: &Frames) -> Result<String> {
+        let matrix = rmsd_matrix(core, frames)?;
         write_rmsd(&self.output, &self.common.origin(), frames, &matrix)?;
         let ([a, b], largest) = matrix.largest();
         let time = |frame: usize| rounded(frames.times[frame]);

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::input::environment;
+use super::input::{cache_folder, device, environment};
 use crate::bench::{
-    Case, DEFAULT_NAMES, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft, measure_gemm,
-    phase_table, regressions, roofline_svg, row_line, rows_header,
+    Case, DEFAULT_NAMES, Place, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft,
+    measure_gemm, phase_table, regressions, roofline_svg, row_line, rows_header,
 };
+use crate::compute::{Core, CudaCore, HostCore};
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
-use crate::run::{Engine, SimdLevel};
+use crate::run::{Device, Engine, SimdLevel};
 
 /// The name that stands for the compute core.
 const CORE: &str = "core";
@@ -120,7 +121,7 @@ impl Bench {
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
             for simd in choices(&self.simd, own.1, |&level| Some(level.into())) {
                 (prepared.plan.run.threads, prepared.plan.run.simd) = (threads, simd);
-                let mut engine = Engine::new(&prepared.plan)?;
+                let mut engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
                 let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
                 refusal.iter().for_each(|reason| super::say(reason));
                 let roofline = match engine.gpu(&prepared.system)? {
@@ -147,19 +148,30 @@ impl Bench {
         Ok(())
     }
 
-    /// The compute core needs threads, but no system.
+    /// The compute core needs threads or a GPU, but no system.
     fn measure_core(&self, report: &mut Report) -> Result<()> {
+        if let Device::Cuda(number) = device(self.device.as_deref())? {
+            let core = CudaCore::open(number)?;
+            super::print(&format!("\n{}, CUDA device {number}\n", core.name()?))?;
+            return self.measure_core_on(&core, &Place::cuda(number), report);
+        }
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         for threads in choices(&self.threads, None, |&n| Some(usize::from(n))) {
             let engine = Engine::on(threads.unwrap_or(available))?;
-            let (roofline, repeats) = (roofline(report, &engine), usize::from(self.repeats));
-            let transforms = measure_fft(&engine, &roofline, repeats);
-            super::print(&fft_table(&transforms))?;
-            let products = measure_gemm(&engine, &roofline, repeats);
-            super::print(&gemm_table(&products))?;
-            report.core.extend(transforms);
-            report.gemm.extend(products);
+            let place = Place::cpu(&engine, &roofline(report, &engine));
+            engine.pool.install(|| self.measure_core_on(&HostCore, &place, report))?;
         }
+        Ok(())
+    }
+
+    fn measure_core_on(&self, core: &impl Core, place: &Place, report: &mut Report) -> Result<()> {
+        let repeats = usize::from(self.repeats);
+        let transforms = measure_fft(core, place, repeats)?;
+        super::print(&fft_table(&transforms))?;
+        let products = measure_gemm(core, place, repeats)?;
+        super::print(&gemm_table(&products))?;
+        report.core.extend(transforms);
+        report.gemm.extend(products);
         Ok(())
     }
 

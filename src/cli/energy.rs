@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::input::Input;
+use super::input::{Input, cache_folder};
 use crate::backend::{Energies, Evaluation};
 use crate::config::{Override, drop_constrained_terms, load};
 use crate::error::{Error, Result};
@@ -65,7 +65,8 @@ impl Energy {
         if self.constraints {
             drop_constrained_terms(&mut system.topology, &system.constraints);
         }
-        let evaluation = Engine::new(&config.plan)?.single_point(&config.plan, &system, &state)?;
+        let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
+        let evaluation = engine.single_point(&config.plan, &system, &state)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;
         }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::config::{Config, Override};
 use crate::error::{Error, Problem, Result};
+use crate::run::Device;
 
 /// An input file with changes from the command line.
 #[derive(Debug, Args)]
@@ -46,4 +47,21 @@ pub(super) fn environment() -> Result<Vec<Override>> {
         Err(std::env::VarError::NotPresent) => Ok(vec![]),
         Err(std::env::VarError::NotUnicode(_)) => Err(Problem::new("MD_SIMD is not valid text").into()),
     }
+}
+
+/// Where the environment wants things kept that can be made again: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
+pub(super) fn cache_folder() -> Option<PathBuf> {
+    // the XDG base directory specification has relative paths ignored
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(base.join("md"))
+}
+
+/// The device of `--device`, where there is no input file to name one.
+pub(super) fn device(option: Option<&str>) -> Result<Device> {
+    let Some(text) = option else { return Ok(Device::Auto) };
+    Device::from_text(text).ok_or_else(|| {
+        let problem = Problem::new(format!("--device: \"{text}\" is not a device"));
+        problem.help(format!("write {}", Device::SPELLING)).into()
+    })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::input::Input;
+use super::input::{Input, cache_folder};
 use crate::config::{Override, drop_constrained_terms, load_with_alternatives, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
@@ -70,6 +70,7 @@ impl Run {
             input: &input,
             effective: &config.effective,
             compare: &|old| physics_diff(old, &config.plan),
+            cache: cache_folder(),
             force: self.force,
             requests,
             started,

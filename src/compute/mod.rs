@@ -1,10 +1,17 @@
 //! The shared compute core: numerical building blocks behind one small interface, used by PME and by trajectory
 //! analysis. No other module calls FFT or linear-algebra crates.
+//!
+//! [`Fft3`] and [`gemm`] work on the host's arrays. [`Core`] is what they have in common with cuFFT and cuBLAS:
+//! [`HostCore`] is made of them, [`CudaCore`] of the libraries. [`LineFft`] is the CPU backend's own.
 
+mod core;
+pub(crate) mod cuda;
 mod fft;
 mod gemm;
 mod lines;
 
+pub use core::{Core, HostCore, Number, Operand, Real};
+pub use cuda::{CudaCore, DeviceReal};
 pub use fft::{Fft3, FftReal};
 pub use gemm::{GemmReal, Matrix, gemm};
 pub use lines::{LineFft, Lines, LinesMut, Split};

@@ -204,15 +204,10 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
 }
 
 fn device(text: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<Device> {
-    let device = match text {
-        "auto" => Some(Device::Auto),
-        "cpu" => Some(Device::Cpu),
-        "cuda" => Some(Device::Cuda(0)),
-        _ => text.strip_prefix("cuda:").and_then(|number| number.parse().ok()).map(Device::Cuda),
-    };
+    let device = Device::from_text(text);
     if device.is_none() {
         let message = format!("run.device: \"{text}\" is not a device");
-        report(problems, table, "device", message, "write \"auto\", \"cpu\", \"cuda\" or \"cuda:1\"");
+        report(problems, table, "device", message, &format!("write {}", Device::SPELLING));
     }
     device
 }

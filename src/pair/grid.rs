@@ -19,7 +19,8 @@ pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 const COLUMN_SIDE: f64 = 1.9;
 /// Columns along the side of a tile, about.
 const TILE: usize = 16;
-/// Where empty slots are put, as an offset from the block's centre (nm): beyond any cutoff, squares stay finite.
+/// Where empty slots are put, as an offset from the block's centre (nm), this many times their number: beyond any cutoff,
+/// away from each other, and squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
 /// Slots between an atom that is packed and the one that is fetched into the cache meanwhile.
@@ -245,7 +246,7 @@ impl Grid {
             }
             let atom = self.slot_atom[slot];
             let offset = if atom == NO_ATOM {
-                [NOWHERE; 3]
+                [NOWHERE * (slot + 1) as f32; 3]
             } else {
                 (positions[atom as usize] - self.origins[slot]).map(|v| v as f32).to_array()
             };

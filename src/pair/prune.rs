@@ -1,10 +1,15 @@
 //! Distance tests of whole blocks, and the pruning of a list by them.
 
 use super::grid::{BLOCK, CLUSTER, Grid};
-use super::list::{Entry, ListChunk, shift_image};
+use super::list::{Entry, ListChunk, MaskedPair, shift_image};
 use crate::cell::PeriodicCell;
 use crate::simd::{Float, Kernel, Level, Simd, dispatch};
 use crate::vec3::Vec3;
+
+/// Pairs nearer than this (nm) when the list is pruned make their block a masked one, for which kernels raise distances
+/// to the least that their tables know, some 0.06 nm. Nearer than hydrogen bonds, so that there are few; far enough that
+/// nothing comes from here to there before the list is pruned again: at 300 K hydrogen moves 0.003 nm in 2 fs.
+pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.
 pub(super) struct Probe<S: Simd> {
@@ -88,7 +93,7 @@ pub struct PruneInput<'a> {
 }
 
 /// Keep of `outer` what is in reach now, sorted into the ranges of [`Entry::plain`]. Masked blocks stay: they are few,
-/// and exclusions must be met.
+/// and exclusions must be met. Blocks with a close pair join them.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     inner.clear();
     if input.reach.coulomb < input.reach.lj {
@@ -111,8 +116,10 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Prune { input: PruneInput { grid, packed, cell, lj_lanes, reach }, outer, inner } = self;
-        inner.masked.extend_from_slice(&outer.masked);
+        let ListChunk { entries, masked, plain } = inner;
         for entry in &outer.entries {
+            let first_masked = masked.len() as u32;
+            masked.extend_from_slice(&outer.masked[entry.masked[0] as usize..entry.masked[1] as usize]);
             let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
             let cluster = entry.cluster as usize;
             let near = if FAR { reach.coulomb } else { reach.coulomb.max(reach.lj) };
@@ -123,21 +130,26 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             let lj_rows = [0, 1].map(|half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
             });
-            let classify = |block: usize| {
-                let squares = probe.distances(grid, packed, block);
+            let classify = |block: u32| {
+                let squares = probe.distances(grid, packed, block as usize);
+                if probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0 {
+                    masked.push(MaskedPair { block, interacting: u32::MAX, excluded: 0 });
+                    return [false; 4];
+                }
                 let near = squares.map(|r2| probe.bits(r2, probe.radius_squared) != 0);
                 if !FAR {
                     return [near[0] & !near[1], near[0] & near[1], near[1] & !near[0], false];
                 }
-                let lanes = 0x101 * u16::from(lj_lanes[block]);
+                let lanes = 0x101 * u16::from(lj_lanes[block as usize]);
                 let lj = [0, 1].map(|half| probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
                 let any = near[0] | near[1];
                 let needed = [near[0] | lj[0], near[1] | lj[1]];
                 [any & !needed[1], any & needed[0] & needed[1], any & !needed[0], !any & (lj[0] | lj[1])]
             };
-            let plain = sort_blocks(&mut inner.plain, &outer.plain[entry.both()], classify);
-            if plain[4] > plain[0] || entry.masked[1] > entry.masked[0] {
-                inner.entries.push(Entry { plain, ..*entry });
+            let plain = sort_blocks(plain, &outer.plain[entry.both()], classify);
+            let masked = [first_masked, masked.len() as u32];
+            if plain[4] > plain[0] || masked[1] > masked[0] {
+                entries.push(Entry { plain, masked, ..*entry });
             }
         }
     }
@@ -146,13 +158,13 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
 /// Append the blocks of each class, class by class, and return the bounds. Without a branch on the outcome, which no
 /// processor could foresee.
 #[inline(always)]
-fn sort_blocks(to: &mut Vec<u32>, blocks: &[u32], classify: impl Fn(usize) -> [bool; 4]) -> [u32; 5] {
+fn sort_blocks(to: &mut Vec<u32>, blocks: &[u32], mut classify: impl FnMut(u32) -> [bool; 4]) -> [u32; 5] {
     let (start, room) = (to.len(), blocks.len());
     to.resize(start + 4 * room, 0);
     let found = &mut to[start..];
     let mut counts = [0; 4];
     for &block in blocks {
-        for (class, member) in classify(block as usize).into_iter().enumerate() {
+        for (class, member) in classify(block).into_iter().enumerate() {
             found[class * room + counts[class]] = block;
             counts[class] += usize::from(member);
         }

@@ -1,5 +1,6 @@
 //! Lists against brute force: every pair of atoms, image by image, is listed where it must be, once, and nowhere else.
 
+use super::prune::CLOSE;
 use super::*;
 use crate::cell::PeriodicCell;
 use crate::rng::{Purpose, Stream};
@@ -248,6 +249,17 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         }
         assert!(inner.slots() <= outer.slots());
         check_list(&moved, &grid, &inner, reach);
+        check_plain(&moved, &grid, &inner);
+    }
+}
+
+/// Blocks without masks are for pairs that are not close.
+fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
+    let mut plain = list.clone();
+    plain.chunks.iter_mut().flat_map(|chunk| &mut chunk.entries).for_each(|entry| entry.masked = [0; 2]);
+    for (pair, image) in listed(grid, &plain, &case.has_lj, true).into_keys() {
+        let distance = case.distance(pair, image);
+        assert!(distance > f64::from(CLOSE) - ROUNDING, "{pair:?} {image:?}, {distance} nm apart, without a mask");
     }
 }
 

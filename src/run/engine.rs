@@ -9,6 +9,7 @@ use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::system::{State, System};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
@@ -27,6 +28,8 @@ pub struct Engine {
     pub level: Level,
     /// the choice of the device is ours
     automatic: bool,
+    /// where compiled kernels are kept
+    cache: Option<PathBuf>,
     /// the GPU, or why none is used
     gpu: std::result::Result<Found, String>,
 }
@@ -48,7 +51,12 @@ impl Engine {
             .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
-        Ok(Engine { pool: Arc::new(pool), threads, parts, level, automatic, gpu: find_gpu(plan)? })
+        Ok(Engine { pool: Arc::new(pool), threads, parts, level, automatic, cache: None, gpu: find_gpu(plan)? })
+    }
+
+    /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
+    pub fn with_cache(self, folder: Option<&Path>) -> Self {
+        Engine { cache: folder.map(|folder| folder.join("kernels")), ..self }
     }
 
     /// So many threads and the best instruction set, where there is no plan.
@@ -62,6 +70,7 @@ impl Engine {
             level: Level::detect(),
             automatic: false,
             gpu: Err("there is no plan".into()),
+            cache: None,
         })
     }
 
@@ -78,7 +87,11 @@ impl Engine {
             };
         }
         let verdict = self.pool.install(|| {
-            let mut gpu = Cuda::new(system, Gpu::open(number)?, &single_atom_schedule(plan, system, state))?;
+            let mut gpu = Cuda::new(
+                system,
+                Gpu::open(number, self.cache.as_deref())?,
+                &single_atom_schedule(plan, system, state),
+            )?;
             compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
         });
         self.conclude(verdict)
@@ -141,7 +154,7 @@ impl Engine {
     /// The GPU itself, where there is one for this system.
     pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
         match self.gpu(system)? {
-            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number)?, lists)?)),
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, lists)?)),
             Err(_) => Ok(None),
         }
     }

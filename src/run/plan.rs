@@ -148,6 +148,21 @@ pub enum Device {
     Cuda(u32),
 }
 
+impl Device {
+    /// How devices are spelled.
+    pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
+
+    /// A device by its spelling.
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(Device::Auto),
+            "cpu" => Some(Device::Cpu),
+            "cuda" => Some(Device::Cuda(0)),
+            _ => text.strip_prefix("cuda:")?.parse().ok().map(Device::Cuda),
+        }
+    }
+}
+
 /// Arithmetic of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -63,7 +63,7 @@ pub fn run(
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let mut engine = Engine::new(job.plan)?;
+    let mut engine = Engine::new(job.plan)?.with_cache(job.cache.as_deref());
     // before a folder is made for it
     check_system(&job.system)?;
     let directory = Directory::new(job.plan);
@@ -88,7 +88,7 @@ pub fn run(
     let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
     let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), job.start.cell.is_some(), resume)?;
     write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
-    let refusal = engine.verify(job.plan, &job.system, checkpoint.as_ref().map_or(&job.start, |c| &c.state))?;
+    let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
     for warning in warning.into_iter().chain(outputs.warning()).chain(refusal).chain(cut) {
@@ -151,7 +151,8 @@ impl Session<'_> {
         };
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
-            if index > first {
+            // in the first stage of a run that goes on, as when it began
+            if index > 0 {
                 self.verify_gpu(&state)?;
             }
             self.speed.reset();

@@ -89,6 +89,7 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", TRAJECTORY, "--select", "protien"], "\"protien\" is no word of selections");
     refused(&["rmsd", TRAJECTORY, "--select", "name XX"], "no atom is selected");
     refused(&["rmsd", TRAJECTORY, "--stride", "0"], "--stride");
+    refused(&["rmsd", TRAJECTORY, "--device", "gpu"], "\"gpu\" is not a device");
     refused(&["rmsd", "text.h5md"], "not an HDF5 file");
     refused(&["rmsd", "other.h5"], "not a trajectory of md");
     refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "there is such a file already");

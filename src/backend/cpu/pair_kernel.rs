@@ -93,7 +93,7 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                 let mut sums = Sums::<S>::zero();
                 for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                     let near = Near::new(&fixed, &rows, pair.block);
-                    let distances = Distances::new::<RULE>(&fixed, &near);
+                    let distances = Distances::new::<RULE, true>(&fixed, &near);
                     let f =
                         radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &distances, pair, &mut sums);
                     apply(&near, f, &mut rows.force, forces);
@@ -199,7 +199,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
 /// What forces follow from, of i-atoms and a block.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// nm², raised to the least that forces are computed for
+    /// nm², where needed raised to the least that forces are computed for
     r2: [S::F; N],
     /// nm², as they are
     true_r2: [S::F; N],
@@ -209,8 +209,9 @@ struct Distances<S: Simd, const N: usize> {
 
 impl<S: Simd, const N: usize> Distances<S, N> {
     #[inline(always)]
-    fn new<const RULE: u8>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
-        let r2 = near.raised(fixed);
+    fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
+        // pairs that could be too close for the tables stand in masked blocks: see `pair::prune`
+        let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.raised(fixed) };
         let mut regular = r2;
         for row in 0..N {
             regular[row] = fixed.force.regular::<RULE>(r2[row]);
@@ -251,7 +252,7 @@ fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N
     let mut total = [[S::F::splat(0.0); N]; 3];
     for n in 1..=blocks.len() {
         let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
-        let distances = Distances::new::<RULE>(fixed, &near);
+        let distances = Distances::new::<RULE, false>(fixed, &near);
         let f = radial_forces::<S, RULE, SPLIT, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
         apply(&near, f, &mut total, forces);
         near = next;

@@ -1,10 +1,13 @@
 //! The run-time compiler: the source of the kernels to a program for the GPU at hand, so that a compiler newer than the
 //! driver still works. It needs no GPU.
 
+use super::cache::{Recipe, cached};
 use super::source;
+use crate::compute::cuda::not_found;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
+use std::path::Path;
 
 /// Options beside the architecture. No fast arithmetic: constraints and sums in double precision would suffer.
 const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=true"];
@@ -18,26 +21,39 @@ pub(super) fn check() -> Result<()> {
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
-    Err(Error::Device(
-        "CUDA's run-time compiler (libnvrtc) was not found; install it (package cuda-nvrtc, or pip install \
-         nvidia-cuda-nvrtc-cu12) and put its folder into LD_LIBRARY_PATH"
-            .into(),
-    ))
+    Err(not_found("run-time compiler", "libnvrtc", ["cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"]))
 }
 
-/// The kernels as a program for a compute capability.
-pub(super) fn compile((major, minor): (i32, i32)) -> Result<Vec<u8>> {
+fn failed(what: &str, error: result::NvrtcError) -> Error {
+    Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"))
+}
+
+/// The kernels as a program for a compute capability, compiled unless it is found in the folder `cache`.
+pub(super) fn program((major, minor): (i32, i32), cache: Option<&Path>) -> Result<Vec<u8>> {
     check()?;
-    let source = CString::new(source::text()).map_err(|error| Error::Internal(error.to_string()))?;
-    let failed =
-        |what: &str, error: result::NvrtcError| Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"));
-    let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
-    let architecture = format!("--gpu-architecture=sm_{major}{minor}");
+    let (source, architecture) = (source::text(), format!("--gpu-architecture=sm_{major}{minor}"));
     let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
+    let compiler = version().map_err(|error| failed("no version", error))?;
+    let recipe = Recipe { source: &source, options: &options, compiler, version: env!("CARGO_PKG_VERSION") };
+    cached(cache, &recipe, || compile(&source, &options))
+}
+
+/// Major and minor version of the compiler.
+fn version() -> std::result::Result<[i32; 2], result::NvrtcError> {
+    let [mut major, mut minor] = [0; 2];
+    // SAFETY: both outlive the call
+    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result()?;
+    Ok([major, minor])
+}
+
+fn compile(source: &str, options: &[&str]) -> Result<Vec<u8>> {
+    let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
+    let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
     // SAFETY: `program` was made above and is destroyed below
-    let outcome = unsafe { result::compile_program(program, &options) }
+    let outcome = unsafe { result::compile_program(program, options) }
         .map_err(|error| {
-            Error::Device(format!("the kernels do not compile for {architecture}: {error:?}\n{}", log(program)))
+            let options = options.join(" ");
+            Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
         })
         .and_then(|()| image(program).map_err(|error| failed("no program", error)));
     // SAFETY: as above, and not used again
@@ -78,10 +94,13 @@ mod tests {
         if let Err(error) = check() {
             return eprintln!("skipped: {error}");
         }
+        let folder = tempfile::tempdir().expect("a folder");
         for capability in ARCHITECTURES {
-            let image = compile(capability).expect("the kernels compile");
+            let made = program(capability, Some(folder.path())).expect("the kernels compile");
             // an ELF file
-            assert_eq!(&image[..4], b"\x7fELF");
+            assert_eq!(&made[..4], b"\x7fELF");
+            assert!(made == program(capability, Some(folder.path())).expect("a kept program"));
         }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), ARCHITECTURES.len());
     }
 }

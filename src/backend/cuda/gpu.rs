@@ -5,12 +5,13 @@ use super::compiler;
 use super::device::{Device, Direction, Launch, Span, Timing};
 use super::kernel::Kernel;
 use super::layout::Arguments;
+use crate::compute::cuda::{self, DeviceFft, failed};
 use crate::error::{Error, Result};
-use cudarc::cufft::{result as cufft, sys as cufft_sys};
-use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::result;
 use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
+use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -21,40 +22,15 @@ const RESIDENT_THREADS: u32 = 1024;
 /// Records of launches that are kept: a step with and without forces, for a few arguments.
 const RECORDS: usize = 4;
 
-/// The driver's error as ours.
-fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
-    move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
-}
-
-fn transform_failed(what: &str) -> impl Fn(cufft::CufftError) -> Error + '_ {
-    move |error| Error::Device(format!("cuFFT: {what}: {error:?}"))
-}
-
-/// A context on a GPU that will do, if there is one of this number and all libraries are there.
+/// A context on a GPU that will do, if there is one of this number and what it cannot do without is there.
 fn context(number: u32) -> Result<Arc<CudaContext>> {
-    let missing = |what: String| Err(Error::Device(what));
-    // SAFETY: opens and closes a library of NVIDIA's by name
-    if !unsafe { sys::is_culib_present() } {
-        return missing("no NVIDIA driver was found (libcuda)".into());
-    }
-    let devices = CudaContext::device_count().map_err(failed("the driver does not start"))?;
-    if number as i64 >= i64::from(devices) {
-        return missing(format!("there is no device cuda:{number}; the driver finds {devices}, numbered from 0"));
-    }
+    let context = cuda::context(number)?;
     compiler::check()?;
-    // SAFETY: as above
-    if !unsafe { cufft_sys::is_culib_present() } {
-        return missing(
-            "CUDA's transforms (libcufft) were not found; install them (package libcufft, or pip install \
-             nvidia-cufft-cu12) and put their folder into LD_LIBRARY_PATH"
-                .into(),
-        );
-    }
-    let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
     let capability = context.compute_capability().map_err(failed("no compute capability"))?;
     if capability < compiler::OLDEST {
         let ((major, minor), (least, and)) = (capability, compiler::OLDEST);
-        return missing(format!("the GPU has compute capability {major}.{minor}, and {least}.{and} is the least"));
+        let what = format!("the GPU has compute capability {major}.{minor}, and {least}.{and} is the least");
+        return Err(Error::Device(what));
     }
     Ok(context)
 }
@@ -115,8 +91,8 @@ pub(crate) struct Gpu {
     module: sys::CUmodule,
     /// by number
     functions: Vec<sys::CUfunction>,
-    /// forward and inverse
-    transforms: Option<[cufft_sys::cufftHandle; 2]>,
+    /// on the stream beside
+    transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
     /// set while launches are timed
     timing: Cell<Option<Timing>>,
@@ -131,14 +107,14 @@ pub(crate) struct Gpu {
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// Compiles the kernels for the GPU of this number.
-    pub(crate) fn open(number: u32) -> Result<Self> {
+    /// The GPU of this number, with kernels compiled for it or from the folder `cache`.
+    pub(crate) fn open(number: u32, cache: Option<&Path>) -> Result<Self> {
         let context = context(number)?;
         let stream = || context.new_stream().map_err(failed("no stream"));
         let (main, beside) = (stream()?, stream()?);
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
-        let image = compiler::compile(capability)?;
-        // SAFETY: a program that the compiler has just made; the context is bound since it was made
+        let image = compiler::program(capability, cache)?;
+        // SAFETY: a program of the compiler's; the context is bound since it was made
         let module =
             unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed("the kernels do not load"))?;
         let function = |kernel: &Kernel| {
@@ -196,7 +172,13 @@ impl Gpu {
 
 impl Device for Gpu {
     fn name(&self) -> String {
-        format!("{}, CUDA device {}", self.context.name().unwrap_or_default(), self.context.ordinal())
+        let name = self.context.name().unwrap_or_default();
+        let slow = self
+            .transforms
+            .as_ref()
+            .and_then(DeviceFft::slow)
+            .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
+        format!("{name}, CUDA device {}{slow}", self.context.ordinal())
     }
 
     fn parallel_threads(&self) -> u32 {
@@ -205,14 +187,7 @@ impl Device for Gpu {
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64> {
-        self.bind()?;
-        // SAFETY: the context is bound
-        let address = unsafe { result::malloc_sync(bytes) }.map_err(|error| {
-            let free = self.context.mem_get_info().map_or(0, |(free, _)| free >> 20);
-            let wanted = bytes.div_ceil(1 << 20);
-            let what = format!("the GPU has no room for {wanted} MiB more, {free} MiB are free ({error:?})");
-            Error::Device(format!("{what}; use a GPU with more memory, or set run.device = \"cpu\""))
-        })?;
+        let address = cuda::allocate(&self.context, bytes)?;
         self.allocated.borrow_mut().push(address);
         Ok(address)
     }
@@ -272,33 +247,23 @@ impl Device for Gpu {
     }
 
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
-        self.bind()?;
-        let [nx, ny, nz] = size.map(|n| n as i32);
-        let plan = |kind| -> Result<cufft_sys::cufftHandle> {
-            let plan = cufft::plan_3d(nx, ny, nz, kind).map_err(transform_failed("no plan for the grid"))?;
-            // SAFETY: a plan just made, and a stream that lives as long as it
-            unsafe { cufft::set_stream(plan, self.beside.cu_stream().cast()) }
-                .map_err(transform_failed("no stream"))?;
-            Ok(plan)
-        };
-        self.transforms = Some([plan(cufft_sys::cufftType::CUFFT_R2C)?, plan(cufft_sys::cufftType::CUFFT_C2R)?]);
+        self.transforms = Some(DeviceFft::new(size, &self.beside)?);
         Ok(())
     }
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
-        let Some([forward, inverse]) = self.transforms else {
+        let Some(transforms) = &self.transforms else {
             return Err(Error::Internal("a transform that was not planned".into()));
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: arrays of the planned sizes; plans work on the stream beside, as does what comes before and after
-            let outcome = unsafe {
+            // SAFETY: arrays of the planned sizes; transforms work on the stream beside, as does what comes before and after
+            unsafe {
                 match direction {
-                    Direction::Forward => cufft::exec_r2c(forward, grid as *mut _, spectrum as *mut _),
-                    Direction::Inverse => cufft::exec_c2r(inverse, spectrum as *mut _, grid as *mut _),
+                    Direction::Forward => transforms.forward(grid, spectrum),
+                    Direction::Inverse => transforms.inverse(spectrum, grid),
                 }
-            };
-            outcome.map_err(transform_failed("the transform"))
+            }
         })
     }
 
@@ -322,6 +287,9 @@ impl Device for Gpu {
     }
 
     fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        if !self.transforms.as_ref().is_none_or(DeviceFft::can_be_recorded) {
+            return work(self);
+        }
         let mut records = self.records.borrow_mut();
         let found = records.iter().position(|(other, _)| *other == key);
         let index = match found {
@@ -366,10 +334,7 @@ impl Drop for Gpu {
         let _ = self.wait();
         self.records.borrow_mut().clear();
         self.spans.borrow_mut().clear();
-        for plan in self.transforms.into_iter().flatten() {
-            // SAFETY: made by `plan_transforms`, and not used again
-            let _ = unsafe { cufft::destroy(plan) };
-        }
+        self.transforms = None;
         for &address in self.allocated.borrow().iter() {
             // SAFETY: allocated by `allocate`, not freed since, and all work is done
             let _ = unsafe { result::free_sync(address) };

@@ -45,7 +45,7 @@ const COUPLED_ITERATIONS: u32 = 100;
 /// Part of the residuals that the linear solver of such an iteration leaves: bonds turn by some 0.03 rad in a step, and
 /// what is not linear leaves a thousandth of them anyway.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Steps of the linear solver, at most. Some ten do for the angles of molecules, and a hundred for a condition of 700.
+/// Steps of the linear solver, at most. Eight do for the bonds of a protein, and a hundred for a condition of 700.
 const COUPLED_STEPS: u32 = 100;
 /// Threads that work on one chain.
 pub(super) const COUPLED_THREADS: u32 = 256;

@@ -7,6 +7,7 @@
 //! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
 //! device stops all motion there, and is reported the next time that anything is read.
 
+mod cache;
 mod clock;
 mod compiler;
 mod device;

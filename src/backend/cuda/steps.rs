@@ -70,15 +70,15 @@ fn units(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { kernel, threads: a.unit_starts[UNIT_KINDS as usize], block: BLOCK, parameter: 0.0 }
 }
 
+/// A kernel with a block of threads for each chain.
+fn chains(kernel: Kernel, a: &Arguments) -> Launch {
+    Launch { kernel, threads: a.chain_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
+}
+
 /// Velocities times what the thermostat of `a` makes of the kinetic energies of the last move, if these are within
 /// `limit` (kJ/mol).
 pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
     device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
-}
-
-/// A kernel with a block of threads for each chain.
-fn chains(kernel: Kernel, a: &Arguments) -> Launch {
-    Launch { kernel, threads: a.chain_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
 }
 
 /// Kinetic energies of the present velocities to the sums, which start at zero.

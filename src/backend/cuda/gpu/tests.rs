@@ -15,7 +15,7 @@ const STEPS: usize = 20;
 
 /// A GPU, or word of why there is none.
 fn gpu() -> Option<Gpu> {
-    Gpu::open(0).map_err(|error| eprintln!("skipped: {error}")).ok()
+    Gpu::open(0, None).map_err(|error| eprintln!("skipped: {error}")).ok()
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {

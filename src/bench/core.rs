@@ -1,0 +1,79 @@
+//! The shared compute core by itself: where it is measured, and how a call is timed.
+
+use std::time::{Duration, Instant};
+
+use super::roofline::Roofline;
+use crate::compute::Core;
+use crate::error::Result;
+use crate::run::Engine;
+
+/// What does the work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// `cpu`, or `cuda:0`
+    pub device: String,
+    /// threads of the CPU; none for a device
+    pub threads: usize,
+    /// operations per second that are possible in `f32`, where that is known
+    pub peak: Option<f64>,
+}
+
+impl Place {
+    /// The threads of an engine.
+    pub fn cpu(engine: &Engine, roofline: &Roofline) -> Self {
+        Place { device: cpu(), threads: engine.threads, peak: Some(roofline.peak) }
+    }
+
+    /// The GPU of this number.
+    pub fn cuda(number: u32) -> Self {
+        Place { device: format!("cuda:{number}"), threads: 0, peak: None }
+    }
+}
+
+/// The device of rows that are older than devices.
+pub(super) fn cpu() -> String {
+    "cpu".into()
+}
+
+/// Mean wall time in seconds of as many calls as fill `patience`, at least one, until all of their work has been done. A
+/// device starts one call while it is at work on another.
+pub(super) fn seconds_per_call(
+    core: &impl Core,
+    patience: Duration,
+    mut call: impl FnMut() -> Result<()>,
+) -> Result<f64> {
+    /// Calls of nothing would never fill it.
+    const MOST: f64 = 1e5;
+    let mut timed = |calls: u32| -> Result<f64> {
+        core.wait()?;
+        let begin = Instant::now();
+        for _ in 0..calls {
+            call()?;
+        }
+        core.wait()?;
+        Ok(begin.elapsed().as_secs_f64() / f64::from(calls))
+    };
+    let one = timed(1)?;
+    let calls = (patience.as_secs_f64() / one).min(MOST) as u32;
+    if calls > 1 { timed(calls) } else { Ok(one) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compute::HostCore;
+    use crate::error::Error;
+
+    #[test]
+    fn calls_are_counted_and_errors_passed_on() {
+        let mut calls = 0;
+        let seconds = seconds_per_call(&HostCore, Duration::ZERO, || {
+            calls += 1;
+            Ok(())
+        });
+        assert!(seconds.is_ok_and(|seconds| seconds >= 0.0));
+        assert_eq!(calls, 1);
+        let failed = seconds_per_call(&HostCore, Duration::ZERO, || Err(Error::Device("lost".into())));
+        assert!(failed.is_err());
+    }
+}

@@ -1,0 +1,262 @@
+//! One interface to transforms and products, wherever they are done.
+
+use super::cuda::DeviceReal;
+use super::{Fft3, FftReal, GemmReal, Matrix, gemm};
+use crate::error::Result;
+use num_complex::Complex;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Numbers of an array: real or complex.
+///
+/// # Safety
+/// A number is nothing but its bytes, and any bytes are a number.
+pub unsafe trait Number: Copy + Default + Send + Sync + 'static {}
+// SAFETY: all bytes are a float, and a complex number is two of them with nothing between
+unsafe impl Number for f32 {}
+// SAFETY: as above
+unsafe impl Number for f64 {}
+// SAFETY: as above
+unsafe impl<T: Real> Number for Complex<T> {}
+
+/// Real numbers that can be transformed and multiplied: `f32` and `f64`.
+pub trait Real: FftReal + GemmReal + Number + DeviceReal {}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Where transforms and products are done, with memory of its own.
+///
+/// Work is done in the order in which it was asked for; it may only have been started when a call returns, and an error of
+/// it may come later. Sizes that do not fit are a caller's mistake, and panic.
+pub trait Core {
+    /// Numbers in that memory; borrowed where it is the host's.
+    type Array<'a, T: Number>;
+    /// Plans for transforms of one size.
+    type Fft<T: Real>;
+
+    /// An array with these numbers.
+    fn store<'a, T: Number>(&self, values: &'a [T]) -> Result<Self::Array<'a, T>>;
+    /// An array of zeros.
+    fn zeros<T: Number>(&self, length: usize) -> Result<Self::Array<'static, T>>;
+    /// The numbers of an array, when all work has been done.
+    fn read<'b, T: Number>(&self, array: &'b Self::Array<'_, T>) -> Result<Cow<'b, [T]>>;
+    /// Plans transforms of n_x × n_y × n_z real points, each at least 1. Arrays are those of [`Fft3`].
+    fn plan<T: Real>(&self, size: [usize; 3]) -> Result<Self::Fft<T>>;
+    /// Transforms `real`, which is overwritten, into `complex`; see [`Fft3::forward`].
+    fn forward<T: Real>(
+        &self,
+        fft: &mut Self::Fft<T>,
+        real: &mut Self::Array<'_, T>,
+        complex: &mut Self::Array<'_, Complex<T>>,
+    ) -> Result<()>;
+    /// Transforms `complex`, which is overwritten, into `real`, not normalised. `complex` must be the transform of real
+    /// numbers: real itself where it is its own mirror image.
+    fn inverse<T: Real>(
+        &self,
+        fft: &mut Self::Fft<T>,
+        complex: &mut Self::Array<'_, Complex<T>>,
+        real: &mut Self::Array<'_, T>,
+    ) -> Result<()>;
+    /// C ← α A B + β C, with C row-major at the start of its array; see [`gemm`].
+    fn gemm<T: Real>(
+        &self,
+        alpha: T,
+        a: Operand<'_, Self::Array<'_, T>>,
+        b: Operand<'_, Self::Array<'_, T>>,
+        beta: T,
+        c: &mut Self::Array<'_, T>,
+    ) -> Result<()>;
+    /// Wait until all work has been done.
+    fn wait(&self) -> Result<()>;
+}
+
+/// Where a matrix lies in an array: row-major as stored, or the transpose of that.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// elements in the array
+    pub(super) span: Range<usize>,
+    /// as stored
+    pub(super) columns: usize,
+    pub(super) transposed: bool,
+}
+
+impl Layout {
+    /// Rows and columns of the matrix itself.
+    pub(super) fn size(&self) -> [usize; 2] {
+        let rows = self.span.len() / self.columns;
+        if self.transposed { [self.columns, rows] } else { [rows, self.columns] }
+    }
+}
+
+/// A matrix in an array of a [`Core`].
+#[derive(Debug)]
+pub struct Operand<'a, A> {
+    pub(super) array: &'a A,
+    pub(super) layout: Layout,
+}
+
+impl<'a, A> Operand<'a, A> {
+    /// These rows of an array that holds rows of `columns` elements, at least one, one after the other.
+    pub fn new(array: &'a A, rows: Range<usize>, columns: usize) -> Self {
+        Operand { array, layout: Layout { span: rows.start * columns..rows.end * columns, columns, transposed: false } }
+    }
+
+    /// The transpose, of the same elements.
+    pub fn transposed(mut self) -> Self {
+        self.layout.transposed ^= true;
+        self
+    }
+}
+
+/// The threads of the current rayon pool, and the host's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct HostCore;
+
+impl Core for HostCore {
+    type Array<'a, T: Number> = Cow<'a, [T]>;
+    type Fft<T: Real> = Fft3<T>;
+
+    fn store<'a, T: Number>(&self, values: &'a [T]) -> Result<Cow<'a, [T]>> {
+        Ok(Cow::Borrowed(values))
+    }
+
+    fn zeros<T: Number>(&self, length: usize) -> Result<Cow<'static, [T]>> {
+        Ok(Cow::Owned(vec![T::default(); length]))
+    }
+
+    fn read<'b, T: Number>(&self, array: &'b Cow<'_, [T]>) -> Result<Cow<'b, [T]>> {
+        Ok(Cow::Borrowed(array))
+    }
+
+    fn plan<T: Real>(&self, size: [usize; 3]) -> Result<Fft3<T>> {
+        Ok(Fft3::new(size))
+    }
+
+    fn forward<T: Real>(
+        &self,
+        fft: &mut Fft3<T>,
+        real: &mut Cow<'_, [T]>,
+        complex: &mut Cow<'_, [Complex<T>]>,
+    ) -> Result<()> {
+        fft.forward(real.to_mut(), complex.to_mut());
+        Ok(())
+    }
+
+    fn inverse<T: Real>(
+        &self,
+        fft: &mut Fft3<T>,
+        complex: &mut Cow<'_, [Complex<T>]>,
+        real: &mut Cow<'_, [T]>,
+    ) -> Result<()> {
+        fft.inverse(complex.to_mut(), real.to_mut());
+        Ok(())
+    }
+
+    fn gemm<T: Real>(
+        &self,
+        alpha: T,
+        a: Operand<'_, Cow<'_, [T]>>,
+        b: Operand<'_, Cow<'_, [T]>>,
+        beta: T,
+        c: &mut Cow<'_, [T]>,
+    ) -> Result<()> {
+        let (a, b) = (matrix(&a), matrix(&b));
+        gemm(alpha, a, b, beta, &mut c.to_mut()[..a.rows() * b.columns()]);
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn matrix<'a, T>(operand: &Operand<'a, Cow<'_, [T]>>) -> Matrix<'a, T>
+where
+    [T]: ToOwned,
+{
+    let Layout { span, columns, transposed } = operand.layout.clone();
+    let stored = Matrix::new(&operand.array[span], columns);
+    if transposed { stored.transposed() } else { stored }
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stderr, reason = "a skipped test says why")]
+mod tests {
+    use super::*;
+    use crate::compute::CudaCore;
+
+    const SIZE: [usize; 3] = [4, 6, 10];
+    /// A wave that is not its own mirror image along any axis.
+    const WAVE: [usize; 3] = [1, 2, 3];
+
+    /// 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n: its transform is 3 N at 0, N (1 − i/4) at k, and zero elsewhere in the half
+    /// that is stored. Then the inverse gives N times what was there. `rounding` belongs to values up to 3 N.
+    fn check_waves<T: Real + Into<f64>>(core: &impl Core, rounding: f64) {
+        let [nx, ny, nz] = SIZE;
+        let (mz, points) = (nz / 2 + 1, (nx * ny * nz) as f64);
+        let values: Vec<T> = (0..nx * ny * nz)
+            .map(|index| {
+                let r = [index / (ny * nz), index / nz % ny, index % nz];
+                let turns: f64 = (0..3).map(|axis| (WAVE[axis] * r[axis]) as f64 / SIZE[axis] as f64).sum();
+                let (sin, cos) = (std::f64::consts::TAU * turns).sin_cos();
+                T::from_f64(3.0 + 2.0 * cos + 0.5 * sin).expect("a number")
+            })
+            .collect();
+        let double = |value: T| -> f64 { value.into() };
+        let mut fft = core.plan::<T>(SIZE).expect("a plan");
+        let mut real = core.store(&values).expect("room");
+        let mut complex = core.zeros::<Complex<T>>(nx * ny * mz).expect("room");
+        core.forward(&mut fft, &mut real, &mut complex).expect("a transform");
+        for (index, found) in core.read(&complex).expect("a spectrum").iter().enumerate() {
+            let expected = match [index / (ny * mz), index / mz % ny, index % mz] {
+                [0, 0, 0] => Complex::new(3.0, 0.0),
+                WAVE => Complex::new(1.0, -0.25),
+                _ => Complex::default(),
+            };
+            let error = Complex::new(double(found.re), double(found.im)) - expected * points;
+            assert!(error.norm() <= rounding * points, "{index}: {found:?} for {expected}");
+        }
+        core.inverse(&mut fft, &mut complex, &mut real).expect("a transform");
+        for (found, value) in core.read(&real).expect("a grid").iter().zip(&values) {
+            assert!((double(*found) - points * double(*value)).abs() <= rounding * points, "{found:?} for {value:?}");
+        }
+    }
+
+    /// (1 2; 3 4; 5 6) and rows of (7 8; 9 10): products with small whole numbers are exact.
+    fn check_products<T: Real>(core: &impl Core) {
+        let numbers = |values: &[i32]| values.iter().map(|&v| T::from_i32(v).expect("a number")).collect::<Vec<T>>();
+        let [one, zero] = [T::one(), T::zero()];
+        let (left, right) = (numbers(&[0, 0, 1, 2, 3, 4, 5, 6]), numbers(&[7, 8, 9, 10]));
+        let [a, b] = [&left, &right].map(|values| core.store(values).expect("room"));
+        let mut c = core.zeros::<T>(6).expect("room");
+        let matrix = || Operand::new(&a, 1..4, 2);
+        core.gemm(one, matrix(), Operand::new(&b, 0..2, 2), zero, &mut c).expect("a product");
+        assert_eq!(*core.read(&c).expect("numbers"), numbers(&[25, 28, 57, 64, 89, 100]));
+        core.gemm(one, matrix(), Operand::new(&b, 0..2, 2).transposed(), -one, &mut c).expect("a product");
+        assert_eq!(*core.read(&c).expect("numbers"), numbers(&[-2, 1, -4, 3, -6, 5]));
+        // Aᵀ A is smaller than the array: what is behind stays
+        core.gemm(one, matrix().transposed(), matrix(), zero, &mut c).expect("a product");
+        assert_eq!(*core.read(&c).expect("numbers"), numbers(&[35, 44, 44, 56, -6, 5]));
+    }
+
+    fn check(core: &impl Core) {
+        // some roundings of numbers up to 3
+        check_waves::<f32>(core, 20.0 * f64::from(f32::EPSILON));
+        check_waves::<f64>(core, 20.0 * f64::EPSILON);
+        check_products::<f32>(core);
+        check_products::<f64>(core);
+    }
+
+    #[test]
+    fn the_host_transforms_and_multiplies() {
+        check(&HostCore);
+    }
+
+    #[test]
+    fn a_gpu_transforms_and_multiplies() {
+        match CudaCore::open(0) {
+            Ok(core) => check(&core),
+            Err(error) => eprintln!("skipped: {error}"),
+        }
+    }
+}

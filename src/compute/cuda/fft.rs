@@ -1,0 +1,99 @@
+//! Three-dimensional real transforms by cuFFT.
+
+use super::{DeviceReal, failed, not_found};
+use crate::error::{Error, Result};
+use cudarc::cufft::{result, sys};
+use cudarc::driver::CudaStream;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The library's error as ours.
+fn library_failed(what: &str) -> impl Fn(result::CufftError) -> Error + '_ {
+    move |error| Error::Device(format!("cuFFT: {what}: {error:?}"))
+}
+
+/// An error where the library cannot be opened.
+pub(super) fn check() -> Result<()> {
+    // SAFETY: opens and closes a library of NVIDIA's by name
+    if unsafe { sys::is_culib_present() } {
+        return Ok(());
+    }
+    Err(not_found("library of Fourier transforms", "libcufft", ["libcufft", "nvidia-cufft-cu12"]))
+}
+
+/// Plans for transforms of one size, on one stream. Arrays and signs are those of [`crate::compute::Fft3`].
+pub struct CudaFft<T> {
+    size: [usize; 3],
+    /// forward and inverse
+    plans: [Plan; 2],
+    real: PhantomData<T>,
+}
+
+/// A plan that destroys itself, before its stream.
+struct Plan {
+    handle: sys::cufftHandle,
+    stream: Arc<CudaStream>,
+}
+
+impl Plan {
+    fn bind(&self) -> Result<()> {
+        self.stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))
+    }
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // errors at the end have nobody to tell
+        let _ = self.bind();
+        // SAFETY: made by `CudaFft::new`, and not used again
+        let _ = unsafe { result::destroy(self.handle) };
+    }
+}
+
+impl<T: DeviceReal> CudaFft<T> {
+    /// Plans for a real grid of this size.
+    pub(crate) fn new(size: [usize; 3], stream: &Arc<CudaStream>) -> Result<Self> {
+        check()?;
+        stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
+        let too_large = |_| Error::Device(format!("cuFFT: a grid of {size:?} points is too large"));
+        let [x, y, z] = size.map(i32::try_from);
+        let (x, y, z) = (x.map_err(too_large)?, y.map_err(too_large)?, z.map_err(too_large)?);
+        let plan = |kind| -> Result<Plan> {
+            let handle = result::plan_3d(x, y, z, kind).map_err(library_failed("no plan for the grid"))?;
+            let plan = Plan { handle, stream: stream.clone() };
+            // SAFETY: a plan just made, and a stream that lives as long as it
+            unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
+            Ok(plan)
+        };
+        let [forward, inverse] = T::TRANSFORMS;
+        Ok(CudaFft { size, plans: [plan(forward)?, plan(inverse)?], real: PhantomData })
+    }
+
+    /// Real and complex points.
+    pub(super) fn lengths(&self) -> [usize; 2] {
+        let [nx, ny, nz] = self.size;
+        [nx * ny * nz, nx * ny * (nz / 2 + 1)]
+    }
+
+    /// Starts the transform of `real`, which is overwritten, into `complex`.
+    ///
+    /// # Safety
+    /// Addresses of arrays of the planned size on the stream's GPU.
+    pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
+        let [plan, _] = &self.plans;
+        plan.bind()?;
+        // SAFETY: the caller's promise
+        unsafe { T::forward(plan.handle, real, complex) }.map_err(library_failed("the transform"))
+    }
+
+    /// Starts the inverse transform of `complex`, which is overwritten, into `real`.
+    ///
+    /// # Safety
+    /// As for [`Self::forward`].
+    pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
+        let [_, plan] = &self.plans;
+        plan.bind()?;
+        // SAFETY: the caller's promise
+        unsafe { T::inverse(plan.handle, complex, real) }.map_err(library_failed("the transform"))
+    }
+}
