@@ -55,6 +55,6 @@ fn lists_are_counted_in_tiles() {
     let share = useful / counts.slots as f64;
     // an atom within 0.95 nm of one of 32, in a cube of 0.7 nm, meets them all: (0.9/1.3)³ = 0.33
     assert!((0.2..0.5).contains(&share), "{share} of the pairs are useful");
-    assert!(counts.slots % 1024 == 0 && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
+    assert!(counts.slots.is_multiple_of(1024) && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
     assert!(counts.entries > 0 && counts.entries * 4 * 1024 >= counts.outer_slots);
 }
