@@ -59,8 +59,8 @@
 //!   of the block, and centres are multiples of a quantum that `f32` holds exactly. So rounding grows with the size of
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
-//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded. No periodic image
-//!   is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of i-atoms, both, the second, or,
+//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded or too close for the
+//!   tables. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of i-atoms, both, the second, or,
 //!   where the cutoffs differ, only Lennard-Jones interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there

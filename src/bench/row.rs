@@ -7,6 +7,7 @@ use super::drift::{Drift, drift};
 use super::phases::StepReport;
 use super::roofline::{GPU, Roofline};
 use super::suite::Prepared;
+use crate::compute::cuda::title;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, measure};
@@ -120,7 +121,7 @@ impl Row {
             name: name.clone(),
             atoms,
             device: match gpu {
-                Some((number, name)) => format!("{name}, CUDA device {number}"),
+                Some((number, name)) => title(name, number),
                 None => "cpu".into(),
             },
             threads: engine.threads,

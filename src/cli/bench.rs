@@ -9,6 +9,7 @@ use crate::bench::{
     Case, DEFAULT_NAMES, Place, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft,
     measure_gemm, phase_table, regressions, roofline_svg, row_line, rows_header,
 };
+use crate::compute::cuda::title;
 use crate::compute::{Core, CudaCore, HostCore};
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
@@ -152,7 +153,7 @@ impl Bench {
     fn measure_core(&self, report: &mut Report) -> Result<()> {
         if let Device::Cuda(number) = device(self.device.as_deref())? {
             let core = CudaCore::open(number)?;
-            super::print(&format!("\n{}, CUDA device {number}\n", core.name()?))?;
+            super::print(&format!("\n{}\n", title(&core.name()?, number)))?;
             return self.measure_core_on(&core, &Place::cuda(number), report);
         }
         let available = std::thread::available_parallelism().map_or(1, usize::from);

@@ -5,6 +5,7 @@ use super::job::Outcome;
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
 use crate::backend::{StepCounts, Work, useful_pairs};
+use crate::compute::cuda::title;
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
 use crate::observe::lock::host_name;
@@ -23,7 +24,7 @@ fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
 
 fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
     if let Ok(Ok((number, name))) = engine.gpu(system) {
-        return format!("{name}, CUDA device {number}");
+        return title(name, number);
     }
     let arithmetic = match plan.run.precision {
         Precision::Double => "double precision reference",

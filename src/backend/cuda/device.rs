@@ -5,6 +5,7 @@ use super::kernel::Kernel;
 use super::layout::Arguments;
 use super::shared::{Element, Pointer};
 use crate::error::Result;
+use std::cell::Cell;
 
 /// Which way a Fourier transform goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,14 @@ pub(crate) trait Device {
     /// the same.
     fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
     /// Do `work`, one launch after the other, and time each.
-    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T>;
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.timing().set(Some(timing));
+        let done = work(self);
+        self.timing().set(None);
+        done
+    }
+    /// What launches are part of, while they are timed.
+    fn timing(&self) -> &Cell<Option<Timing>>;
     /// The times since the last call; waits for the launches.
     fn spans(&self) -> Result<Vec<Span>>;
     /// Wait until all work has been done.

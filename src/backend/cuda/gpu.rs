@@ -178,7 +178,7 @@ impl Device for Gpu {
             .as_ref()
             .and_then(DeviceFft::slow)
             .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
-        format!("{name}, CUDA device {}{slow}", self.context.ordinal())
+        cuda::title(&name, self.context.ordinal()) + &slow
     }
 
     fn parallel_threads(&self) -> u32 {
@@ -308,11 +308,8 @@ impl Device for Gpu {
         records[index].1.launch().map_err(failed("a recorded step"))
     }
 
-    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        self.timing.set(Some(timing));
-        let done = work(self);
-        self.timing.set(None);
-        done
+    fn timing(&self) -> &Cell<Option<Timing>> {
+        &self.timing
     }
 
     fn spans(&self) -> Result<Vec<Span>> {

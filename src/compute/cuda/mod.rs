@@ -27,6 +27,11 @@ pub(crate) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
     move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
 }
 
+/// How a GPU is called in reports.
+pub(crate) fn title(name: &str, number: impl std::fmt::Display) -> String {
+    format!("{name}, CUDA device {number}")
+}
+
 /// An error where one of NVIDIA's libraries cannot be opened.
 pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error {
     let [package, wheel] = packages;
