@@ -60,8 +60,8 @@
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
 //!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded or too close for the
-//!   tables. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of i-atoms, both, the second, or,
-//!   where the cutoffs differ, only Lennard-Jones interactions.
+//!   tables. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
+//!   i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
 //!   are twice the operations, it takes sixteen blocks at a time through four short loops instead: distances, the

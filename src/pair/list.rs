@@ -99,7 +99,8 @@ impl Entry {
     }
 }
 
-/// A block of which some pairs are left out, or some were close when the list was pruned. Bit 8 i + j stands for atom i of the cluster and j of the block.
+/// A block of which some pairs are left out, or some were close when the list was pruned. Bit 8 i + j stands for atom i of
+/// the cluster and j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
