@@ -9,7 +9,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages |
+//! | [`units`] [`error`] [`memory`] [`team`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages, threads that begin at once |
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
@@ -79,6 +79,8 @@
 //! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
 //! - **Locality.** Columns of blocks are ordered in tiles, and a section of consecutive atoms goes through leapfrog and
 //!   constraints while it is in a cache; large arrays lie in large pages ([`memory`]).
+//! - **Threads.** The parallel regions of a step, a dozen of 20 to 3000 µs, are worked off by threads that wait for
+//!   them awake ([`team`]); rayon does what is done once per list or less often.
 //! - **Mesh.** Parts spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
 //!   lines at a time ([`compute::LineFft`]), two real planes as one complex, and multiply the spectrum where they turn
 //!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
@@ -182,6 +184,7 @@ pub mod run;
 pub mod select;
 pub mod simd;
 pub mod system;
+pub mod team;
 pub mod term;
 pub mod units;
 pub mod vec3;

@@ -71,11 +71,23 @@ fn allocations(lists: &str, precision: Precision) -> Counts {
     Arc::clone(&engine.pool).install(|| match precision {
         Precision::Mixed => {
             let field = engine.cpu(&system, lists).unwrap();
-            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, WARM_UP)
+            count(
+                Host::new(&system, field, engine.level, engine.team()).unwrap(),
+                (&system, dynamics),
+                &state,
+                lists,
+                WARM_UP,
+            )
         }
         Precision::Double => {
             let field = Reference::new(&system).unwrap();
-            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, SHORT_WARM_UP)
+            count(
+                Host::new(&system, field, engine.level, engine.team()).unwrap(),
+                (&system, dynamics),
+                &state,
+                lists,
+                SHORT_WARM_UP,
+            )
         }
     })
 }

@@ -11,9 +11,11 @@ use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::error::{Error, Result};
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Molecules, State, System};
+use crate::team::Team;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Atoms per unit of parallel work.
@@ -27,6 +29,7 @@ const CULPRITS: usize = 5;
 pub struct Host<F> {
     field: F,
     level: Level,
+    team: Arc<Team>,
     masses: Vec<f64>,
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
@@ -52,7 +55,7 @@ pub struct Host<F> {
 
 impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
-    pub fn new(system: &System, field: F, level: Level) -> Result<Self> {
+    pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
         let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
@@ -63,6 +66,7 @@ impl<F: ForceField> Host<F> {
         Ok(Host {
             field,
             level,
+            team,
             inverse_masses,
             masses,
             moves: vec![Moved::NONE; constraints.sections()],
@@ -92,7 +96,7 @@ impl<F: ForceField> Host<F> {
         };
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
             let leap = Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
             *moved = if virial { dispatch(level, Move::<true>(leap)) } else { dispatch(level, Move::<false>(leap)) };
         });
@@ -107,7 +111,7 @@ impl<F: ForceField> Host<F> {
     fn constrain(&mut self) -> Result<()> {
         let motion = &Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities: None };
         let (plan, level) = (&self.constraints, self.level);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
             moved.constraint_virial = dispatch(level, Constrain { plan, section, motion });
         });
         for moved in &self.moves {
@@ -225,7 +229,7 @@ impl<F: ForceField> Backend for Host<F> {
         let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
         self.check_motion(before + after)?;
-        let threads = rayon::current_num_threads() as f64;
+        let threads = self.team.threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
@@ -246,7 +250,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn kinetic_energy(&mut self) -> f64 {
         let (plan, velocities, masses) = (&self.constraints, &self.velocities, &self.masses);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
             let atoms = plan.atoms(section);
             moved.after = kinetic(&velocities[atoms.clone()], &masses[atoms]);
         });
@@ -255,7 +259,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn internal_kinetic_energy(&mut self) -> f64 {
         let (groups, masses, velocities) = (&self.groups, &self.masses, &self.velocities);
-        self.group_parts.par_iter_mut().enumerate().for_each(|(chunk, part)| {
+        self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
             let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
             *part = range.map(|group| internal_kinetic(groups.atoms(group), masses, velocities)).sum();
         });
@@ -263,13 +267,13 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn scale_velocities(&mut self, factor: f64) {
-        self.velocities.par_iter_mut().with_min_len(ATOMS).for_each(|v| *v = *v * factor);
+        self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
     }
 
     fn scale_cell(&mut self, factor: f64) -> Result<()> {
         self.cell = self.cell.map(|cell| cell.scaled(factor));
         self.old.copy_from_slice(&self.positions);
-        self.positions.par_iter_mut().with_min_len(ATOMS).for_each(|r| *r = *r * factor);
+        self.team.for_each(self.positions.par_iter_mut(), |r| *r = *r * factor);
         self.constrain()?;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::engine::Engine;
+use super::engine::{Engine, lead};
 use super::plan::{Dynamics, Plan, Precision};
 use super::simulation::{Simulation, Wanted};
 use super::start::prepare;
@@ -54,7 +54,7 @@ pub fn measure(
     start: &State,
     measurement: Measurement,
 ) -> Result<Measured> {
-    engine.pool.install(|| {
+    lead(&engine.pool, || {
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;
@@ -63,14 +63,14 @@ pub fn measure(
         let what = (system, dynamics);
         match plan.run.precision {
             Precision::Double => {
-                let backend = Host::new(system, Reference::new(system)?, engine.level)?;
+                let backend = Host::new(system, Reference::new(system)?, engine.level, engine.team())?;
                 timed(backend, what, rules, &state, measurement)
             }
             Precision::Mixed => {
                 if let Some(backend) = engine.cuda(system, &lists)? {
                     return timed(backend, what, rules, &state, measurement);
                 }
-                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level)?;
+                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level, engine.team())?;
                 timed(backend, what, rules, &state, measurement)
             }
         }

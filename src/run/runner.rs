@@ -3,7 +3,7 @@
 mod descent;
 
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
-use super::engine::Engine;
+use super::engine::{Engine, lead};
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::{Directory, Outputs, write_file, write_final};
@@ -117,7 +117,7 @@ pub fn run(
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
     let pool = Arc::clone(&session.engine.pool);
-    let outcome = pool.install(|| session.all_stages(checkpoint));
+    let outcome = lead(&pool, || session.all_stages(checkpoint));
     session.progress.finish();
     match outcome {
         Ok(outcome) => session.finish(outcome).map(|()| outcome),
@@ -213,17 +213,17 @@ impl Session<'_> {
         let place = Place { first_time, schedule: Some(lists), ..place };
         super::account::lists(&mut self.log, &lists)?;
         self.timing.lists = Some(lists);
-        let level = self.engine.level;
+        let (level, team) = (self.engine.level, self.engine.team());
         match plan.run.precision {
             Precision::Double => {
-                let backend = Host::new(&system, Reference::new(&system)?, level)?;
+                let backend = Host::new(&system, Reference::new(&system)?, level, team)?;
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
                 if let Some(backend) = self.engine.cuda(&system, &lists)? {
                     return self.integrate(index, options, state, place, backend);
                 }
-                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level)?;
+                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level, team)?;
                 self.integrate(index, options, state, place, backend)
             }
         }

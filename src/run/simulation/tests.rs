@@ -6,6 +6,7 @@ use crate::backend::{Host, Reference};
 use crate::constraint::degrees_of_freedom;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
+use crate::team::Team;
 
 const TIMESTEP: f64 = 0.002;
 /// One lifetime of the sample's lists and a little.
@@ -32,7 +33,8 @@ fn simulation<'a, B: Backend>(sample: &'a Sample, backend: B, dynamics: &'a Dyna
 /// Energies of every third step on both.
 fn compare(dynamics: &Dynamics) {
     let sample = Sample::load("peptide-charged").rigid();
-    let host = Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable).unwrap();
+    let host =
+        Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable, Team::single()).unwrap();
     let (mut ours, mut theirs) =
         (simulation(&sample, sample.emulated(0), dynamics), simulation(&sample, host, dynamics));
     let mut work = 0.0;

@@ -5,6 +5,7 @@ use crate::backend::{Advance, Backend, Host, Kinetic, Moment, Reference, Workloa
 use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::simd::Level;
 use crate::system::{Constraint, Constraints, State};
+use crate::team::Team;
 use crate::term::testing::random;
 use crate::vec3::{Vec3, vec3};
 
@@ -36,7 +37,7 @@ fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
 
 fn host(sample: &Sample) -> Host<Reference> {
     let reference = Reference::new(&sample.system).expect("a supported system");
-    let mut host = Host::new(&sample.system, reference, Level::Portable).expect("a supported system");
+    let mut host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
     host.upload(&sample.state).expect("a state");
     host.rebuild_pairs();
     host.prune_pairs();
