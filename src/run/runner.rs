@@ -60,10 +60,10 @@ struct Session<'a> {
 /// Run all stages, from the checkpoint in the output directory if there is one.
 pub fn run(
     mut job: Job<'_>,
+    mut engine: Engine,
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let mut engine = Engine::new(job.plan)?.with_cache(job.cache.as_deref());
     // before a folder is made for it
     check_system(&job.system)?;
     let directory = Directory::new(job.plan);
@@ -388,21 +388,25 @@ impl Session<'_> {
         self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > self.job.plan.output.checkpoint.every
     }
 
-    fn checkpoint(&mut self, stage: usize, state: &State, place: Place) -> Result<()> {
+    fn checkpoint(&mut self, stage: usize, state: &mut State, place: Place) -> Result<()> {
         let start = Instant::now();
+        let frames = self.outputs.sync()?;
         let checkpoint = Checkpoint {
             plan: self.job.plan.clone(),
             system: self.system_fingerprint,
             stage,
             place,
-            state: state.clone(),
-            frames: self.outputs.sync()?,
+            // lent: a copy would take longer than many a step
+            state: std::mem::take(state),
+            frames,
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
             tuning: self.tuning.clone(),
             lists_on_gpu: self.lists_on_gpu,
         };
-        checkpoint.write(&self.directory.file("checkpoint.md"))?;
+        let written = checkpoint.write(&self.directory.file("checkpoint.md"));
+        *state = checkpoint.state;
+        written?;
         self.last_checkpoint = Instant::now();
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
