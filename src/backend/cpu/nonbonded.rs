@@ -7,12 +7,13 @@ use super::threads::over_parts;
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
+use crate::memory;
 use crate::pair::{
     BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
     SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
-use crate::system::{CombinationRule, Electrostatics, Modifier, System};
+use crate::system::{Atom, CombinationRule, Electrostatics, Modifier, System};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -99,15 +100,19 @@ impl Nonbonded {
         let nonbonded = &system.nonbonded;
         let types = nonbonded.types;
         let interacts = |t: u32| (0..types as u32).any(|other| nonbonded.pair(t, other) != (0.0, 0.0));
+        let by_type: Vec<_> = (0..types as u32).map(|t| (lj_parameters(system, rule, t), interacts(t))).collect();
+        let of_type = |atom: &Atom| by_type[atom.lj_type as usize];
+        let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
+        excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
         let shift = if settings.lj_modifier == Modifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
         Nonbonded {
             level,
             charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
-            lj: atoms.iter().map(|a| lj_parameters(system, rule, a.lj_type)).collect(),
-            has_lj: atoms.iter().map(|a| interacts(a.lj_type)).collect(),
+            lj: atoms.iter().map(|a| of_type(a).0).collect(),
+            has_lj: atoms.iter().map(|a| of_type(a).1).collect(),
             exclusions: BothWays::new(atoms.len(), &system.topology.exclusions),
-            excluded_pairs: system.topology.exclusions.pairs().collect(),
+            excluded_pairs,
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
@@ -172,7 +177,7 @@ impl Nonbonded {
         let blocks = self.grid.blocks();
         self.slot_charges.resize(blocks);
         self.slot_lj.resize(blocks);
-        self.lj_lanes.resize(blocks, 0);
+        memory::resize(&mut self.lj_lanes, blocks, 0);
         let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
         let Nonbonded { grid, lj, has_lj, charges, slot_charges, slot_lj, lj_lanes, .. } = self;
         let slots =
