@@ -18,6 +18,7 @@ use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
 /// listed for a list's lifetime.
@@ -34,6 +35,9 @@ const FORCE_TOLERANCE: f64 = 5e-6;
 /// errors add up, and half of the 10⁻⁶ of the whole is left to the rest.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
+/// Chunks of a list that a thread searches at a time, at most: one that others hold up leaves the rest to them. What is
+/// in a chunk does not depend on it.
+const CHUNKS: usize = 64;
 /// Blocks whose forces are summed at a time.
 const BLOCKS: usize = 64;
 
@@ -76,7 +80,8 @@ pub(super) struct Nonbonded {
     pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
-    scratch: Vec<SearchScratch>,
+    /// one for each thread
+    scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
     shares: Vec<Share>,
     /// summed forces of each block
@@ -131,7 +136,7 @@ impl Nonbonded {
             packed: AlignedArrays::default(),
             outer: PairList::default(),
             inner: PairList::default(),
-            scratch: vec![SearchScratch::default(); parts],
+            scratch: (0..parts).map(|_| Mutex::default()).collect(),
             ranges: vec![],
             shares: (0..parts).map(|_| Share::default()).collect(),
             total: AlignedArrays::default(),
@@ -160,15 +165,12 @@ impl Nonbonded {
             has_lj: &self.has_lj,
             radius: self.schedule.outer,
         };
-        let per_thread = self.outer.chunks.len().div_ceil(self.scratch.len()).max(1);
-        let level = self.level;
-        self.outer.chunks.par_chunks_mut(per_thread).zip(self.scratch.par_iter_mut()).enumerate().for_each(
-            |(thread, (chunks, scratch))| {
-                for (index, chunk) in chunks.iter_mut().enumerate() {
-                    search_chunk(level, input, thread * per_thread + index, scratch, chunk);
-                }
-            },
-        );
+        let (scratch, level) = (&self.scratch, self.level);
+        self.outer.chunks.par_iter_mut().enumerate().with_max_len(CHUNKS).for_each(|(index, chunk)| {
+            let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
+            let mut scratch = scratch[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            search_chunk(level, input, index, &mut scratch, chunk);
+        });
         self.outer.split(self.shares.len(), &mut self.ranges);
     }
 
