@@ -1,9 +1,14 @@
-//! Large arrays in large pages, and fetching ahead from them.
+//! Large arrays: in large pages, first touched by all threads, fetched ahead from.
 //!
 //! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than a processor holds translations for, and
 //! every look-up that misses costs as much as a miss of the cache. Pages of 2 MiB end that; Linux gives them to whoever
 //! asks (`madvise(2)`, the default of transparent huge pages on most systems). Without them nothing changes but the time.
+//!
+//! Memory is handed out as it is first touched, and clearing it takes longer than whatever is written there then. So an
+//! array over all atoms is best written for the first time by all threads: by [`resize`], [`copy`], or rayon's
+//! `collect_into_vec`, on which both rest.
 
+use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A large page of x86-64, bytes. Where pages are larger or there are none, asking is harmless.
@@ -80,6 +85,32 @@ unsafe impl GlobalAlloc for LargePages {
             moved
         }
     }
+}
+
+/// Items that one thread writes at a time, at least: one large page of them.
+fn share<T>() -> usize {
+    PAGE / size_of::<T>().max(1)
+}
+
+/// As [`Vec::resize`]; what begins empty is written by all threads.
+pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: T) {
+    if items.is_empty() && length > share::<T>() {
+        rayon::iter::repeat_n(value, length).with_min_len(share::<T>()).collect_into_vec(items);
+    } else {
+        items.resize(length, value);
+    }
+}
+
+/// So many times the same, written by all threads.
+pub fn filled<T: Clone + Send + Sync>(value: T, length: usize) -> Vec<T> {
+    let mut items = Vec::new();
+    resize(&mut items, length, value);
+    items
+}
+
+/// Makes `to` a copy of `from`, written by all threads.
+pub fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut Vec<T>) {
+    from.par_iter().copied().with_min_len(share::<T>()).collect_into_vec(to);
 }
 
 /// Brings the line of `items[index]` into the cache while other work goes on; does nothing where there is no such item.

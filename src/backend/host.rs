@@ -9,6 +9,7 @@ use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Molecules, State, System};
 use crate::team::Team;
@@ -57,11 +58,14 @@ impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
-        let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
-        let fixed = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
-        let fixed: Vec<[u32; 2]> = fixed.chain(system.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
-        let groups = Molecules::from_bonds(masses.len(), &fixed);
+        let groups = || {
+            let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
+            let fixed = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
+            let fixed: Vec<[u32; 2]> = fixed.chain(system.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
+            Molecules::from_bonds(masses.len(), &fixed)
+        };
+        let (constraints, groups) = rayon::join(|| ConstraintPlan::new(&system.constraints, &masses), groups);
+        let constraints = constraints?;
         let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
         Ok(Host {
             field,
@@ -156,9 +160,9 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn upload(&mut self, state: &State) -> Result<()> {
         self.cell = state.cell;
-        self.positions.clone_from(&state.positions);
-        self.velocities.clone_from(&state.velocities);
-        self.old.clone_from(&state.positions);
+        memory::copy(&state.positions, &mut self.positions);
+        memory::copy(&state.velocities, &mut self.velocities);
+        memory::copy(&state.positions, &mut self.old);
         self.thermostat_work = state.coupling.thermostat_work;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
@@ -166,8 +170,8 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn download(&self, state: &mut State) -> Result<()> {
         state.cell = self.cell;
-        state.positions.clone_from(&self.positions);
-        state.velocities.clone_from(&self.velocities);
+        memory::copy(&self.positions, &mut state.positions);
+        memory::copy(&self.velocities, &mut state.velocities);
         state.coupling.thermostat_work = self.thermostat_work;
         Ok(())
     }
@@ -182,7 +186,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn rebuild_pairs(&mut self) {
         self.field.rebuild(self.cell.as_ref(), &self.positions);
-        self.searched.0.clone_from(&self.positions);
+        memory::copy(&self.positions, &mut self.searched.0);
         self.searched.1 = self.cell;
     }
 
@@ -202,7 +206,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn prune_pairs(&mut self) {
         self.field.prune(self.cell.as_ref(), &self.positions);
-        self.pruned.0.clone_from(&self.positions);
+        memory::copy(&self.positions, &mut self.pruned.0);
         self.pruned.1 = self.cell;
     }
 
@@ -211,7 +215,7 @@ impl<F: ForceField> Backend for Host<F> {
             Moment::Search => &self.searched,
             Moment::Prune => &self.pruned,
         };
-        state.positions.clone_from(positions);
+        memory::copy(positions, &mut state.positions);
         state.cell = *cell;
         Ok(())
     }

@@ -61,11 +61,11 @@ impl Energy {
             Override::text_option("--precision", "run.precision", word)
         });
         let config = self.input.read(precision.into_iter().collect())?;
-        let (mut system, state) = load(&config.plan)?;
+        let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
+        let (mut system, state) = engine.pool.install(|| load(&config.plan))?;
         if self.constraints {
             drop_constrained_terms(&mut system.topology, &system.constraints);
         }
-        let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
         let evaluation = engine.single_point(&config.plan, &system, &state)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;

@@ -12,7 +12,7 @@ use crate::config::{Override, drop_constrained_terms, load_with_alternatives, ph
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
-use crate::run::{Job, Outcome, Requests, run};
+use crate::run::{Engine, Job, Outcome, Requests, run};
 
 /// Where no terminal shows a bar, a line this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -59,8 +59,12 @@ impl Run {
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
-        let (mut system, start, alternatives) = load_with_alternatives(&config.plan)?;
-        drop_constrained_terms(&mut system.topology, &system.constraints);
+        let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
+        let (system, start, alternatives) = engine.pool.install(|| -> Result<_> {
+            let (mut system, start, alternatives) = load_with_alternatives(&config.plan)?;
+            drop_constrained_terms(&mut system.topology, &system.constraints);
+            Ok((system, start, alternatives))
+        })?;
         let input = read_text(self.input.path())?;
         let job = Job {
             plan: &config.plan,
@@ -70,7 +74,6 @@ impl Run {
             input: &input,
             effective: &config.effective,
             compare: &|old| physics_diff(old, &config.plan),
-            cache: cache_folder(),
             force: self.force,
             requests,
             started,
@@ -83,7 +86,8 @@ impl Run {
                 super::say(text);
             }
         });
-        let outcome = run(job, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))?;
+        let outcome =
+            run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))?;
         if outcome == Outcome::Unchanged && !quiet {
             super::say(
                 "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",

@@ -4,6 +4,7 @@
 //! imaginary parts lie in arrays of their own. Stockham's ordering: every stage takes one factor of the length and
 //! reads and writes different arrays, and the result comes out in order.
 
+use crate::memory;
 use crate::simd::{Aligned16, Float, Kernel, Level, Simd, dispatch};
 use std::f64::consts::TAU;
 
@@ -40,7 +41,8 @@ pub struct Split {
 impl Split {
     /// Zeros.
     pub fn new(length: usize) -> Self {
-        Split { re: vec![Aligned16::default(); length], im: vec![Aligned16::default(); length] }
+        let zeros = || memory::filled(Aligned16::default(), length);
+        Split { re: zeros(), im: zeros() }
     }
 
     /// The elements from `first` on, `stride` apart.

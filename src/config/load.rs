@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::check::check_system;
 use crate::cell::PeriodicCell;
 use crate::constraint::{derive, repartition_hydrogen_mass};
@@ -11,7 +13,8 @@ use crate::observe::checkpoint::is_checkpoint;
 use crate::pme::{self, Splitting};
 use crate::run::{Alternatives, Checkpoint, ElectrostaticsSpec, Plan, PmeSpec, TuningMethod};
 use crate::system::{
-    Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System, Topology,
+    BondedTerms, Constraints, Coupling, Electrostatics, ForceSettings, Molecules, PmeParameters, State, System,
+    Topology,
 };
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
@@ -24,13 +27,16 @@ pub fn load(plan: &Plan) -> Result<(System, State)> {
 
 /// The same, with other ways of computing PME that are as accurate as the plan asks for.
 pub fn load_with_alternatives(plan: &Plan) -> Result<(System, State, Alternatives)> {
-    let amber = read_prmtop(&plan.system.topology)?;
-    let mut topology = amber.topology;
     let path = &plan.system.coordinates;
-    let coordinates = if is_checkpoint(path) {
-        from_checkpoint(path, topology.atoms.len())?
-    } else {
-        read_coordinates(path, Some(topology.atoms.len()), amber.cell_hint.angle_degrees)?
+    let (amber, coordinates) =
+        rayon::join(|| read_prmtop(&plan.system.topology), || read_coordinates_or_checkpoint(path, None, None));
+    let amber = amber?;
+    let mut topology = amber.topology;
+    let atoms = topology.atoms.len();
+    let coordinates = match coordinates {
+        Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
+        // once more with what the topology knows: perhaps that was all that lacked, else it makes the better message
+        _ => read_coordinates_or_checkpoint(path, Some(atoms), amber.cell_hint.angle_degrees)?,
     };
     if coordinates.cell.is_none() && amber.cell_hint.kind != BoxKind::None && plan.forces.cutoff.is_some() {
         let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
@@ -71,11 +77,19 @@ pub fn load_with_alternatives(plan: &Plan) -> Result<(System, State, Alternative
     Ok((System { topology, nonbonded: amber.nonbonded, constraints, settings }, state, alternatives))
 }
 
-/// Positions, velocities and cell of a checkpoint; step and time begin anew.
-fn from_checkpoint(path: &Path, expected_atoms: usize) -> Result<Coordinates> {
+/// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time begin anew.
+fn read_coordinates_or_checkpoint(
+    path: &Path,
+    expected_atoms: Option<usize>,
+    box_angle: Option<f64>,
+) -> Result<Coordinates> {
+    if !is_checkpoint(path) {
+        return read_coordinates(path, expected_atoms, box_angle);
+    }
     let state = Checkpoint::read_state(path)?;
-    if state.positions.len() != expected_atoms {
-        let message = format!("{} atoms, where the topology has {expected_atoms}", state.positions.len());
+    let found = state.positions.len();
+    if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
+        let message = format!("{found} atoms, where the topology has {expected}");
         return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
     }
     Ok(Coordinates {
@@ -216,11 +230,14 @@ pub fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints
         constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1])).chain(rigid).collect();
     fixed.sort_unstable();
     let is_fixed = |i, j| fixed.binary_search(&ordered(i, j)).is_ok();
-    topology.bonded.bonds.retain(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
-    topology.bonded.angles.retain(|angle| {
+    let BondedTerms { bonds, angles, .. } = &mut topology.bonded;
+    let free_bonds = std::mem::take(bonds).into_par_iter().filter(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
+    *bonds = free_bonds.collect();
+    let free_angles = std::mem::take(angles).into_par_iter().filter(|angle| {
         let [i, j, k] = angle.atoms;
         !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k))
     });
+    *angles = free_angles.collect();
 }
 
 #[cfg(test)]

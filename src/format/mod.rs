@@ -12,6 +12,7 @@ mod number;
 pub mod pdb;
 pub mod prmtop;
 pub mod restart;
+mod text;
 
 pub use compressed::read;
 pub use pdb::{write_pdb, write_pdb_of};

@@ -1,9 +1,10 @@
 //! PDB files for viewers: positions to 0.001 Å, one model.
 
+use std::fmt::Write as _;
 use std::io::{Result, Write};
 
 use super::element;
-use super::restart::fixed;
+use super::text::{fixed, push_fixed, write_in_pieces};
 use crate::cell::PeriodicCell;
 use crate::system::{Atom, Molecules, Topology};
 use crate::units::ANGSTROM;
@@ -43,40 +44,40 @@ pub fn write_pdb_of(
         writeln!(out, "CRYST1{lengths}{angles} P 1           1")?;
     }
     let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
-    let mut last = None;
-    for i in atoms {
-        let (atom, molecule) = (&topology.atoms[i], molecules.of_atom(i));
-        if last.replace(molecule).is_some_and(|last| last != molecule) {
-            writeln!(out, "TER")?;
+    let atoms: Vec<usize> = atoms.into_iter().collect();
+    write_in_pieces(&atoms, out, |index, piece, text| {
+        let mut last = index.checked_sub(1).map(|before| molecules.of_atom(atoms[before]));
+        for &i in piece {
+            let molecule = molecules.of_atom(i);
+            if last.replace(molecule).is_some_and(|last| last != molecule) {
+                text.push_str("TER\n");
+            }
+            let members = molecules.atoms(molecule);
+            let residue_of = |member: Option<&u32>| member.map(|&member| topology.atoms[member as usize].residue);
+            let one_residue = residue_of(members.first()) == residue_of(members.last());
+            let record = if one_residue { "HETATM" } else { "ATOM  " };
+            push_atom(topology, record, i, positions[i], text);
         }
-        let members = molecules.atoms(molecule);
-        let residue_of = |member: Option<&u32>| member.map(|&member| topology.atoms[member as usize].residue);
-        let one_residue = residue_of(members.first()) == residue_of(members.last());
-        let record = if one_residue { "HETATM" } else { "ATOM  " };
-        write_atom(topology, record, i, atom, positions[i], out)?;
-    }
+    })?;
     writeln!(out, "TER\nEND")
 }
 
-fn write_atom(
-    topology: &Topology,
-    record: &str,
-    index: usize,
-    atom: &Atom,
-    position: Vec3,
-    out: &mut impl Write,
-) -> Result<()> {
+fn push_atom(topology: &Topology, record: &str, index: usize, position: Vec3, text: &mut String) {
+    let atom = &topology.atoms[index];
     let residue = &topology.residues[atom.residue as usize];
-    let [x, y, z] = position.to_array().map(|value| fixed(value / ANGSTROM, 8, 3));
-    writeln!(
-        out,
-        "{record}{:5} {} {:<4} {:4}    {x}{y}{z}  1.00  0.00          {:>2}",
+    // writing to a String cannot fail
+    let _ = write!(
+        text,
+        "{record}{:5} {} {:<4} {:4}    ",
         (index + 1) % SERIALS,
         name_columns(atom),
         format!("{:>3.4}", residue.name),
         residue.number.rem_euclid(RESIDUE_NUMBERS),
-        element::symbol(atom.element).to_ascii_uppercase(),
-    )
+    );
+    for value in position.to_array() {
+        push_fixed(value / ANGSTROM, 8, 3, text);
+    }
+    let _ = writeln!(text, "  1.00  0.00          {:>2}", element::symbol(atom.element).to_ascii_uppercase());
 }
 
 /// Four columns: the element symbol is right-aligned in the first two, so that carbon α and calcium differ.

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::number;
+use super::text::{fixed, push_fixed, write_in_pieces};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
@@ -210,20 +211,14 @@ pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::R
 }
 
 fn write_vectors(vectors: &[Vec3], unit: f64, out: &mut impl Write) -> std::io::Result<()> {
-    for pair in vectors.chunks(2) {
-        for value in pair.iter().flat_map(|v| v.to_array()) {
-            out.write_all(fixed(value / unit, WIDTH, 7).as_bytes())?;
+    write_in_pieces(vectors, out, |_, vectors, text| {
+        for pair in vectors.chunks(PER_LINE / 3) {
+            for value in pair.iter().flat_map(|v| v.to_array()) {
+                push_fixed(value / unit, WIDTH, 7, text);
+            }
+            text.push('\n');
         }
-        out.write_all(b"\n")?;
-    }
-    Ok(())
-}
-
-/// A number in `width` characters with `decimals` decimals, or as many as fit.
-pub(super) fn fixed(value: f64, width: usize, decimals: usize) -> String {
-    let fitting = (0..=decimals).rev().map(|decimals| format!("{value:width$.decimals$}"));
-    // a value that does not fit even without decimals is shown as Fortran does
-    fitting.into_iter().find(|text| text.len() <= width).unwrap_or_else(|| "*".repeat(width))
+    })
 }
 
 /// As C's `%.7E`: `1.0000000E+02`.

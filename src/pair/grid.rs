@@ -1,7 +1,7 @@
 //! Spatial sorting: which atom sits in which slot, and where each block is.
 
 use crate::cell::PeriodicCell;
-use crate::memory::prefetch;
+use crate::memory::{self, prefetch};
 use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
 
@@ -130,16 +130,13 @@ impl Grid {
         self.choose_columns(&frame, positions.len());
         let tiles = self.tiles;
         let [nx, ny] = tiles.columns;
-        self.images.resize(positions.len(), [0; 3]);
-        self.keys.resize(positions.len(), (0, 0));
-        let atoms = positions.par_iter().zip(&mut self.images).zip(&mut self.keys);
-        atoms.with_min_len(ATOMS).for_each(|((&r, image), key)| {
+        let atoms = positions.par_iter().with_min_len(ATOMS).map(|&r| {
             let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
             let s = frame.to_fractional(wrapped - origin);
             let along = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
-            *image = shift;
-            *key = (tiles.column(along(s.x, nx), along(s.y, ny)) as u32, ascending(s.z as f32));
+            (shift, (tiles.column(along(s.x, nx), along(s.y, ny)) as u32, ascending(s.z as f32)))
         });
+        atoms.unzip_into_vecs(&mut self.images, &mut self.keys);
         self.fill_slots(first);
         self.measure(cell, positions, origin, &frame);
         self.place(cell);
@@ -163,7 +160,7 @@ impl Grid {
             (*start, blocks) = (blocks, blocks + start.div_ceil(BLOCK as u32));
         }
         self.sorted.clear();
-        self.sorted.resize(blocks as usize * BLOCK, u64::MAX);
+        memory::resize(&mut self.sorted, blocks as usize * BLOCK, u64::MAX);
         self.filled.clear();
         self.filled.extend(self.column_starts.iter().map(|&start| start * BLOCK as u32));
         for (atom, &(column, depth)) in self.keys.iter().enumerate() {
@@ -172,14 +169,14 @@ impl Grid {
             *place += 1;
         }
         sort_columns(&self.column_starts, &mut self.sorted);
-        self.slot_atom.resize(self.sorted.len(), NO_ATOM);
+        memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
         let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
         clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
             // the lower half is the atom, or all ones where there is none
             atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
             atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
         });
-        self.atom_slot.resize(self.keys.len(), 0);
+        memory::resize(&mut self.atom_slot, self.keys.len(), 0);
         for (slot, &atom) in self.slot_atom.iter().enumerate() {
             if atom != NO_ATOM {
                 self.atom_slot[atom as usize] = slot as u32;
@@ -190,10 +187,10 @@ impl Grid {
     /// Bounds, centres and depths of clusters and blocks.
     fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], origin: Vec3, frame: &PeriodicCell) {
         let blocks = self.blocks();
-        self.centres.resize(blocks, [0.0; 3]);
-        self.cluster_bounds.resize(2 * blocks, Bounds::EMPTY);
-        self.block_bounds.resize(blocks, Bounds::EMPTY);
-        self.block_depth.resize(blocks, [0.0; 2]);
+        memory::resize(&mut self.centres, blocks, [0.0; 3]);
+        memory::resize(&mut self.cluster_bounds, 2 * blocks, Bounds::EMPTY);
+        memory::resize(&mut self.block_bounds, blocks, Bounds::EMPTY);
+        memory::resize(&mut self.block_depth, blocks, [0.0; 2]);
         let images = &self.images;
         let of_blocks = self.slot_atom.par_chunks_exact(BLOCK).zip(self.cluster_bounds.par_chunks_exact_mut(2));
         let of_blocks = of_blocks.zip(&mut self.block_bounds).zip(&mut self.block_depth).zip(&mut self.centres);
@@ -223,17 +220,17 @@ impl Grid {
 
     /// Recompute the origin of every slot for the current cell: the block's centre plus the shift of the atom's image.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
-        self.origins.resize(self.slot_atom.len(), Vec3::ZERO);
         let (images, centres) = (&self.images, &self.centres);
-        let slots = self.origins.par_iter_mut().zip(&self.slot_atom).enumerate();
-        slots.with_min_len(ATOMS).for_each(|(slot, (origin, &atom))| {
+        let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
+        let origins = slots.map(|(slot, &atom)| {
             let centre = Vec3::from(centres[slot / BLOCK].map(f64::from));
             let image = if atom == NO_ATOM { [0; 3] } else { images[atom as usize] };
-            *origin = match cell {
+            match cell {
                 Some(cell) if image != [0; 3] => centre + cell.shift(image),
                 _ => centre,
-            };
+            }
         });
+        origins.collect_into_vec(&mut self.origins);
     }
 
     /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences.

@@ -4,7 +4,6 @@ use super::plan::Plan;
 use super::signals::Requests;
 use super::tuning::Alternatives;
 use crate::system::{State, System};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +23,6 @@ pub struct Job<'a> {
     pub effective: &'a str,
     /// differences in physics between an old plan and this one
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// folder for what takes long to make and can be made again, which may not exist yet
-    pub cache: Option<PathBuf>,
     /// move old output aside
     pub force: bool,
     /// stop and checkpoint requests

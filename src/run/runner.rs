@@ -60,10 +60,10 @@ struct Session<'a> {
 /// Run all stages, from the checkpoint in the output directory if there is one.
 pub fn run(
     mut job: Job<'_>,
+    mut engine: Engine,
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let mut engine = Engine::new(job.plan)?.with_cache(job.cache.as_deref());
     // before a folder is made for it
     check_system(&job.system)?;
     let directory = Directory::new(job.plan);
@@ -117,10 +117,10 @@ pub fn run(
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
     let pool = Arc::clone(&session.engine.pool);
-    let outcome = lead(&pool, || session.all_stages(checkpoint));
+    let end = lead(&pool, || session.all_stages(checkpoint));
     session.progress.finish();
-    match outcome {
-        Ok(outcome) => session.finish(outcome).map(|()| outcome),
+    match end {
+        Ok((outcome, state)) => pool.install(|| session.finish(outcome, &state)).map(|()| outcome),
         Err(error) => {
             session.fail(&error);
             Err(error)
@@ -139,10 +139,11 @@ impl Session<'_> {
         let _ = self.outputs.close();
     }
 
-    fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<Outcome> {
+    /// How it ended, and the state in the last checkpoint.
+    fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
-            None => (0, Place::default(), self.job.start.clone()),
+            None => (0, Place::default(), std::mem::take(&mut self.job.start)),
             Some(c) => {
                 self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
                 (self.statistics, self.stages) = (c.statistics, c.stages);
@@ -163,12 +164,12 @@ impl Session<'_> {
                 StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
             };
             if outcome == Outcome::Stopped {
-                return Ok(outcome);
+                return Ok((outcome, state));
             }
             self.close_stage(stage)?;
             place = Place::default();
         }
-        Ok(Outcome::Finished)
+        Ok((Outcome::Finished, state))
     }
 
     /// Compare the GPU with the CPU, where the start of the run did not allow it.
@@ -388,35 +389,35 @@ impl Session<'_> {
         self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > self.job.plan.output.checkpoint.every
     }
 
-    fn checkpoint(&mut self, stage: usize, state: &State, place: Place) -> Result<()> {
+    fn checkpoint(&mut self, stage: usize, state: &mut State, place: Place) -> Result<()> {
         let start = Instant::now();
+        let frames = self.outputs.sync()?;
         let checkpoint = Checkpoint {
             plan: self.job.plan.clone(),
             system: self.system_fingerprint,
             stage,
             place,
-            state: state.clone(),
-            frames: self.outputs.sync()?,
+            // lent: a copy would take longer than many a step
+            state: std::mem::take(state),
+            frames,
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
             tuning: self.tuning.clone(),
             lists_on_gpu: self.lists_on_gpu,
         };
-        checkpoint.write(&self.directory.file("checkpoint.md"))?;
+        let written = checkpoint.write(&self.directory.file("checkpoint.md"));
+        *state = checkpoint.state;
+        written?;
         self.last_checkpoint = Instant::now();
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }
 
     /// Final structure, summary, closing lines.
-    fn finish(mut self, outcome: Outcome) -> Result<()> {
-        let state = match Checkpoint::read(&self.directory.file("checkpoint.md"))? {
-            Some(found) => found.body.state,
-            None => self.job.start.clone(),
-        };
+    fn finish(mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         if finished {
-            write_final(&self.directory, &self.job.system, &state)?;
+            write_final(&self.directory, &self.job.system, state)?;
         }
         self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
         self.status.seconds_left = self.status.seconds_left.filter(|_| !finished);
@@ -425,10 +426,10 @@ impl Session<'_> {
             steps: self.steps,
             stages: std::mem::take(&mut self.stages),
             tuning: self.tuning.take(),
-            final_state_hash: Some(format!("{:08x}", state_hash(&state))),
+            final_state_hash: Some(format!("{:08x}", state_hash(state))),
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..super::account::summary(self.job.plan, &self.job.system, &state, &self.engine, &self.timing)
+            ..super::account::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
         super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;

@@ -1,5 +1,6 @@
 //! Memory that registers are loaded from.
 
+use crate::memory;
 use std::ops::{Deref, DerefMut};
 
 /// `N` floats, from a boundary of 32 bytes on.
@@ -18,7 +19,7 @@ impl<const N: usize> AlignedArrays<N> {
 
     /// Cut off what is beyond `count` elements, or add zeros.
     pub fn resize(&mut self, count: usize) {
-        self.0.resize(count, Aligned([0.0; N]));
+        memory::resize(&mut self.0, count, Aligned([0.0; N]));
     }
 }
 

@@ -8,6 +8,7 @@ use super::mesh_kernel::{Gather, MeshAtoms, Spread};
 use super::spectral::Spectral;
 use super::threads::part;
 use crate::cell::PeriodicCell;
+use crate::memory;
 use crate::pair::Grid;
 use crate::pme::{Influence, plasma_energy, self_energy};
 use crate::simd::{Aligned16, LANES, Level, dispatch};
@@ -114,7 +115,7 @@ impl Mesh {
         team: Arc<Team>,
     ) -> Self {
         let padded = Padded::new(&parameters);
-        let grid = || vec![Aligned16::default(); padded.plane * padded.planes / LANES];
+        let grid = || memory::filled(Aligned16::default(), padded.plane * padded.planes / LANES);
         let marks = |planes| vec![false; planes];
         let share = || Share { grid: grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) };
         Mesh {

@@ -17,7 +17,7 @@ mod threads;
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
-use crate::memory::prefetch;
+use crate::memory::{self, prefetch};
 use crate::pair::ListSchedule;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
@@ -74,16 +74,17 @@ impl Cpu {
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
-        let charges = system.topology.atoms.iter().map(|atom| atom.charge).collect();
-        let mesh = match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges, parts, level, Arc::clone(&team))),
+        let charges = || system.topology.atoms.iter().map(|atom| atom.charge).collect();
+        let mesh = || match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges(), parts, level, Arc::clone(&team))),
             _ => None,
         };
+        let (nonbonded, mesh) = rayon::join(|| Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)), mesh);
         let bonded = Bonded::new(system);
         let share = || BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
         Ok(Cpu {
             options,
-            nonbonded: Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)),
+            nonbonded,
             team,
             mesh,
             shares: (0..parts).map(|_| share()).collect(),
@@ -127,7 +128,7 @@ impl Cpu {
     fn collect_forces(&mut self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
         let (bonded, shares) = (&self.bonded.atoms, &self.shares);
-        forces.resize(grid.atom_slot.len(), Vec3::ZERO);
+        memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
         let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate();
         self.team.for_each(chunks, |(chunk, (forces, slots))| {
             for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {

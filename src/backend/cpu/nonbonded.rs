@@ -6,18 +6,19 @@ use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, UNLIMITED};
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
+use crate::memory;
 use crate::pair::{
     BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
     SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
-use crate::system::{CombinationRule, Electrostatics, Modifier, System};
+use crate::system::{Atom, CombinationRule, Electrostatics, Modifier, System};
 use crate::team::Team;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
 /// listed for a list's lifetime.
@@ -34,6 +35,9 @@ const FORCE_TOLERANCE: f64 = 5e-6;
 /// errors add up, and half of the 10⁻⁶ of the whole is left to the rest.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
+/// Chunks of a list that a thread searches at a time, at most: one that others hold up leaves the rest to them. What is
+/// in a chunk does not depend on it.
+const CHUNKS: usize = 64;
 /// Blocks whose forces are summed at a time.
 const BLOCKS: usize = 64;
 
@@ -77,7 +81,8 @@ pub(super) struct Nonbonded {
     pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
-    scratch: Vec<SearchScratch>,
+    /// one for each thread
+    scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
     shares: Vec<Share>,
     /// summed forces of each block
@@ -101,16 +106,20 @@ impl Nonbonded {
         let nonbonded = &system.nonbonded;
         let types = nonbonded.types;
         let interacts = |t: u32| (0..types as u32).any(|other| nonbonded.pair(t, other) != (0.0, 0.0));
+        let by_type: Vec<_> = (0..types as u32).map(|t| (lj_parameters(system, rule, t), interacts(t))).collect();
+        let of_type = |atom: &Atom| by_type[atom.lj_type as usize];
+        let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
+        excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
         let shift = if settings.lj_modifier == Modifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
         Nonbonded {
             team,
             level,
             charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
-            lj: atoms.iter().map(|a| lj_parameters(system, rule, a.lj_type)).collect(),
-            has_lj: atoms.iter().map(|a| interacts(a.lj_type)).collect(),
+            lj: atoms.iter().map(|a| of_type(a).0).collect(),
+            has_lj: atoms.iter().map(|a| of_type(a).1).collect(),
             exclusions: BothWays::new(atoms.len(), &system.topology.exclusions),
-            excluded_pairs: system.topology.exclusions.pairs().collect(),
+            excluded_pairs,
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
@@ -129,7 +138,7 @@ impl Nonbonded {
             packed: AlignedArrays::default(),
             outer: PairList::default(),
             inner: PairList::default(),
-            scratch: vec![SearchScratch::default(); parts],
+            scratch: (0..parts).map(|_| Mutex::default()).collect(),
             ranges: vec![],
             shares: (0..parts).map(|_| Share::default()).collect(),
             total: AlignedArrays::default(),
@@ -158,13 +167,11 @@ impl Nonbonded {
             has_lj: &self.has_lj,
             radius: self.schedule.outer,
         };
-        let per_thread = self.outer.chunks.len().div_ceil(self.scratch.len()).max(1);
-        let level = self.level;
-        let searches = self.outer.chunks.par_chunks_mut(per_thread).zip(self.scratch.par_iter_mut()).enumerate();
-        self.team.for_each(searches, |(thread, (chunks, scratch))| {
-            for (index, chunk) in chunks.iter_mut().enumerate() {
-                search_chunk(level, input, thread * per_thread + index, scratch, chunk);
-            }
+        let (scratch, level) = (&self.scratch, self.level);
+        self.outer.chunks.par_iter_mut().enumerate().with_max_len(CHUNKS).for_each(|(index, chunk)| {
+            let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
+            let mut scratch = scratch[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            search_chunk(level, input, index, &mut scratch, chunk);
         });
         self.outer.split(self.shares.len(), &mut self.ranges);
     }
@@ -174,7 +181,7 @@ impl Nonbonded {
         let blocks = self.grid.blocks();
         self.slot_charges.resize(blocks);
         self.slot_lj.resize(blocks);
-        self.lj_lanes.resize(blocks, 0);
+        memory::resize(&mut self.lj_lanes, blocks, 0);
         let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
         let Nonbonded { grid, lj, has_lj, charges, slot_charges, slot_lj, lj_lanes, .. } = self;
         let slots =

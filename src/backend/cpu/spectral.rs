@@ -11,6 +11,7 @@
 use super::mesh::{Padded, Share};
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
+use crate::memory;
 use crate::pme::{Influence, reciprocal_rows};
 use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::team::Team;
@@ -97,7 +98,7 @@ impl Spectral {
             plans: padded.size.map(LineFft::new),
             forward: Split::new(nx * half * z_blocks),
             backward: Split::new(nx * half * z_blocks),
-            green: vec![Aligned16::default(); half * x_blocks * nz],
+            green: memory::filled(Aligned16::default(), half * x_blocks * nz),
             green_cell: None,
             scratch: (0..PORTIONS_PER_PART * parts).map(|_| scratch()).collect(),
             partial: vec![(0.0, Mat3::ZERO); half],

@@ -11,22 +11,25 @@ pub(super) const HALF: f64 = 2.0;
 /// Rows of `N` numbers: atoms, then the 1-based type of the term.
 pub(super) struct Rows<'s, 'a, const N: usize> {
     pub(super) section: &'s Section<'a>,
-    pub(super) values: Vec<[i32; N]>,
+    values: Vec<i32>,
 }
 
 impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     pub(super) fn read(sections: &'s Sections<'a>, name: &str, count: usize) -> Parsed<Self> {
         let section = sections.require(name)?;
-        let values = section.integers(count.saturating_mul(N))?;
-        Ok(Self { section, values: values.as_chunks().0.to_vec() })
+        Ok(Self { section, values: section.integers(count.saturating_mul(N))? })
+    }
+
+    pub(super) fn values(&self) -> &[[i32; N]] {
+        self.values.as_chunks().0
     }
 
     /// Atom index of column `column` from a coordinate pointer 3 (i − 1); its sign is for the caller.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
-        let value = self.values[row][column].unsigned_abs();
+        let value = self.values()[row][column].unsigned_abs();
         if !value.is_multiple_of(3) || value as usize / 3 >= atoms {
             let message =
-                format!("{} is not the pointer 3(i−1) of an atom i from 1 to {atoms}", self.values[row][column]);
+                format!("{} is not the pointer 3(i−1) of an atom i from 1 to {atoms}", self.values()[row][column]);
             return Err(self.problem(row, column, message));
         }
         Ok(value / 3)
@@ -34,7 +37,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
 
     /// As [`Self::pointer`], where a sign has no meaning.
     pub(super) fn plain_pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
-        match self.values[row][column] {
+        match self.values()[row][column] {
             value if value < 0 => Err(self.problem(row, column, format!("the pointer {value} is negative"))),
             _ => self.pointer(row, column, atoms),
         }
@@ -42,7 +45,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
 
     /// Index of column `column` that counts from 1 to `count`.
     pub(super) fn counted(&self, row: usize, column: usize, count: usize, what: &str) -> Parsed<u32> {
-        let value = self.values[row][column];
+        let value = self.values()[row][column];
         if value < 1 || value as usize > count {
             return Err(self.problem(row, column, format!("{what} {value} is not in 1 to {count}")));
         }
@@ -63,32 +66,37 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     }
 }
 
-/// Bonds, as terms and as the chemical graph.
-pub(super) fn read_bonds(sections: &Sections<'_>, pointers: &Pointers, topology: &mut Topology) -> Parsed<()> {
+/// Bonds as terms.
+pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Bond>> {
     let types = pointers.bond_types;
     let constants = sections.require("BOND_FORCE_CONSTANT")?.reals(types)?;
     let lengths = sections.require("BOND_EQUIL_VALUE")?.reals(types)?;
     let atoms = pointers.atoms;
+    let mut bonds = vec![];
     for (name, count) in [
         ("BONDS_INC_HYDROGEN", pointers.bonds_with_hydrogen),
         ("BONDS_WITHOUT_HYDROGEN", pointers.bonds_without_hydrogen),
     ] {
         let rows = Rows::<3>::read(sections, name, count)?;
-        for row in 0..rows.values.len() {
+        bonds.reserve_exact(count);
+        for row in 0..count {
             let pair = [rows.plain_pointer(row, 0, atoms)?, rows.plain_pointer(row, 1, atoms)?];
             rows.distinct(row, &pair)?;
             let kind = rows.counted(row, 2, types, "bond type")? as usize;
-            topology.bonded.bonds.push(Bond {
+            bonds.push(Bond {
                 atoms: pair,
                 length: lengths[kind] * ANGSTROM,
                 force_constant: HALF * constants[kind] * KCAL / (ANGSTROM * ANGSTROM),
             });
-            if !is_water_brace(topology, pair) {
-                topology.connectivity.push(pair);
-            }
         }
     }
-    Ok(())
+    Ok(bonds)
+}
+
+/// Bonds as the chemical graph.
+pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
+    let pairs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
+    pairs.filter(|&pair| !is_water_brace(topology, pair)).collect()
 }
 
 /// The H–H bond that LEaP gives a water in place of its angle: a term, not a chemical bond.
@@ -107,7 +115,8 @@ pub(super) fn read_angles(sections: &Sections<'_>, pointers: &Pointers, topology
         ("ANGLES_WITHOUT_HYDROGEN", pointers.angles_without_hydrogen),
     ] {
         let rows = Rows::<4>::read(sections, name, count)?;
-        for row in 0..rows.values.len() {
+        topology.bonded.angles.reserve_exact(count);
+        for row in 0..count {
             let mut triple = [0; 3];
             for (column, atom) in triple.iter_mut().enumerate() {
                 *atom = rows.plain_pointer(row, column, pointers.atoms)?;

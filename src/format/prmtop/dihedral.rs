@@ -62,7 +62,7 @@ pub(super) fn read(
         ("DIHEDRALS_WITHOUT_HYDROGEN", pointers.dihedrals_without_hydrogen),
     ] {
         let rows = Rows::<5>::read(sections, name, count)?;
-        for (row, values) in rows.values.iter().enumerate() {
+        for (row, values) in rows.values().iter().enumerate() {
             let mut atoms = [0; 4];
             for (column, atom) in atoms.iter_mut().enumerate() {
                 *atom = match column {

@@ -81,10 +81,15 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     let title = sections.get("TITLE").or_else(|| sections.get("CTITLE")).map(|section| section.text());
     let chamber = sections.get("CTITLE").is_some();
     let tables = Tables::read(&sections, &pointers, chamber)?;
-    let (atoms, residues) = atoms::read(&sections, &pointers, &tables.atom_types)?;
-    let mut topology = Topology { title: title.unwrap_or_default(), atoms, residues, ..Topology::default() };
-    topology.exclusions = atoms::exclusions(&sections, &pointers)?;
-    bonded::read_bonds(&sections, &pointers, &mut topology)?;
+    let (atoms, (exclusions, bonds)) = rayon::join(
+        || atoms::read(&sections, &pointers, &tables.atom_types),
+        || (atoms::exclusions(&sections, &pointers), bonded::bonds(&sections, &pointers)),
+    );
+    let (atoms, residues) = atoms?;
+    let (title, exclusions) = (title.unwrap_or_default(), exclusions?);
+    let mut topology = Topology { title, atoms, residues, exclusions, ..Topology::default() };
+    topology.bonded.bonds = bonds?;
+    topology.connectivity = bonded::connectivity(&topology);
     bonded::read_angles(&sections, &pointers, &mut topology)?;
     dihedral::read(&sections, &pointers, &tables, chamber, &mut topology)?;
     chamber::read(&sections, &mut topology)?;

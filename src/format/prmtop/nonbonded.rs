@@ -20,8 +20,9 @@ impl Tables {
     pub(super) fn read(sections: &Sections<'_>, pointers: &Pointers, chamber: bool) -> Parsed<Self> {
         let types = pointers.types;
         let section = sections.require("ATOM_TYPE_INDEX")?;
-        let mut atom_types = Vec::new();
-        for (atom, index) in section.integers(pointers.atoms)?.into_iter().enumerate() {
+        let indices = section.integers(pointers.atoms)?;
+        let mut atom_types = Vec::with_capacity(indices.len());
+        for (atom, index) in indices.into_iter().enumerate() {
             if index < 1 || index as usize > types {
                 return Err(
                     section.problem_at(atom, format!("type {index} of atom {} is not in 1 to {types}", atom + 1))

@@ -1,0 +1,71 @@
+//! Text of many numbers.
+
+use std::fmt::Write as _;
+use std::io::{Result, Write};
+
+use rayon::prelude::*;
+
+/// Items whose text one thread makes at a time; even, so that lines of two may end with it.
+const PIECE: usize = 4096;
+/// Pieces that are in memory at a time.
+const PIECES: usize = 64;
+
+/// Writes what `append(index, items, text)` makes of runs of items, `index` being that of the first, in their order;
+/// all threads make it.
+pub(super) fn write_in_pieces<T: Sync>(
+    items: &[T],
+    out: &mut impl Write,
+    append: impl Fn(usize, &[T], &mut String) + Sync,
+) -> Result<()> {
+    for (turn, items) in items.chunks(PIECES * PIECE).enumerate() {
+        let pieces = items.par_chunks(PIECE).enumerate().map(|(piece, items)| {
+            let mut text = String::new();
+            append((turn * PIECES + piece) * PIECE, items, &mut text);
+            text
+        });
+        for text in pieces.collect::<Vec<String>>() {
+            out.write_all(text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends a number in `width` characters with `decimals` decimals, or as many as fit.
+pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut String) {
+    let start = text.len();
+    for decimals in (0..=decimals).rev() {
+        // writing to a String cannot fail
+        let _ = write!(text, "{value:width$.decimals$}");
+        if text.len() - start <= width {
+            return;
+        }
+        text.truncate(start);
+    }
+    // as Fortran does
+    text.extend(std::iter::repeat_n('*', width));
+}
+
+/// [`push_fixed`] alone.
+pub(super) fn fixed(value: f64, width: usize, decimals: usize) -> String {
+    let mut text = String::new();
+    push_fixed(value, width, decimals, &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_order() {
+        let items: Vec<usize> = (0..PIECES * PIECE + PIECE + 1).collect();
+        let mut out = vec![];
+        let append = |index: usize, items: &[usize], text: &mut String| {
+            assert_eq!(items[0], index);
+            items.iter().for_each(|item| text.push_str(&format!("{item}\n")));
+        };
+        write_in_pieces(&items, &mut out, append).unwrap();
+        let expected: String = items.iter().map(|item| format!("{item}\n")).collect();
+        assert!(out == expected.as_bytes());
+    }
+}
