@@ -48,6 +48,7 @@ use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
 
+pub(crate) use cache::Programs;
 pub(crate) use gpu::{Gpu, Limits, limits};
 
 /// The name of the GPU of this number, or why it cannot be used. Compiles nothing.

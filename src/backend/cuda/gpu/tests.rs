@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::Gpu;
+use crate::backend::cuda::Programs;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
 use crate::backend::{Advance, Backend, Workload};
 use crate::system::State;
@@ -15,7 +16,7 @@ const STEPS: usize = 20;
 
 /// A GPU, or word of why there is none.
 fn gpu() -> Option<Gpu> {
-    Gpu::open(0, None).map_err(|error| eprintln!("skipped: {error}")).ok()
+    Gpu::open(0, &Programs::default()).map_err(|error| eprintln!("skipped: {error}")).ok()
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
