@@ -1,5 +1,6 @@
 //! What can be checked of the CUDA backend without a GPU: terms, compilation, and whole steps on an emulated device.
 
+mod cell;
 mod clock;
 mod failures;
 mod forces;
