@@ -164,17 +164,20 @@ __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<doub
            (1.0 / determinant);
 }
 
+// Calls `work` with mass, position and velocity of this thread's atoms, where one block of threads has them all.
+template <class Work>
+__device__ inline void for_all_atoms(const Arguments& a, Work work) {
+    for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
+        work(a.masses[atom], a.positions[atom], a.velocities[atom]);
+}
+
 // Takes the motion of the centre of mass and the rotation about it away, by one block of threads: systems without a cell are
 // small. Sums are in double precision, in a fixed order.
 extern "C" __global__ void stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
-    const auto for_atoms = [&](auto work) {
-        for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
-            work(a.masses[atom], a.positions[atom], a.velocities[atom]);
-    };
     double mass = 0.0;
     Vec3<double> centre = vec3(0.0, 0.0, 0.0), drift = centre, turning = centre;
-    for_atoms([&](double m, Vec3<double> r, Vec3<double> v) {
+    for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
         mass += m;
         centre = centre + r * m;
         drift = drift + v * m;
@@ -184,7 +187,7 @@ extern "C" __global__ void stop_motion(const Arguments a, const double) {
     drift = block_sum(drift) * inverse_mass;
     // Σ m r⊗r
     Tensor square = {};
-    for_atoms([&](double m, Vec3<double> r, Vec3<double> v) {
+    for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
         turning = turning + cross(r - centre, v - drift) * m;
         add_outer(square, r - centre, (r - centre) * m);
     });

@@ -19,7 +19,7 @@ mod tests;
 
 /// Multiprocessors are kept busy by this many threads each, on every architecture.
 const RESIDENT_THREADS: u32 = 1024;
-/// Records of launches that are kept: a step with and without forces, for a few arguments.
+/// Records of launches that are kept: a quiet step, one with kinetic energies, one with the virial; and one to spare.
 const RECORDS: usize = 4;
 
 /// A context on a GPU that will do, if there is one of this number and what it cannot do without is there.

@@ -157,8 +157,8 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     assert!(thermostat_work != 0.0 && barostat_work != 0.0 && unsettled != 0.0);
 }
 
-/// Lists by displacement, that live for a few steps.
-const EXACT: f64 = 0.06;
+/// What lists by displacement reach beyond the cutoff (nm), which lets them live for some five steps.
+const EXACT: f64 = 0.1;
 const LIVES: u64 = 40;
 
 fn with_exact_lists<'a, B: Backend>(
@@ -194,7 +194,7 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     assert_eq!(quiet.searches(), looking.searches());
     assert_eq!(quiet.searches(), host.searches());
     let lives = quiet.searches();
-    assert!((4..=LIVES / 4).contains(&lives), "{lives} lists");
+    assert!((4..=LIVES / 3).contains(&lives), "{lives} lists");
     // to look at least once, to read the cell, and the length of the list
     assert!(waits < 5 * lives as u32, "{waits} waits for {lives} lists");
 }

@@ -3,6 +3,7 @@
 
 use super::Gpu;
 use crate::backend::cuda::Programs;
+use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
 use crate::backend::{Advance, Backend, Workload};
 use crate::system::State;
@@ -59,4 +60,26 @@ fn recorded_steps_give_the_same_bits() {
     let sample = Sample::load("peptide-charged").rigid();
     let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
     assert_eq!(quiet_steps(&sample, first), quiet_steps(&sample, second));
+}
+
+/// Work and length of an edge beside those of the emulated device: of forces right to [`FORCE`], in all kinetic energies.
+const COUPLING: f64 = 1e-4;
+
+#[test]
+fn couplings_are_those_of_the_emulated_device() {
+    for name in ["peptide-charged", "peptide-vacuum"] {
+        let sample = Sample::load(name).rigid();
+        let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+        let real = coupled_steps(sample.on(first));
+        assert_eq!(real, coupled_steps(sample.on(second)));
+        let emulated = coupled_steps(sample.emulated(0));
+        let edge = |state: &State| state.cell.map_or(1.0, |cell| cell.rows()[0].x);
+        assert!((edge(&real) / edge(&emulated) - 1.0).abs() < COUPLING);
+        let masses = sample.system.topology.atoms.iter().map(|atom| atom.mass);
+        let scale: f64 = masses.zip(&emulated.velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum();
+        let work = |state: &State| [state.coupling.thermostat_work, state.coupling.barostat_work];
+        for (ours, theirs) in work(&real).into_iter().zip(work(&emulated)) {
+            assert!((ours - theirs).abs() < COUPLING * scale, "work {ours} for {theirs} kJ/mol");
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod clock;
 mod failures;
 mod forces;
 mod lists;
-mod motion;
+pub(crate) mod motion;
 pub(crate) mod sample;
 mod terms;
 
