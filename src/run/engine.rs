@@ -54,16 +54,7 @@ impl Engine {
         let (pool, team) = start(threads, processors)?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
-        Ok(Engine {
-            pool,
-            team,
-            threads,
-            parts,
-            level,
-            automatic,
-            programs: Programs::default(),
-            gpu: find_gpu(plan)?,
-        })
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), gpu: find_gpu(plan)? })
     }
 
     /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.

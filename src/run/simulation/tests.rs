@@ -179,7 +179,8 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     let mut quiet = with_exact_lists(&sample, &dynamics, device);
     let mut looking = with_exact_lists(&sample, &dynamics, device);
     let mut host = with_exact_lists(&sample, &dynamics, |_| {
-        Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable).unwrap()
+        let reference = Reference::new(&sample.system).unwrap();
+        Host::new(&sample.system, reference, Level::Portable, Team::single()).unwrap()
     });
     let before = quiet.backend.device().tally().waits;
     (0..LIVES).for_each(|_| _ = quiet.step(Wanted::default(), |_| Ok(())).unwrap());
