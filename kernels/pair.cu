@@ -65,6 +65,7 @@ __device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk) {
 
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
+    if (halted(a)) return;
     const u32 chunks = a.counts->chunks;
     for (u32 chunk = warp_number(); chunk < chunks; chunk += warps_in_launch())
         pair_forces_of_chunk<RULE, SUMS>(a, chunk);

@@ -109,9 +109,12 @@
 //!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
 //!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
-//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat
-//!   needs none of that: its random numbers are drawn beforehand ([`ensemble::thermostat::Rescaling`]), the device finds
-//!   the factor and adds up the work. So the host waits once in the life of a list, to learn how long the list is.
+//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads, and so at the end
+//!   of a list, to learn how long the next is. Couplings need no look: their random numbers are drawn beforehand
+//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::Dilation`]), the device finds the factors, adds up the
+//!   work, and has the cell with all that follows from it.
+//! - Where displacements end the life of a list, the device makes no move with one from which a pair might be missing; the
+//!   host finds out later which moves are to be asked for again ([`backend::Backend::overdue`]).
 //! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
 //! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
 //!   ([`run::Engine::verify`]).

@@ -100,8 +100,7 @@ fn count<B: Backend>(
     steps: u64,
 ) -> Counts {
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
-    let mut simulation =
-        Simulation::new(backend, (system, dynamics), (lists, 1, freedom), state, (0, 0.0), None).unwrap();
+    let mut simulation = Simulation::new(backend, dynamics, (lists, 1, freedom), state, (0, 0.0), None).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {
         let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());

@@ -3,7 +3,7 @@
 use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
 use super::self_check::{Verdict, compare};
-use crate::backend::cuda::{self, Cuda, Gpu};
+use crate::backend::cuda::{self, Cuda, Gpu, Programs};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
@@ -11,7 +11,7 @@ use crate::simd::Level;
 use crate::system::{State, System};
 use crate::team::Team;
 use core_affinity::CoreId;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
@@ -32,8 +32,8 @@ pub struct Engine {
     pub level: Level,
     /// the choice of the device is ours
     automatic: bool,
-    /// where compiled kernels are kept
-    cache: Option<PathBuf>,
+    /// compiled kernels
+    programs: Programs,
     /// the GPU, or why none is used
     gpu: std::result::Result<Found, String>,
 }
@@ -54,12 +54,12 @@ impl Engine {
         let (pool, team) = start(threads, processors)?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
-        Ok(Engine { pool, team, threads, parts, level, automatic, cache: None, gpu: find_gpu(plan)? })
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), gpu: find_gpu(plan)? })
     }
 
     /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
     pub fn with_cache(self, folder: Option<&Path>) -> Self {
-        Engine { cache: folder.map(|folder| folder.join("kernels")), ..self }
+        Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
     }
 
     /// So many threads and the best instruction set, where there is no plan.
@@ -73,7 +73,7 @@ impl Engine {
             level: Level::detect(),
             automatic: false,
             gpu: Err("there is no plan".into()),
-            cache: None,
+            programs: Programs::default(),
         })
     }
 
@@ -90,11 +90,8 @@ impl Engine {
             };
         }
         let verdict = self.pool.install(|| {
-            let mut gpu = Cuda::new(
-                system,
-                Gpu::open(number, self.cache.as_deref())?,
-                &single_atom_schedule(plan, system, state),
-            )?;
+            let mut gpu =
+                Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
             compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
         });
         self.conclude(verdict)
@@ -157,7 +154,7 @@ impl Engine {
     /// The GPU itself, where there is one for this system.
     pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
         match self.gpu(system)? {
-            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, lists)?)),
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, &self.programs)?, lists)?)),
             Err(_) => Ok(None),
         }
     }

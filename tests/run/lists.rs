@@ -51,7 +51,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
         let rules = (lists, 1, freedom);
-        let mut simulation = Simulation::new(backend, (&system, dynamics), rules, &state, (0, 0.0), None).unwrap();
+        let mut simulation = Simulation::new(backend, dynamics, rules, &state, (0, 0.0), None).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
             let look = |simulation: &Simulation<'_, Host<Cpu>>| {

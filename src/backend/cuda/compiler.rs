@@ -1,13 +1,12 @@
 //! The run-time compiler: the source of the kernels to a program for the GPU at hand, so that a compiler newer than the
 //! driver still works. It needs no GPU.
 
-use super::cache::{Recipe, cached};
+use super::cache::{Programs, Recipe};
 use super::source;
 use crate::compute::cuda::not_found;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
-use std::path::Path;
 
 /// Options beside the architecture. No fast arithmetic: constraints and sums in double precision would suffer.
 const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=true"];
@@ -28,14 +27,14 @@ fn failed(what: &str, error: result::NvrtcError) -> Error {
     Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"))
 }
 
-/// The kernels as a program for a compute capability, compiled unless it is found in the folder `cache`.
-pub(super) fn program((major, minor): (i32, i32), cache: Option<&Path>) -> Result<Vec<u8>> {
+/// The kernels as a program for a compute capability, compiled unless it is kept.
+pub(super) fn program((major, minor): (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let (source, architecture) = (source::text(), format!("--gpu-architecture=sm_{major}{minor}"));
     let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
     let compiler = version().map_err(|error| failed("no version", error))?;
     let recipe = Recipe { source: &source, options: &options, compiler, version: env!("CARGO_PKG_VERSION") };
-    cached(cache, &recipe, || compile(&source, &options))
+    kept.get(&recipe, || compile(&source, &options))
 }
 
 /// Major and minor version of the compiler.
@@ -96,10 +95,11 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         for capability in ARCHITECTURES {
-            let made = program(capability, Some(folder.path())).expect("the kernels compile");
+            let programs = || Programs::new(Some(folder.path().to_owned()));
+            let made = program(capability, &programs()).expect("the kernels compile");
             // an ELF file
             assert_eq!(&made[..4], b"\x7fELF");
-            assert!(made == program(capability, Some(folder.path())).expect("a kept program"));
+            assert!(made == program(capability, &programs()).expect("a kept program"));
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), ARCHITECTURES.len());
     }

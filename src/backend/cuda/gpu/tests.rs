@@ -2,6 +2,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::Gpu;
+use crate::backend::cuda::Programs;
+use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
 use crate::backend::{Advance, Backend, Workload};
 use crate::system::State;
@@ -15,7 +17,7 @@ const STEPS: usize = 20;
 
 /// A GPU, or word of why there is none.
 fn gpu() -> Option<Gpu> {
-    Gpu::open(0, None).map_err(|error| eprintln!("skipped: {error}")).ok()
+    Gpu::open(0, &Programs::default()).map_err(|error| eprintln!("skipped: {error}")).ok()
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -58,4 +60,26 @@ fn recorded_steps_give_the_same_bits() {
     let sample = Sample::load("peptide-charged").rigid();
     let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
     assert_eq!(quiet_steps(&sample, first), quiet_steps(&sample, second));
+}
+
+/// Work and length of an edge beside those of the emulated device: of forces right to [`FORCE`], in all kinetic energies.
+const COUPLING: f64 = 1e-4;
+
+#[test]
+fn couplings_are_those_of_the_emulated_device() {
+    for name in ["peptide-charged", "peptide-vacuum"] {
+        let sample = Sample::load(name).rigid();
+        let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+        let real = coupled_steps(sample.on(first));
+        assert_eq!(real, coupled_steps(sample.on(second)));
+        let emulated = coupled_steps(sample.emulated(0));
+        let edge = |state: &State| state.cell.map_or(1.0, |cell| cell.rows()[0].x);
+        assert!((edge(&real) / edge(&emulated) - 1.0).abs() < COUPLING);
+        let masses = sample.system.topology.atoms.iter().map(|atom| atom.mass);
+        let scale: f64 = masses.zip(&emulated.velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum();
+        let work = |state: &State| [state.coupling.thermostat_work, state.coupling.barostat_work];
+        for (ours, theirs) in work(&real).into_iter().zip(work(&emulated)) {
+            assert!((ours - theirs).abs() < COUPLING * scale, "work {ours} for {theirs} kJ/mol");
+        }
+    }
 }
