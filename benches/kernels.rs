@@ -45,7 +45,7 @@ impl<'a> Steps<'a> {
         let mut backend = Host::new(system, field, level, Team::single()).expect("a system of the suite");
         backend.upload(state).expect("a state of that system");
         backend.rebuild_pairs();
-        backend.prune_pairs();
+        backend.prune_pairs(0.0);
         Steps { prepared, backend }
     }
 
@@ -115,7 +115,7 @@ fn protein(criterion: &mut Criterion) {
     run("gather, atom", |p| p.pme_gather, |steps| steps.forces(), atoms);
     run("bonded, term", |p| p.bonded, |steps| steps.forces(), terms);
     run("list search, atom", |p| p.search, |steps| steps.backend.rebuild_pairs(), atoms);
-    run("list pruning, atom", |p| p.search, |steps| steps.backend.prune_pairs(), atoms);
+    run("list pruning, atom", |p| p.search, |steps| steps.backend.prune_pairs(0.0), atoms);
     run(
         "SETTLE and SHAKE, constraint",
         |p| p.constraints,

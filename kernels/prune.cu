@@ -1,5 +1,11 @@
 // Of the outer list, what is in reach of interactions until the next pruning: chunk by chunk, closed up.
 
+// Where atoms are later if nothing acts on them.
+extern "C" __global__ void fly_on(const Arguments a, const double time) {
+    const u32 atom = thread_number();
+    if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
+}
+
 extern "C" __global__ void prune(const Arguments a, const double) {
     __shared__ float4 atoms[SEARCH_WARPS][WARP];
     const u32 lane = lane_number(), warp = threadIdx.x / WARP, chunks = a.counts->chunks;

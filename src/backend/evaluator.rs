@@ -49,7 +49,7 @@ impl<B: Backend + Send> ForceField for Evaluator<B> {
     }
 
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
-        self.listing(cell, positions, B::prune_pairs);
+        self.listing(cell, positions, |backend| backend.prune_pairs(0.0));
     }
 
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}

@@ -254,10 +254,14 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(lists.may_miss(self.cutoff, scale, longest_squared).then_some(0))
     }
 
-    fn prune_pairs(&mut self) {
-        self.field.prune(self.cell.as_ref(), &self.positions);
+    fn prune_pairs(&mut self, foresight: f64) {
         memory::copy(&self.positions, &mut self.pruned.0);
+        if foresight > 0.0 {
+            let flights = self.pruned.0.par_iter_mut().zip(&self.velocities);
+            self.team.for_each(flights, |(r, v)| *r += *v * foresight);
+        }
         self.pruned.1 = self.cell;
+        self.field.prune(self.cell.as_ref(), &self.pruned.0);
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {

@@ -104,8 +104,8 @@ pub trait Backend {
     /// reason not been made, with all that came after them, and must be asked for again when the lists are new. A device
     /// that works behind the host's back looks now and then, and when the host must know, but makes no move with such lists.
     fn overdue(&mut self, lists: &ListSchedule, must_know: bool) -> Result<Option<u64>>;
-    /// Reduce the outer list to the inner one.
-    fn prune_pairs(&mut self);
+    /// Reduce the outer list to the inner one, for where atoms are after `foresight` (ps) if nothing acts on them.
+    fn prune_pairs(&mut self, foresight: f64);
     /// Copy positions and cell of some moment into `state`.
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
     /// Forces at the current positions.

@@ -68,7 +68,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {
-        let ListSchedule { rebuild, prune, outer, inner } = list;
+        let ListSchedule { rebuild, prune, outer, inner, .. } = list;
         let _ = if list.is_exact() {
             writeln!(text, "  lists searched to {outer:.3} nm whenever a pair might be missed")
         } else {

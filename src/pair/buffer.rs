@@ -9,6 +9,11 @@
 //! 10.1016/j.cpc.2013.06.003, done in one go). The drift is this error per lifetime, summed over pairs of classes:
 //! charges of opposite sign cancel in the mean, Lennard-Jones and Coulomb terms are not set off against each other.
 //! A list holds groups of pairs and thereby most pairs just outside its radius, see [`Grain`].
+//!
+//! The inner list is made for where atoms will be in the middle of its life, as far as velocities tell. It then misses
+//! pairs that are leaving the cutoff in the first half as often as pairs that are entering it in the second; by reversal
+//! of time the errors of both are opposite, and what is left of the drift is a small part of the estimate, which does
+//! not count on it. That works as long as atoms fly straight, and inner lists live no longer.
 
 use crate::system::{Constraints, Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB};
@@ -29,12 +34,14 @@ pub struct ListSchedule {
     pub outer: f64,
     /// radius of the inner list in nm
     pub inner: f64,
+    /// the inner list is made for where atoms will be so much later if nothing acts on them, ps
+    pub foresight: f64,
 }
 
 impl ListSchedule {
     /// Lists of radius `outer` (nm) that live until atoms have moved too far, however long that takes.
     pub fn exact(outer: f64) -> Self {
-        ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer }
+        ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, foresight: 0.0 }
     }
 
     /// True when displacements, not steps, end the life of these lists.
@@ -83,6 +90,9 @@ const PROCESSOR: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25
 /// - `reach`: atoms within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) are those in a sphere with a
 ///   radius larger by this much.
 const GRAPHICS: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
+/// Angle (radian) by which the fastest rotation, that of hydrogens, may turn while it is taken for a straight flight: at
+/// 300 K that takes 6 fs. Librations bend it within 10 fs.
+const TURN: f64 = 0.1;
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 
@@ -235,9 +245,14 @@ impl<'a> BufferEstimate<'a> {
         let mut found = vec![];
         for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
             let outer = self.radius(tolerance, rebuild, self.grains[0]);
-            for prune in PRUNE.into_iter().filter(|p| rebuild % p == 0 && *p < rebuild).chain([rebuild]) {
+            let fitting = |prune: &u32| rebuild % prune == 0 && *prune < rebuild && self.is_foreseeable(*prune);
+            let mut lives: Vec<u32> = PRUNE.into_iter().filter(fitting).collect();
+            if lives.is_empty() {
+                lives.push(rebuild);
+            }
+            for prune in lives {
                 let inner = *radii.entry(prune).or_insert_with(|| self.radius(tolerance, prune, self.grains[1]));
-                found.push(ListSchedule { rebuild, prune, outer: outer.max(inner), inner });
+                found.push(self.schedule(rebuild, prune, [outer.max(inner), inner]));
             }
         }
         let shortest_lived = found[0];
@@ -252,7 +267,24 @@ impl<'a> BufferEstimate<'a> {
     /// The radii that the tolerance asks for with these lifetimes, in steps.
     pub fn with_lifetimes(&self, tolerance: f64, rebuild: u32, prune: u32) -> ListSchedule {
         let inner = self.radius(tolerance, prune, self.grains[1]);
-        ListSchedule { rebuild, prune, outer: self.radius(tolerance, rebuild, self.grains[0]).max(inner), inner }
+        self.schedule(rebuild, prune, [self.radius(tolerance, rebuild, self.grains[0]).max(inner), inner])
+    }
+
+    fn schedule(&self, rebuild: u32, prune: u32, [outer, inner]: [f64; 2]) -> ListSchedule {
+        let half_life = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
+        ListSchedule { rebuild, prune, outer, inner, foresight: half_life.min(self.straight()) }
+    }
+
+    /// How long (ps) all atoms fly straight: until the fastest rotation has turned by [`TURN`].
+    fn straight(&self) -> f64 {
+        let rotating = self.classes.iter().filter_map(|class| class.motion.rotating);
+        let fastest = rotating.map(|(mass, radius)| self.kt / (mass * radius * radius)).fold(0.0, f64::max);
+        TURN / fastest.sqrt()
+    }
+
+    /// Whether an inner list of so many steps stays near the middle of its life for which it is made.
+    fn is_foreseeable(&self, prune: u32) -> bool {
+        prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.straight()
     }
 
     /// One list, kept for `rebuild` steps or 20, and within the tolerance: what is usual without any tuning.
@@ -263,7 +295,7 @@ impl<'a> BufferEstimate<'a> {
 
     /// Clock cycles of a step's pairs and lists, all threads (on a GPU lanes) together.
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
-        let &ListSchedule { rebuild, prune, outer, inner } = schedule;
+        let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
         // as pruning sorts blocks: within the Coulomb cutoff and the buffer, or only in reach of Lennard-Jones

@@ -135,7 +135,7 @@ fn lifetimes(lists: &ListSchedule) -> String {
 
 /// The pair lists of a stage.
 pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
-    let ListSchedule { rebuild, prune, outer, inner } = schedule;
+    let ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
     let text = if schedule.is_exact() {
         format!("searched to {outer:.3} nm whenever a pair might be missed")
     } else {

@@ -195,7 +195,7 @@ impl Engine {
                 if let Some(mut cuda) = self.cuda(system, &self.lists(plan, system, state)?)? {
                     cuda.upload(state)?;
                     cuda.rebuild_pairs();
-                    cuda.prune_pairs();
+                    cuda.prune_pairs(0.0);
                     cuda.forces(workload)?;
                     return Ok(cuda.evaluation().clone());
                 }

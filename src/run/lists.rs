@@ -63,7 +63,8 @@ impl<'a> ListChoices<'a> {
         match self.settings.list {
             _ if self.cutoff().is_infinite() => {
                 let all = f64::INFINITY;
-                vec![ListSchedule { rebuild: UNLIMITED_REBUILD, prune: UNLIMITED_REBUILD, outer: all, inner: all }]
+                let [rebuild, prune] = [UNLIMITED_REBUILD; 2];
+                vec![ListSchedule { rebuild, prune, outer: all, inner: all, foresight: 0.0 }]
             }
             ListPolicy::Drift { tolerance, interval } => self.estimate.schedules(tolerance, interval, self.largest()),
             ListPolicy::Exact { buffer } => vec![ListSchedule::exact((self.cutoff() + buffer).min(self.largest()))],

@@ -30,7 +30,7 @@ pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl ForceField, state: 
     let workload = Workload { energy: true, virial: false };
     gpu.upload(state)?;
     gpu.rebuild_pairs();
-    gpu.prune_pairs();
+    gpu.prune_pairs(0.0);
     match gpu.forces(workload) {
         Err(Error::Unstable { .. }) => return Ok(Verdict::Undecided),
         outcome => outcome?,

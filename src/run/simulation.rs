@@ -79,7 +79,8 @@ impl<'a, B: Backend> Simulation<'a, B> {
             backend.upload(&origins.rebuilt)?;
             backend.rebuild_pairs();
             backend.upload(&origins.pruned)?;
-            backend.prune_pairs();
+            // these are where atoms were foreseen
+            backend.prune_pairs(0.0);
         }
         backend.upload(state)?;
         Ok(Simulation {
@@ -200,7 +201,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
         if self.search_is_scheduled() || (self.schedule.is_exact() && self.redo(wanted.energies)?) {
             self.search();
         } else if !self.schedule.is_exact() && self.local_step.is_multiple_of(u64::from(self.schedule.prune)) {
-            self.backend.prune_pairs();
+            self.backend.prune_pairs(self.schedule.foresight);
         }
         Ok(())
     }
@@ -208,7 +209,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
     fn search(&mut self) {
         self.searches += 1;
         self.backend.rebuild_pairs();
-        self.backend.prune_pairs();
+        self.backend.prune_pairs(self.schedule.foresight);
     }
 
     /// Steps that a device has left undone because its lists might have missed a pair: they are done now, with new lists.

@@ -27,6 +27,7 @@ kernels! {
     SortFinish = "sort_finish",
     Search = "search",
     CloseSearch = "close_search",
+    FlyOn = "fly_on",
     Prune = "prune",
     Pack = "pack",
     PairGeometric = "pair_geometric",

@@ -118,8 +118,12 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
     }
 }
 
-/// Reduce the outer list to the inner one.
-pub(super) fn prune(device: &impl Device, a: &Arguments) -> Result<()> {
+/// Reduce the outer list to the inner one, for atoms that have flown on from their positions for so long (ps); these are
+/// then where they have come to.
+pub(super) fn prune(device: &impl Device, a: &Arguments, foresight: f64) -> Result<()> {
+    if foresight > 0.0 {
+        device.launch(Launch { parameter: foresight, ..over(Kernel::FlyOn, a.atoms) }, a)?;
+    }
     device.launch(over(Kernel::Pack, a.slots), a)?;
     let threads = device.parallel_threads().min(a.chunk_capacity * WARP);
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, threads) }, a)

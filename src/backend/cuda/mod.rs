@@ -326,9 +326,10 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(Some(undone))
     }
 
-    fn prune_pairs(&mut self) {
-        self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &self.arguments)));
+    fn prune_pairs(&mut self, foresight: f64) {
         self.keep(self.snapshot(Moment::Prune));
+        let there = Arguments { positions: self.snapshots[Moment::Prune as usize].positions, ..self.arguments };
+        self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &there, foresight)));
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {

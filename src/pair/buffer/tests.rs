@@ -346,7 +346,7 @@ fn no_schedule_drifts_more_than_is_tolerated() {
         assert!(estimate.cycles(&conventional) >= estimate.cycles(&schedules[0]));
         schedules.extend([conventional, estimate.conventional(TOLERANCE, Some(7))]);
         schedules.push(estimate.with_lifetimes(TOLERANCE, 60, 6));
-        for ListSchedule { rebuild, prune, outer, inner } in schedules {
+        for ListSchedule { rebuild, prune, outer, inner, .. } in schedules {
             assert!(estimate.list_drift(outer, rebuild, OUTER) <= TOLERANCE);
             assert!(estimate.list_drift(inner, prune, INNER) <= TOLERANCE);
             assert!(rebuild % prune == 0 && outer >= inner && inner >= estimate.cutoff());

@@ -38,7 +38,7 @@ impl Session<'_> {
                     .inner
                     .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
                 let radius = cutoff + MINIMIZE_BUFFER;
-                let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
+                let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius, foresight: 0.0 };
                 if self.engine.agreement().is_some()
                     && let Some(gpu) = self.engine.cuda(&system, &lists)?
                 {

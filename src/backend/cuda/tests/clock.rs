@@ -42,7 +42,7 @@ fn one_step_in_the_life_of_a_list_counts_for_all() {
     assert_eq!(cuda.phases(), expected);
     steps(&mut cuda, 3, EVERYTHING);
     cuda.rebuild_pairs();
-    cuda.prune_pairs();
+    cuda.prune_pairs(0.0);
     steps(&mut cuda, 7, Workload::default());
     assert_eq!(cuda.phases(), Phases { search: 2.0 * LISTS * LAUNCH, ..launches(20.0) });
 }

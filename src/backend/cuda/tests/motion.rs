@@ -44,7 +44,7 @@ fn host(sample: &Sample) -> Host<Reference> {
     let mut host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
     host.upload(&sample.state).expect("a state");
     host.rebuild_pairs();
-    host.prune_pairs();
+    host.prune_pairs(0.0);
     host
 }
 
@@ -283,7 +283,7 @@ fn quiet_steps(sample: &Sample, order: u32) -> State {
     for step in 0..2 * STEPS {
         if step == STEPS {
             cuda.rebuild_pairs();
-            cuda.prune_pairs();
+            cuda.prune_pairs(0.0);
         }
         cuda.forces(Workload::default()).unwrap();
         cuda.advance(advance(false)).unwrap();
@@ -308,13 +308,16 @@ fn looking_does_not_change_the_way() {
     for step in 0..2 * STEPS {
         if step == STEPS {
             cuda.rebuild_pairs();
-            cuda.prune_pairs();
+            cuda.prune_pairs(0.0);
         }
         cuda.forces_now();
         cuda.advance(advance(true)).unwrap();
     }
     assert_eq!(state_of(&cuda), quiet);
 }
+
+/// ps
+const FORESIGHT: f64 = 0.004;
 
 #[test]
 fn lists_made_again_from_their_positions_go_on_alike() {
@@ -324,15 +327,19 @@ fn lists_made_again_from_their_positions_go_on_alike() {
         whole.forces(Workload::default()).unwrap();
         whole.advance(advance(false)).unwrap();
     }
-    whole.prune_pairs();
+    whole.prune_pairs(FORESIGHT);
     let (mut searched, mut pruned) = (State::default(), State::default());
     whole.list_positions(Moment::Search, &mut searched).unwrap();
     whole.list_positions(Moment::Prune, &mut pruned).unwrap();
+    let now = state_of(&whole);
+    for ((foreseen, r), v) in pruned.positions.iter().zip(&now.positions).zip(&now.velocities) {
+        assert!((*foreseen - *r - *v * FORESIGHT).norm() < 1e-12);
+    }
     let mut again = sample.emulated(0);
     again.upload(&searched).unwrap();
     again.rebuild_pairs();
     again.upload(&pruned).unwrap();
-    again.prune_pairs();
+    again.prune_pairs(0.0);
     again.upload(&state_of(&whole)).unwrap();
     for cuda in [&mut whole, &mut again] {
         for _ in 0..STEPS {

@@ -84,7 +84,7 @@ impl Sample {
         let settings = &self.system.settings;
         let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
         let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
-        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius }
+        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, foresight: 0.0 }
     }
 
     /// On an emulated device, with lists.
@@ -97,7 +97,7 @@ impl Sample {
         let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
         cuda.upload(&self.state).expect("a state");
         cuda.rebuild_pairs();
-        cuda.prune_pairs();
+        cuda.prune_pairs(0.0);
         cuda
     }
 }
