@@ -127,3 +127,24 @@ pub fn prefetch<T>(items: &[T], index: usize) {
         let _ = item;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_arrays_hold_what_small_ones_do() {
+        let large = 2 * share::<u64>() + 1;
+        for length in [0, 3, large] {
+            let mut items = filled(7u64, length);
+            assert!(items == vec![7; length]);
+            resize(&mut items, length + 2, 8);
+            assert!(items[..length] == vec![7; length] && items[length..] == [8, 8]);
+            let mut copied = vec![0; 5];
+            copy(&items, &mut copied);
+            assert!(copied == items);
+            resize(&mut items, 1, 9);
+            assert_eq!(items.len(), 1);
+        }
+    }
+}
