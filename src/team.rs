@@ -145,7 +145,7 @@ impl Drop for Open<'_> {
     /// Closes it, and waits until it is empty.
     fn drop(&mut self) {
         self.0.region.fetch_add(1, SeqCst);
-        while !look(|| self.0.inside.load(SeqCst) == 0) {
+        while look(|| (self.0.inside.load(SeqCst) == 0).then_some(())).is_none() {
             yield_now();
         }
     }
@@ -170,6 +170,7 @@ impl Shared {
         let mut last = 0;
         while let Some(region) = self.next(last) {
             self.inside.fetch_add(1, SeqCst);
+            // odd, so still open
             if self.region.load(SeqCst) == region {
                 // SAFETY: as at `Shared`
                 let work = unsafe { &**self.work.get() };
@@ -184,9 +185,12 @@ impl Shared {
 
     /// The number of the next open region after `last`; `None` when the team is dismissed.
     fn next(&self, last: usize) -> Option<usize> {
-        let called = || self.is_open_after(last) || self.dismissed.load(SeqCst);
         let start = Instant::now();
-        while !look(called) {
+        loop {
+            let found = look(|| self.called(last));
+            if found.is_some() {
+                return found.filter(|_| !self.dismissed.load(SeqCst));
+            }
             if start.elapsed() < PATIENCE {
                 // to whoever else wants this processor
                 yield_now();
@@ -194,17 +198,17 @@ impl Shared {
             }
             let mut door = locked(&self.door);
             self.asleep.fetch_add(1, SeqCst);
-            while !called() {
+            while self.called(last).is_none() {
                 door = self.bell.wait(door).unwrap_or_else(PoisonError::into_inner);
             }
             self.asleep.fetch_sub(1, SeqCst);
         }
-        (!self.dismissed.load(SeqCst)).then(|| self.region.load(SeqCst))
     }
 
-    fn is_open_after(&self, last: usize) -> bool {
+    /// The number of a region that is open, unless it is `last`; any number when the team is dismissed.
+    fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
-        region % 2 == 1 && region != last
+        (region % 2 == 1 && region != last || self.dismissed.load(SeqCst)).then_some(region)
     }
 
     /// Wakes those who sleep. A member counts itself among them before it looks for the last time, so that either it sees
@@ -217,13 +221,14 @@ impl Shared {
     }
 }
 
-/// Whether something is so, now or within a microsecond.
-fn look(so: impl Fn() -> bool) -> bool {
-    (0..LOOKS).any(|_| {
-        so() || {
+/// What is found now or within a microsecond.
+fn look<T>(find: impl Fn() -> Option<T>) -> Option<T> {
+    (0..LOOKS).find_map(|_| {
+        let found = find();
+        if found.is_none() {
             spin_loop();
-            false
         }
+        found
     })
 }
 
@@ -332,6 +337,19 @@ mod tests {
                 yield_now();
             }
         });
+    }
+
+    #[test]
+    fn nobody_works_in_a_region_that_is_closed() {
+        let team = team(4);
+        for round in 0..50_000 {
+            // over before most members have come, each with its own numbers
+            let sum = AtomicUsize::new(0);
+            team.for_each((0..3).into_par_iter(), |k| {
+                sum.fetch_add(round + k, SeqCst);
+            });
+            assert_eq!(sum.into_inner(), 3 * round + 3);
+        }
     }
 
     #[test]
