@@ -22,7 +22,7 @@ struct Leap {
             unit.moved[k] = unit.old[k] + velocity[k] * timestep;
         }
         const int failed = kind.constrain(a, unit, change);
-        if (failed >= 0) return note_failure(a, unit, unit.atoms[N > 1 ? 1 + failed : 0]);
+        if (failed >= 0) return note_failure(a, unit, failed);
         for (int k = 0; k < N; ++k) {
             const u32 atom = unit.atoms[k];
             const double mass = a.masses[atom];
@@ -70,7 +70,7 @@ struct Scale {
             unit.moved[k] = unit.old[k] * factor;
         }
         const int failed = kind.constrain(a, unit, change);
-        if (failed >= 0) return note_failure(a, unit, unit.atoms[N > 1 ? 1 + failed : 0]);
+        if (failed >= 0) return note_failure(a, unit, failed);
         for (int k = 0; k < N; ++k) {
             a.old[unit.atoms[k]] = unit.old[k];
             a.positions[unit.atoms[k]] = unit.moved[k] + change[k];
