@@ -17,8 +17,6 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Multiprocessors are kept busy by this many threads each, on every architecture.
-const RESIDENT_THREADS: u32 = 1024;
 /// Records of launches that are kept: a step with and without forces, for a few arguments.
 const RECORDS: usize = 4;
 
@@ -179,11 +177,6 @@ impl Device for Gpu {
             .and_then(DeviceFft::slow)
             .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
         cuda::title(&name, self.context.ordinal()) + &slow
-    }
-
-    fn parallel_threads(&self) -> u32 {
-        let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        self.context.attribute(count).unwrap_or(1).max(1) as u32 * RESIDENT_THREADS
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64> {
