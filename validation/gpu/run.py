@@ -27,7 +27,7 @@ OUT = HERE / "out"
 FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactions in f32
 ENERGY = 1e-6  # energy error over the sum of the absolute terms
 JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
-SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"]
+SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"]
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
