@@ -12,6 +12,9 @@ const FORCE: f64 = 2e-5;
 /// Energies relative to the largest of them.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
+/// Every kind of term and cell, and ions without any bond.
+const SYSTEMS: [&str; 7] =
+    ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"];
 
 /// A GPU, or word of why there is none. One that is there must open.
 fn gpu() -> Option<Gpu> {
@@ -26,7 +29,7 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
 
 #[test]
 fn forces_are_those_of_the_emulated_device() {
-    for name in ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
+    for name in SYSTEMS {
         let Some(gpu) = gpu() else { return };
         let sample = Sample::load(name);
         let (mut real, mut emulated) = (sample.on(gpu), sample.emulated(0));
