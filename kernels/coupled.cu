@@ -188,15 +188,15 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
     add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
 }
 
-extern "C" __global__ void __launch_bounds__(COUPLED_THREADS) advance_chains(const Arguments a, const double timestep) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains(const Arguments a, const double timestep) {
     leap_chain<false>(a, timestep);
 }
-extern "C" __global__ void __launch_bounds__(COUPLED_THREADS) advance_chains_sums(const Arguments a, const double timestep) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains_sums(const Arguments a, const double timestep) {
     leap_chain<true>(a, timestep);
 }
 
 // All positions times a factor, then the fixed distances; velocities stay.
-extern "C" __global__ void __launch_bounds__(COUPLED_THREADS) scale_chains(const Arguments a, const double factor) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double factor) {
     if (a.status->stopped) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
     chain.for_atoms([&](u32 i) { a.chain_places[i] = chain.old_position(i) * factor; });
