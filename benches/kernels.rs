@@ -20,6 +20,7 @@ use md::bench::{Case, Prepared};
 use md::compute::Fft3;
 use md::run::schedule;
 use md::simd::Level;
+use md::team::Team;
 
 /// Units that a reported time is of.
 const UNITS: f64 = 1000.0;
@@ -39,9 +40,9 @@ struct Steps<'a> {
 impl<'a> Steps<'a> {
     fn new(prepared: &'a Prepared, level: Level) -> Self {
         let Prepared { plan, system, state, .. } = prepared;
-        let options = CpuOptions { threads: 1, parts: 1, level, schedule: schedule(plan, system, state) };
-        let field = Cpu::new(system, options).expect("a system of the suite");
-        let mut backend = Host::new(system, field, level).expect("a system of the suite");
+        let options = CpuOptions { parts: 1, level, schedule: schedule(plan, system, state) };
+        let field = Cpu::new(system, options, Team::single()).expect("a system of the suite");
+        let mut backend = Host::new(system, field, level, Team::single()).expect("a system of the suite");
         backend.upload(state).expect("a state of that system");
         backend.rebuild_pairs();
         backend.prune_pairs();

@@ -124,7 +124,7 @@ __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
 template <bool SUMS>
 __device__ inline void bonded_forces(const Arguments& a) {
     const u32 thread = thread_number();
-    if (thread / WARP * WARP >= a.bonded_starts[BONDED_KINDS]) return;
+    if (thread / WARP * WARP >= a.bonded_starts[BONDED_KINDS] || halted(a)) return;
     const u32 kind = kind_of(a, thread), index = thread - a.bonded_starts[kind];
     const Lattice cell = *a.cell;
     BondedSums sums = {};

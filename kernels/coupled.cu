@@ -8,19 +8,6 @@
 // how many there are (6.2 for the 73 bonds of a peptide, 6.4 for the 2523 of DHFR), so that a long chain takes no more of
 // them than a short one. A is never formed: multipliers pull at atoms, and pulls stretch bonds.
 
-// The sum over all threads of a block, in every thread; always in the same order. Every thread must take part.
-__device__ inline double block_sum(double of_thread) {
-    __shared__ double of_warps[WARP];
-    const double of_warp = warp_sum(of_thread);
-    // the sum before this one has been read
-    __syncthreads();
-    if (lane_number() == 0) of_warps[threadIdx.x / WARP] = of_warp;
-    __syncthreads();
-    double sum = 0.0;
-    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) sum += of_warps[warp];
-    return sum;
-}
-
 // A chain and what its block of threads does together. Bonds and atoms are counted over all chains.
 struct Coupled {
     const Arguments& a;
@@ -157,9 +144,10 @@ struct Coupled {
 // Leapfrog as for the other units, see `Leap`.
 template <bool SUMS>
 __device__ inline void leap_chain(const Arguments& a, double timestep) {
-    if (a.status->stopped) return;
+    if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
-    double before = 0.0, after = 0.0;
+    double before = 0.0, after = 0.0, mass = 0.0;
+    Vec3<double> momentum = vec3(0.0, 0.0, 0.0);
     Tensor virial = {};
     const auto free_velocity = [&](u32 atom) {
         return a.velocities[atom] + force_on(a, a.atom_slot[atom]) * (timestep / a.masses[atom]);
@@ -174,6 +162,8 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
         const u32 atom = a.chain_atoms[i].atom;
         const Vec3<double> velocity = free_velocity(atom) + a.chain_pulls[i] * (1.0 / timestep);
         after += 0.5 * a.masses[atom] * norm_squared(velocity);
+        mass += a.masses[atom];
+        momentum = momentum + velocity * a.masses[atom];
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.chain_places[i] + a.chain_pulls[i];
         a.velocities[atom] = velocity;
@@ -183,8 +173,10 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
         const Vec3<double> vector = a.chain_vectors[k];
         add_outer(virial, vector, vector * (a.chain_multipliers[k] / (timestep * timestep)));
     });
+    const double of_centre = 0.5 * norm_squared(block_sum(momentum)) / block_sum(mass);
     add_sum(a, SUM_KINETIC_BEFORE, before);
     add_sum(a, SUM_KINETIC_AFTER, after);
+    add_sum(a, SUM_INTERNAL, after - (threadIdx.x == 0 ? of_centre : 0.0));
     add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
 }
 
@@ -195,35 +187,17 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains_
     leap_chain<true>(a, timestep);
 }
 
-// All positions times a factor, then the fixed distances; velocities stay.
-extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double factor) {
-    if (a.status->stopped) return;
+// The last dilation, see `Scale`.
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double) {
+    if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
-    chain.for_atoms([&](u32 i) { a.chain_places[i] = chain.old_position(i) * factor; });
+    const double length = a.status->length_factor, speed = a.status->velocity_factor;
+    chain.for_atoms([&](u32 i) { a.chain_places[i] = chain.old_position(i) * length; });
     if (!chain.shake()) return;
     chain.for_atoms([&](u32 i) {
         const u32 atom = a.chain_atoms[i].atom;
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.chain_places[i] + a.chain_pulls[i];
+        a.velocities[atom] = a.velocities[atom] * speed;
     });
-}
-
-// Kinetic energy, and that inside each chain about its centre.
-extern "C" __global__ void kinetic_chains(const Arguments a, const double) {
-    const Coupled chain = {a, a.chains[blockIdx.x]};
-    double mass = 0.0, kinetic = 0.0;
-    Vec3<double> momentum = vec3(0.0, 0.0, 0.0);
-    chain.for_atoms([&](u32 i) {
-        const u32 atom = a.chain_atoms[i].atom;
-        const Vec3<double> v = a.velocities[atom];
-        mass += a.masses[atom];
-        momentum = momentum + v * a.masses[atom];
-        kinetic += 0.5 * a.masses[atom] * norm_squared(v);
-    });
-    mass = block_sum(mass);
-    kinetic = block_sum(kinetic);
-    momentum = vec3(block_sum(momentum.x), block_sum(momentum.y), block_sum(momentum.z));
-    const bool first = threadIdx.x == 0;
-    add_sum(a, SUM_KINETIC, first ? kinetic : 0.0);
-    add_sum(a, SUM_INTERNAL, first ? kinetic - 0.5 * norm_squared(momentum) / mass : 0.0);
 }

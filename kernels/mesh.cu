@@ -52,7 +52,7 @@ __device__ inline Share share(const Arguments& a) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     const Share s = share<N>(a);
-    if (!s.active) return;
+    if (!s.active || halted(a)) return;
     const Support<N> at = support<N>(a.places[s.slot]);
     const u32 z = wrapped(at.first[2] + s.z, a.grid_z);
     // charges carry the root of Coulomb's constant
@@ -138,6 +138,7 @@ extern "C" __global__ void solve_sums(const Arguments a, const double) {
 // Forces from the potential on the grid: F = −q Σ φ ∇(weights).
 template <int N>
 __device__ inline void gather(const Arguments& a) {
+    if (halted(a)) return;
     const Share s = share<N>(a);
     const Support<N> at = support<N>(a.places[s.slot]);
     Vec3<float> slope = vec3(0.0f, 0.0f, 0.0f);

@@ -1,4 +1,5 @@
-// The first kernel of a step: positions to packed offsets, forces to zero, and each atom's place on the mesh.
+// The first kernel of a step: positions to packed offsets, forces and sums to zero, each atom's place on the mesh, and
+// whether the lists still hold every pair.
 
 // The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
 // coordinate.
@@ -10,9 +11,24 @@ __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     return u32(point) % points;
 }
 
+// Whether a pair may be missing from the lists since an atom went this way (squared, nm²) in a configuration all of which
+// was scaled; the twin of `ListSchedule::may_miss`.
+__device__ inline bool may_miss(double radius, double cutoff, double scale, double squared) {
+    const double slack = scale * radius - cutoff;
+    return slack < 0.0 || 4.0 * squared > slack * slack;
+}
+
+// Notes that a pair may be missing because of this atom.
+__device__ inline void watch(const Arguments& a, const Lattice& cell, u32 atom, Vec3<double> r) {
+    const double scale = cell.periodic ? cell.ax / a.searched_cell->ax : 1.0;
+    const double squared = norm_squared(r - a.searched[atom] * scale);
+    if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->overdue, 1u);
+}
+
 extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 slot = thread_number();
-    if (slot == 0 && (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM)) a.status->stopped = 1;
+    if (slot == 0 && (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM)) a.status->stopped = STOPPED_BY_FAULT;
+    for (u32 sum = slot; sum < SUMS; sum += gridDim.x * blockDim.x) a.sums[sum] = 0;
     if (slot >= a.slots) return;
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
     const u32 atom = a.slot_atom[slot];
@@ -22,6 +38,7 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     }
     const Lattice cell = *a.cell;
     const Vec3<double> r = a.positions[atom];
+    if (a.watched) watch(a, cell, atom, r);
     const int4 image = a.images[slot];
     const Vec3<double> origin = widened(xyz(a.origins[slot / WARP])) + lattice_shift(cell, image.x, image.y, image.z);
     const Vec3<float> offset = rounded(r - origin);

@@ -85,7 +85,7 @@ __device__ inline void pair_forces(const Arguments& a) {
     __shared__ Travellers travellers[SEARCH_WARPS];
     Travellers& group = travellers[threadIdx.x / WARP];
     const u32 chunk = warp_number();
-    if (chunk >= a.counts->chunks) return;
+    if (chunk >= a.counts->chunks || halted(a)) return;
     if (a.coulomb_force.more_pairs == 0 && a.coulomb_energy.more_pairs == 0)
         pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, group);
     else

@@ -84,6 +84,28 @@ __device__ inline double warp_sum(double value) {
     return value;
 }
 
+// The sum over all threads of a block, in every thread; always in the same order. Every thread must take part.
+__device__ inline double block_sum(double of_thread) {
+    __shared__ double of_warps[WARP];
+    const double of_warp = warp_sum(of_thread);
+    // the sum before this one has been read
+    __syncthreads();
+    if (lane_number() == 0) of_warps[threadIdx.x / WARP] = of_warp;
+    __syncthreads();
+    double sum = 0.0;
+    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) sum += of_warps[warp];
+    return sum;
+}
+__device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
+    return vec3(block_sum(of_thread.x), block_sum(of_thread.y), block_sum(of_thread.z));
+}
+
+// Nothing moves any more: something has gone wrong, or a pair might be missing from the lists. Set before a step's forces
+// or behind its couplings, so that a step is done as a whole or not at all.
+__device__ inline bool halted(const Arguments& a) {
+    return a.status->stopped != 0 || a.status->overdue != 0;
+}
+
 // Adds to a sum in fixed point: integers do not care in which order they are added. The scale is a power of two, so that
 // only the last step rounds, in either precision.
 template <class T>
@@ -95,6 +117,11 @@ __device__ inline void add_fixed(i64* sum, T value, T scale) {
 __device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.sums[which], sum, SUM_SCALE);
+}
+
+// One of the sums, kJ/mol.
+__device__ inline double sum_of(const Arguments& a, u32 which) {
+    return a.sums[which] * (1.0 / SUM_SCALE);
 }
 
 // A symmetric tensor: xx, xy, xz, yy, yz, zz.

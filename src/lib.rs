@@ -9,7 +9,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages |
+//! | [`units`] [`error`] [`memory`] [`team`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages, threads that begin at once |
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
@@ -79,6 +79,8 @@
 //! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
 //! - **Locality.** Columns of blocks are ordered in tiles, and a section of consecutive atoms goes through leapfrog and
 //!   constraints while it is in a cache; large arrays lie in large pages ([`memory`]).
+//! - **Threads.** The parallel regions of a step, a dozen of 20 to 3000 µs, are worked off by threads that wait for
+//!   them awake ([`team`]); rayon does what is done once per list or less often.
 //! - **Mesh.** Parts spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
 //!   lines at a time ([`compute::LineFft`]), two real planes as one complex, and multiply the spectrum where they turn
 //!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
@@ -108,9 +110,12 @@
 //!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
 //!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
-//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads. A thermostat
-//!   needs none of that: its random numbers are drawn beforehand ([`ensemble::thermostat::Rescaling`]), the device finds
-//!   the factor and adds up the work. So the host waits once in the life of a list, to learn how long the list is.
+//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads, and so at the end
+//!   of a list, to learn how long the next is. Couplings need no look: their random numbers are drawn beforehand
+//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::Dilation`]), the device finds the factors, adds up the
+//!   work, and has the cell with all that follows from it.
+//! - Where displacements end the life of a list, the device makes no move with one from which a pair might be missing; the
+//!   host finds out later which moves are to be asked for again ([`backend::Backend::overdue`]).
 //! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
 //! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
 //!   ([`run::Engine::verify`]).
@@ -183,6 +188,7 @@ pub mod run;
 pub mod select;
 pub mod simd;
 pub mod system;
+pub mod team;
 pub mod term;
 pub mod units;
 pub mod vec3;

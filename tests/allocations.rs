@@ -71,11 +71,23 @@ fn allocations(lists: &str, precision: Precision) -> Counts {
     Arc::clone(&engine.pool).install(|| match precision {
         Precision::Mixed => {
             let field = engine.cpu(&system, lists).unwrap();
-            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, WARM_UP)
+            count(
+                Host::new(&system, field, engine.level, engine.team()).unwrap(),
+                (&system, dynamics),
+                &state,
+                lists,
+                WARM_UP,
+            )
         }
         Precision::Double => {
             let field = Reference::new(&system).unwrap();
-            count(Host::new(&system, field, engine.level).unwrap(), (&system, dynamics), &state, lists, SHORT_WARM_UP)
+            count(
+                Host::new(&system, field, engine.level, engine.team()).unwrap(),
+                (&system, dynamics),
+                &state,
+                lists,
+                SHORT_WARM_UP,
+            )
         }
     })
 }
@@ -88,8 +100,7 @@ fn count<B: Backend>(
     steps: u64,
 ) -> Counts {
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
-    let mut simulation =
-        Simulation::new(backend, (system, dynamics), (lists, 1, freedom), state, (0, 0.0), None).unwrap();
+    let mut simulation = Simulation::new(backend, dynamics, (lists, 1, freedom), state, (0, 0.0), None).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {
         let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());

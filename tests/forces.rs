@@ -10,7 +10,9 @@ use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
 use md::system::{Electrostatics, Modifier, PmeParameters, System};
+use md::team::Team;
 use md::vec3::Vec3;
+use std::sync::Arc;
 
 /// The project's bar for interactions in f32: RMS force error over RMS force.
 const FORCE: f64 = 2e-5;
@@ -38,9 +40,10 @@ fn mixed(
     let radius = cutoff(system.settings.cutoff).max(cutoff(system.settings.cutoff_lj)) + 0.05;
     let schedule = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let team = Arc::new(Team::new(threads, |_| ()).expect("threads"));
     pool.install(|| {
-        let mut field =
-            Cpu::new(system, CpuOptions { threads, parts: threads, level, schedule }).expect("a supported system");
+        let options = CpuOptions { parts: threads, level, schedule };
+        let mut field = Cpu::new(system, options, team).expect("a supported system");
         let mut out = Evaluation::default();
         field.rebuild(cell, positions);
         field.prune(cell, positions);

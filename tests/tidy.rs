@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module uses those of its own row and of the rows above it in this list.
 const LAYERS: [&[&str]; 15] = [
-    &["units", "error", "memory"],
+    &["units", "error", "memory", "team"],
     &["vec3", "cell", "rng"],
     &["simd"],
     &["term"],

@@ -3,17 +3,21 @@
 //! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that
 //! the bits do not depend on the number of threads.
 
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Strain, Workload};
+use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
+use crate::ensemble::barostat::{Dilation, Scaling, check_room, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::thermostat::{Rescaling, scaling_work};
 use crate::error::{Error, Result};
+use crate::pair::ListSchedule;
 use crate::simd::{Kernel, Level, Simd, dispatch};
-use crate::system::{Molecules, State, System};
+use crate::system::{Coupling, Molecules, State, System};
+use crate::team::Team;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Atoms per unit of parallel work.
@@ -27,10 +31,13 @@ const CULPRITS: usize = 5;
 pub struct Host<F> {
     field: F,
     level: Level,
+    team: Arc<Team>,
     masses: Vec<f64>,
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
     constraints: ConstraintPlan,
+    /// the longer of both, nm; infinite without
+    cutoff: f64,
     cell: Option<PeriodicCell>,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
@@ -40,8 +47,9 @@ pub struct Host<F> {
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
-    /// kJ/mol
-    thermostat_work: f64,
+    coupling: Coupling,
+    /// of the last move, kJ/mol, where it was asked for
+    constraint_virial: Mat3,
     /// the last move of each section of the constraints
     moves: Vec<Moved>,
     /// atoms that constraints hold together
@@ -52,7 +60,7 @@ pub struct Host<F> {
 
 impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
-    pub fn new(system: &System, field: F, level: Level) -> Result<Self> {
+    pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
         let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
@@ -63,10 +71,12 @@ impl<F: ForceField> Host<F> {
         Ok(Host {
             field,
             level,
+            team,
             inverse_masses,
             masses,
             moves: vec![Moved::NONE; constraints.sections()],
             constraints,
+            cutoff: system.settings.longest_cutoff(),
             cell: None,
             positions: vec![],
             velocities: vec![],
@@ -74,7 +84,8 @@ impl<F: ForceField> Host<F> {
             searched: (vec![], None),
             pruned: (vec![], None),
             evaluation: Evaluation::default(),
-            thermostat_work: 0.0,
+            coupling: Coupling::default(),
+            constraint_virial: Mat3::ZERO,
             group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
             groups,
             phases: Phases::default(),
@@ -92,7 +103,7 @@ impl<F: ForceField> Host<F> {
         };
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
             let leap = Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
             *moved = if virial { dispatch(level, Move::<true>(leap)) } else { dispatch(level, Move::<false>(leap)) };
         });
@@ -107,7 +118,7 @@ impl<F: ForceField> Host<F> {
     fn constrain(&mut self) -> Result<()> {
         let motion = &Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities: None };
         let (plan, level) = (&self.constraints, self.level);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
             moved.constraint_virial = dispatch(level, Constrain { plan, section, motion });
         });
         for moved in &self.moves {
@@ -119,6 +130,50 @@ impl<F: ForceField> Host<F> {
     /// Half a step before and after the last move, kJ/mol.
     fn kinetic_energies(&self) -> [f64; 2] {
         self.moves.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
+    }
+
+    /// Of the present velocities, kJ/mol.
+    fn kinetic_energy(&mut self) -> f64 {
+        let (plan, velocities, masses) = (&self.constraints, &self.velocities, &self.masses);
+        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
+            let atoms = plan.atoms(section);
+            moved.after = kinetic(&velocities[atoms.clone()], &masses[atoms]);
+        });
+        self.moves.iter().map(|moved| moved.after).sum()
+    }
+
+    /// That of the motion inside groups of atoms which constraints hold together, about the centre of each, kJ/mol.
+    fn internal_kinetic_energy(&mut self) -> f64 {
+        let (groups, masses, velocities) = (&self.groups, &self.masses, &self.velocities);
+        self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
+            let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
+            *part = range.map(|group| internal_kinetic(groups.atoms(group), masses, velocities)).sum();
+        });
+        self.group_parts.iter().sum()
+    }
+
+    /// Of forces and constraint forces, kJ/mol.
+    fn virial_trace(&self) -> f64 {
+        (self.evaluation.virial + self.constraint_virial).trace()
+    }
+
+    /// Without the centripetal part of constraints, which keep their groups from being scaled.
+    fn scaled_virial_trace(&mut self) -> f64 {
+        self.virial_trace() + 2.0 * self.internal_kinetic_energy()
+    }
+
+    fn scale_velocities(&mut self, factor: f64) {
+        self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
+    }
+
+    /// Multiply the cell and all positions, then restore the fixed distances.
+    fn scale_cell(&mut self, factor: f64) -> Result<()> {
+        self.cell = self.cell.map(|cell| cell.scaled(factor));
+        self.old.copy_from_slice(&self.positions);
+        self.team.for_each(self.positions.par_iter_mut(), |r| *r = *r * factor);
+        self.constrain()?;
+        self.field.cell_changed(self.cell.as_ref());
+        Ok(())
     }
 
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
@@ -155,7 +210,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.positions.clone_from(&state.positions);
         self.velocities.clone_from(&state.velocities);
         self.old.clone_from(&state.positions);
-        self.thermostat_work = state.coupling.thermostat_work;
+        self.coupling = state.coupling;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
     }
@@ -164,7 +219,7 @@ impl<F: ForceField> Backend for Host<F> {
         state.cell = self.cell;
         state.positions.clone_from(&self.positions);
         state.velocities.clone_from(&self.velocities);
-        state.coupling.thermostat_work = self.thermostat_work;
+        state.coupling = self.coupling;
         Ok(())
     }
 
@@ -182,18 +237,17 @@ impl<F: ForceField> Backend for Host<F> {
         self.searched.1 = self.cell;
     }
 
-    fn strain(&self) -> Strain {
+    fn overdue(&mut self, lists: &ListSchedule, _: bool) -> Result<Option<u64>> {
         let (searched, cell) = &self.searched;
         let scale = match (&self.cell, cell) {
             (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
             _ => 1.0,
         };
         // the largest of several numbers is the same in any order
-        let displacement = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
+        let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - *then * scale).norm_squared())
-            .reduce(|| 0.0, f64::max)
-            .sqrt();
-        Strain { scale, displacement }
+            .reduce(|| 0.0, f64::max);
+        Ok(lists.may_miss(self.cutoff, scale, longest_squared).then_some(0))
     }
 
     fn prune_pairs(&mut self) {
@@ -222,57 +276,48 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
-        let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
+        self.constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
         self.check_motion(before + after)?;
-        let threads = rayon::current_num_threads() as f64;
+        let threads = self.team.threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, constraint_virial })
+        Ok(Kinetic { before, after, constraint_virial: self.constraint_virial })
     }
 
     fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
         let [before, after] = self.kinetic_energies();
         let factor = rescaling.factor(0.5 * (before + after))?;
-        self.thermostat_work += scaling_work(after, factor);
+        self.coupling.thermostat_work += scaling_work(after, factor);
         self.scale_velocities(factor);
         Ok(())
     }
 
-    fn thermostat_work(&self) -> Result<f64> {
-        Ok(self.thermostat_work)
+    fn dilate(&mut self, dilation: Dilation) -> Result<()> {
+        let Some(cell) = self.cell else { return Ok(()) };
+        let ([before, after], volume) = (self.kinetic_energies(), cell.volume());
+        let measured = pressure(0.5 * (before + after), self.virial_trace(), volume);
+        let scaling = dilation.scaling(measured, volume)?;
+        let kinetic = self.kinetic_energy();
+        let scaled = self.scaled_virial_trace();
+        self.coupling.barostat_work += scaling.kinetic_work(kinetic);
+        self.coupling.unsettled = scaling.length_factor.ln();
+        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, scaled);
+        self.scale_cell(scaling.length_factor)?;
+        self.scale_velocities(scaling.velocity_factor);
+        self.cell.map_or(Ok(()), |cell| check_room(&cell, self.cutoff))
     }
 
-    fn kinetic_energy(&mut self) -> f64 {
-        let (plan, velocities, masses) = (&self.constraints, &self.velocities, &self.masses);
-        self.moves.par_iter_mut().enumerate().for_each(|(section, moved)| {
-            let atoms = plan.atoms(section);
-            moved.after = kinetic(&velocities[atoms.clone()], &masses[atoms]);
-        });
-        self.moves.iter().map(|moved| moved.after).sum()
-    }
-
-    fn internal_kinetic_energy(&mut self) -> f64 {
-        let (groups, masses, velocities) = (&self.groups, &self.masses, &self.velocities);
-        self.group_parts.par_iter_mut().enumerate().for_each(|(chunk, part)| {
-            let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
-            *part = range.map(|group| internal_kinetic(groups.atoms(group), masses, velocities)).sum();
-        });
-        self.group_parts.iter().sum()
-    }
-
-    fn scale_velocities(&mut self, factor: f64) {
-        self.velocities.par_iter_mut().with_min_len(ATOMS).for_each(|v| *v = *v * factor);
-    }
-
-    fn scale_cell(&mut self, factor: f64) -> Result<()> {
-        self.cell = self.cell.map(|cell| cell.scaled(factor));
-        self.old.copy_from_slice(&self.positions);
-        self.positions.par_iter_mut().with_min_len(ATOMS).for_each(|r| *r = *r * factor);
-        self.constrain()?;
-        self.field.cell_changed(self.cell.as_ref());
+    fn settle(&mut self) -> Result<()> {
+        let change = std::mem::take(&mut self.coupling.unsettled);
+        let scaled = self.scaled_virial_trace();
+        self.coupling.barostat_work += Scaling::half_potential_work(change, scaled);
         Ok(())
+    }
+
+    fn coupling(&self) -> Result<Coupling> {
+        Ok(self.coupling)
     }
 
     fn remove_motion(&mut self) {

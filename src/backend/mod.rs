@@ -24,17 +24,19 @@ pub use reference::{Reference, check_system};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::Dilation;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Result;
-use crate::system::State;
+use crate::pair::ListSchedule;
+use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 
 /// What a force evaluation must produce beside forces. Decided once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
-    /// every energy term
+    /// every energy term; told to the host, as is the virial then
     pub energy: bool,
-    /// the virial W = Σ r⊗F
+    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::dilate`] and [`Backend::settle`]
     pub virial: bool,
 }
 
@@ -54,9 +56,9 @@ pub struct Evaluation {
 pub struct Advance {
     /// ps
     pub timestep: f64,
-    /// the virial of the constraint forces is wanted
+    /// the virial of the constraint forces is wanted, by the host or for [`Backend::dilate`] or [`Backend::settle`]
     pub virial: bool,
-    /// kinetic energies are wanted; without, and without the virial, what is returned means nothing
+    /// the host wants kinetic energies, and that virial; without, what is returned means nothing
     pub kinetic: bool,
     /// [`Backend::couple`] follows
     pub coupled: bool,
@@ -82,24 +84,15 @@ pub enum Moment {
     Prune,
 }
 
-/// How the configuration differs from that of the last search: all of it scaled, then each atom moved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Strain {
-    /// ratio of the cell's edges
-    pub scale: f64,
-    /// the longest way of an atom, nm
-    pub displacement: f64,
-}
-
 /// The phases of a step on some device. The running state lives here; [`Backend::upload`] and [`Backend::download`]
 /// exchange it in topology order. A device may work behind the host's back: an error of a phase that returns none surfaces
 /// at a later one that does.
 pub trait Backend {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
-    /// Take over positions, velocities, cell and the thermostat's work so far.
+    /// Take over positions, velocities, cell and the work of couplings so far.
     fn upload(&mut self, state: &State) -> Result<()>;
-    /// Copy positions, velocities, cell and the thermostat's work into `state`.
+    /// Copy positions, velocities, cell and the work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
     /// Cell (as far as it is known) and positions before the last move: the last good ones when a move has failed.
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]);
@@ -107,31 +100,31 @@ pub trait Backend {
     fn cell(&self) -> Option<PeriodicCell>;
     /// Sort the atoms and search the outer pair list; a prune must follow.
     fn rebuild_pairs(&mut self);
-    /// How far things have come since the last [`Backend::rebuild_pairs`].
-    fn strain(&self) -> Strain;
+    /// Whether a pair may be missing from `lists`, which end by displacement: then how many of the last moves have for that
+    /// reason not been made, with all that came after them, and must be asked for again when the lists are new. A device
+    /// that works behind the host's back looks now and then, and when the host must know, but makes no move with such lists.
+    fn overdue(&mut self, lists: &ListSchedule, must_know: bool) -> Result<Option<u64>>;
     /// Reduce the outer list to the inner one.
     fn prune_pairs(&mut self);
     /// Copy positions and cell of some moment into `state`.
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
     /// Forces at the current positions.
     fn forces(&mut self, workload: Workload) -> Result<()>;
-    /// The result of the last [`Backend::forces`]; its forces are there if energies were asked for.
+    /// The result of the last [`Backend::forces`]; its forces and virial are there if energies were asked for.
     fn evaluation(&self) -> &Evaluation;
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
     /// Multiply all velocities by the factor that follows from the kinetic energy of the last move, the mean of both half
     /// steps, and add the work of that to the thermostat's.
     fn couple(&mut self, rescaling: Rescaling) -> Result<()>;
-    /// Energy that [`Backend::couple`] has put into the system so far, kJ/mol.
-    fn thermostat_work(&self) -> Result<f64>;
-    /// Kinetic energy of the present velocities, kJ/mol.
-    fn kinetic_energy(&mut self) -> f64;
-    /// That of the motion inside groups of atoms which constraints hold together, about the centre of each, kJ/mol.
-    fn internal_kinetic_energy(&mut self) -> f64;
-    /// Multiply all velocities.
-    fn scale_velocities(&mut self, factor: f64);
-    /// Multiply the cell and all positions, then restore the fixed distances.
-    fn scale_cell(&mut self, factor: f64) -> Result<()>;
+    /// Multiply cell, positions and velocities by what follows from the volume and the pressure of the last move, then
+    /// restore the fixed distances. Add to the barostat's work that on the velocities, and half of that against the forces.
+    /// Forces and move must have been asked for with their virial; [`Backend::couple`] comes before.
+    fn dilate(&mut self, dilation: Dilation) -> Result<()>;
+    /// Add the other half of the work of the last [`Backend::dilate`], from the virial of the move after it.
+    fn settle(&mut self) -> Result<()>;
+    /// What couplings have done so far.
+    fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.
     fn remove_motion(&mut self);
     /// Seconds spent so far, when all work asked for has been done.

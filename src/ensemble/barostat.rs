@@ -1,7 +1,9 @@
 //! Barostats that scale the cell uniformly.
 //!
-//! A coupling returns the length factor μ: the cell and the positions (or, with constraints, the positions of molecule
-//! centres, see the caller) are multiplied by μ, and by [`Scaling::velocity_factor`] the velocities.
+//! A coupling finds the length factor μ: the cell and the positions (or, with constraints, the positions of molecule
+//! centres, see the caller) are multiplied by μ, and by [`Scaling::velocity_factor`] the velocities. All random numbers
+//! can be drawn before pressure and volume are known ([`Dilation`]), so that a device which has them to itself need not
+//! tell.
 //!
 //! Pressure in kJ/mol/nm³ is P = (2K + tr W)/3V with the virial W = Σ r⊗F ([`pressure`]).
 //!
@@ -13,13 +15,14 @@
 //! a part of the bending counts as scaled. E − Σ(ΔK + ΔU) is conserved;
 //! there is no P V term in it, because the energy of the bath's piston is not part of E.
 
+use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 
 /// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4; ten percent
 /// would tear lists, grids and constraints.
-const LARGEST_CHANGE: f64 = 0.1;
+pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// What a barostat is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,14 +62,44 @@ pub fn pressure(kinetic: f64, virial_trace: f64, volume: f64) -> f64 {
     (2.0 * kinetic + virial_trace) / (3.0 * volume)
 }
 
+/// A coupling of which all is known but the pressure P and the volume V: with x = 1 − a (P₀ − P − e/V) + n/√V,
+/// μ³ = x² where √V is what relaxes, and x where V is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dilation {
+    /// a, nm³ mol/kJ
+    pub rate: f64,
+    /// P₀, kJ/mol/nm³
+    pub pressure: f64,
+    /// e, kJ/mol
+    pub thermal: f64,
+    /// n, nm^(3/2)
+    pub noise: f64,
+    /// √V relaxes, and velocities are divided by μ; else V does, and they stay
+    pub stochastic: bool,
+}
+
+impl Dilation {
+    /// At a pressure in kJ/mol/nm³ and a volume in nm³.
+    pub fn scaling(&self, measured: f64, volume: f64) -> Result<Scaling> {
+        let Dilation { rate, pressure, thermal, noise, stochastic } = *self;
+        let x = 1.0 - rate * (pressure - measured - thermal / volume) + noise / volume.sqrt();
+        let length_factor = if stochastic { x * x } else { x }.cbrt();
+        // false for what is not a number
+        if (length_factor - 1.0).abs() <= LARGEST_CHANGE {
+            let velocity_factor = if stochastic { 1.0 / length_factor } else { 1.0 };
+            return Ok(Scaling { length_factor, velocity_factor });
+        }
+        Err(torn(length_factor, measured))
+    }
+}
+
 /// Weak coupling: μ³ = 1 − (β Δt/τ)(P₀ − P); velocities stay. Fluctuations are wrong: for equilibration only.
 ///
-/// `measured` P in kJ/mol/nm³, `interval` Δt in ps.
+/// `interval` Δt in ps.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
-pub fn berendsen(target: Target, measured: f64, interval: f64) -> Result<Scaling> {
+pub fn berendsen(target: Target, interval: f64) -> Dilation {
     let rate = target.compressibility * interval / target.coupling_time;
-    let length_factor = checked((1.0 - rate * (target.pressure - measured)).cbrt(), measured)?;
-    Ok(Scaling { length_factor, velocity_factor: 1.0 })
+    Dilation { rate, pressure: target.pressure, thermal: 0.0, noise: 0.0, stochastic: false }
 }
 
 /// Stochastic cell rescaling: first-order relaxation of the volume with the noise that makes it isothermal–isobaric.
@@ -75,36 +108,38 @@ pub fn berendsen(target: Target, measured: f64, interval: f64) -> Result<Scaling
 /// diffusion constant is D = kTβ/(Vτ); the Itô drift that keeps p(V) is D ∂ln(pV)/∂ε + ∂D/∂ε = (β/τ)(P − P₀), the two
 /// terms kT/V cancelling. In λ = √V the noise does not depend on V any more, which is why λ is what is integrated:
 ///   dλ = −(βλ/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τ) dW.
-/// μ³ = (λ'/λ)²; velocities are divided by μ, so that the scaling keeps the volume of phase space.
+/// μ³ = (λ'/λ)²; velocities are divided by μ, so that the scaling keeps the volume of phase space. P has the kinetic part
+/// 2K/3V of the instantaneous K.
 ///
-/// `measured` P (kJ/mol/nm³) with kinetic part 2K/3V of the instantaneous K, `volume` nm³, `temperature` K, `interval`
-/// Δt in ps, well below τ divided by β times the bulk modulus. The number is that of (seed, step).
+/// `temperature` K, `interval` Δt in ps, well below τ divided by β times the bulk modulus. The number is that of
+/// (seed, step).
 /// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514.
-pub fn stochastic_rescale(
-    target: Target,
-    measured: f64,
-    volume: f64,
-    temperature: f64,
-    interval: f64,
-    (seed, step): (u64, u64),
-) -> Result<Scaling> {
+pub fn stochastic_rescale(target: Target, temperature: f64, interval: f64, (seed, step): (u64, u64)) -> Dilation {
     let kt = BOLTZMANN * temperature;
     let rate = target.compressibility * interval / (2.0 * target.coupling_time);
-    let root = volume.sqrt();
     let noise = Stream::new(seed, Purpose::Barostat, step, 0).gaussian() * (kt * rate).sqrt();
-    let drift = -rate * root * (target.pressure - measured - 0.5 * kt / volume);
-    let length_factor = checked(((root + drift + noise) / root).powi(2).cbrt(), measured)?;
-    Ok(Scaling { length_factor, velocity_factor: 1.0 / length_factor })
+    Dilation { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
 }
 
-fn checked(length_factor: f64, measured: f64) -> Result<f64> {
-    if (length_factor - 1.0).abs() <= LARGEST_CHANGE {
-        return Ok(length_factor);
-    }
+/// Why a cell is not scaled by `length_factor` at a pressure in kJ/mol/nm³.
+pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     let what = format!(
         "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
          volume first, or use a longer coupling_time",
         measured / crate::units::BAR
+    );
+    Error::unstable(what, [])
+}
+
+/// The cell may move while grid and cutoff (nm) stay: an error where an atom would meet two images of another.
+pub(crate) fn check_room(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
+    let half = cell.max_cutoff();
+    if cutoff <= half {
+        return Ok(());
+    }
+    let what = format!(
+        "the cell has shrunk so far that the cutoff of {cutoff} nm exceeds half of it ({half:.3} nm); start from a \
+         larger cell or a denser system"
     );
     Err(Error::unstable(what, []))
 }
@@ -132,7 +167,8 @@ mod tests {
                 let factor = velocity_rescale(bath, interval, 0.05, 23, step).factor(kinetic).unwrap();
                 kinetic += scaling_work(kinetic, factor);
                 let measured = pressure(kinetic, 0.0, volume);
-                let scaling = stochastic_rescale(target, measured, volume, TEMPERATURE, interval, (23, step)).unwrap();
+                let dilation = stochastic_rescale(target, TEMPERATURE, interval, (23, step));
+                let scaling = dilation.scaling(measured, volume).unwrap();
                 kinetic += scaling.kinetic_work(kinetic);
                 volume *= scaling.length_factor.powi(3);
                 volume * pressure0 / kt
@@ -182,7 +218,7 @@ mod tests {
     #[test]
     fn weak_coupling_in_closed_form() {
         let target = Target { pressure: 1.0, compressibility: 0.1, coupling_time: 2.0 };
-        let scaling = berendsen(target, 3.0, 0.02).unwrap();
+        let scaling = berendsen(target, 0.02).scaling(3.0, 30.0).unwrap();
         assert!((scaling.length_factor.powi(3) - (1.0 + 0.1 * 0.01 * 2.0)).abs() < 1e-15);
         assert_eq!(scaling.velocity_factor, 1.0);
     }
@@ -191,8 +227,8 @@ mod tests {
     fn a_cell_that_would_be_torn_is_refused() {
         let target = Target { pressure: 1.0, compressibility: 1.0, coupling_time: 1.0 };
         for measured in [1e6, -1e6, f64::NAN] {
-            assert!(berendsen(target, measured, 0.1).is_err());
-            assert!(stochastic_rescale(target, measured, 1.0, 300.0, 0.1, (1, 1)).is_err());
+            assert!(berendsen(target, 0.1).scaling(measured, 1.0).is_err());
+            assert!(stochastic_rescale(target, 300.0, 0.1, (1, 1)).scaling(measured, 1.0).is_err());
         }
     }
 }

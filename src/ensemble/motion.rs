@@ -6,7 +6,7 @@ use crate::vec3::{Vec3, vec3};
 
 /// A principal moment of inertia below this fraction of the largest belongs to an axis on which all atoms lie.
 /// Rounding makes it about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
-const LINEAR: f64 = 1e-12;
+pub(crate) const LINEAR: f64 = 1e-12;
 
 /// Mean of `vectors` weighted by mass: the centre of mass of positions, or its velocity; zero without mass.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {

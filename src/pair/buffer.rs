@@ -41,6 +41,14 @@ impl ListSchedule {
     pub fn is_exact(&self) -> bool {
         self.rebuild == u32::MAX
     }
+
+    /// Whether a pair within `cutoff` (nm) may be missing from these lists, in a configuration that differs from that of
+    /// the search by a factor μ to all of it and then by ways d of the atoms, the longest squared being given (nm²).
+    /// Pairs further apart than the list's radius R were at the search are now at least μR − 2d apart.
+    pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
+        let slack = scale * self.outer - cutoff;
+        slack < 0.0 || 4.0 * longest_squared > slack * slack
+    }
 }
 
 /// Lifetimes that are considered, in steps.

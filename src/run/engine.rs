@@ -3,14 +3,16 @@
 use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
 use super::self_check::{Verdict, compare};
-use crate::backend::cuda::{self, Cuda, Gpu};
+use crate::backend::cuda::{self, Cuda, Gpu, Programs};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::system::{State, System};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::team::Team;
+use core_affinity::CoreId;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
 /// help. More cost more: buffers of neighbouring parts overlap.
@@ -20,6 +22,8 @@ const REPRODUCIBLE_PARTS: usize = 16;
 pub struct Engine {
     /// every parallel part of a run happens in here
     pub pool: Arc<rayon::ThreadPool>,
+    /// those that work together in a step
+    team: Arc<Team>,
     /// number of threads
     pub threads: usize,
     /// parts the work is cut into, on which roundings depend
@@ -28,8 +32,8 @@ pub struct Engine {
     pub level: Level,
     /// the choice of the device is ours
     automatic: bool,
-    /// where compiled kernels are kept
-    cache: Option<PathBuf>,
+    /// compiled kernels
+    programs: Programs,
     /// the GPU, or why none is used
     gpu: std::result::Result<Found, String>,
 }
@@ -46,31 +50,30 @@ impl Engine {
     /// As the plan asks, or what the machine has.
     pub fn new(plan: &Plan) -> Result<Self> {
         let (threads, level) = processors(plan)?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("md-{index}"));
-        let pool = if plan.run.pin { pinned(pool, threads)?.build() } else { pool.build() }
-            .map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
+        let processors = if plan.run.pin { first_processors(threads)? } else { vec![] };
+        let (pool, team) = start(threads, processors)?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
-        Ok(Engine { pool: Arc::new(pool), threads, parts, level, automatic, cache: None, gpu: find_gpu(plan)? })
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), gpu: find_gpu(plan)? })
     }
 
     /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
     pub fn with_cache(self, folder: Option<&Path>) -> Self {
-        Engine { cache: folder.map(|folder| folder.join("kernels")), ..self }
+        Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
     }
 
     /// So many threads and the best instruction set, where there is no plan.
     pub fn on(threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| Error::Device(format!("cannot start {threads} threads: {error}")))?;
+        let (pool, team) = start(threads, vec![])?;
         Ok(Engine {
-            pool: Arc::new(pool),
+            pool,
+            team,
             threads,
             parts: threads,
             level: Level::detect(),
             automatic: false,
             gpu: Err("there is no plan".into()),
-            cache: None,
+            programs: Programs::default(),
         })
     }
 
@@ -87,11 +90,8 @@ impl Engine {
             };
         }
         let verdict = self.pool.install(|| {
-            let mut gpu = Cuda::new(
-                system,
-                Gpu::open(number, self.cache.as_deref())?,
-                &single_atom_schedule(plan, system, state),
-            )?;
+            let mut gpu =
+                Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
             compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
         });
         self.conclude(verdict)
@@ -154,7 +154,7 @@ impl Engine {
     /// The GPU itself, where there is one for this system.
     pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
         match self.gpu(system)? {
-            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, self.cache.as_deref())?, lists)?)),
+            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, &self.programs)?, lists)?)),
             Err(_) => Ok(None),
         }
     }
@@ -173,10 +173,15 @@ impl Engine {
         })
     }
 
+    /// The threads that work together in a step.
+    pub fn team(&self) -> Arc<Team> {
+        Arc::clone(&self.team)
+    }
+
     /// The fast force field with the given lists.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Cpu> {
-        let Engine { threads, parts, level, .. } = *self;
-        Ok(Cpu::new(system, CpuOptions { threads, parts, level, schedule })?)
+        let Engine { parts, level, .. } = *self;
+        Ok(Cpu::new(system, CpuOptions { parts, level, schedule }, self.team())?)
     }
 
     /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and not compared with
@@ -203,6 +208,14 @@ impl Engine {
             }
         })
     }
+}
+
+/// `work` on the first thread of a pool, the only one whose processor no member of the team has.
+pub(super) fn lead<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().ok()?.take();
+    let results = pool.broadcast(|thread| if thread.index() == 0 { take().map(|work| work()) } else { None });
+    results.into_iter().flatten().next().expect("every pool has a first thread")
 }
 
 /// Threads and instruction set that a plan asks for or the machine has; refuses what it lacks. Starts nothing.
@@ -255,17 +268,30 @@ fn find_gpu(plan: &Plan) -> Result<std::result::Result<Found, String>> {
     }
 }
 
-/// Thread i runs on the i-th processor that this process may use.
-fn pinned(pool: rayon::ThreadPoolBuilder, threads: usize) -> Result<rayon::ThreadPoolBuilder> {
-    let processors = core_affinity::get_core_ids().unwrap_or_default();
+/// A processor for each thread, of those that this process may use.
+fn first_processors(threads: usize) -> Result<Vec<CoreId>> {
+    let mut processors = core_affinity::get_core_ids().unwrap_or_default();
     if threads > processors.len() {
         let message = format!("run.pin: {threads} threads need as many processors, and there are {}", processors.len());
         return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
     }
-    // a system that refuses leaves the thread free: slower at worst
-    Ok(pool.start_handler(move |index| {
-        let _ = core_affinity::set_for_current(processors[index]);
-    }))
+    processors.truncate(threads);
+    Ok(processors)
+}
+
+/// The threads of an engine, each on its processor if there are any to choose.
+fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPool>, Arc<Team>)> {
+    let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
+    let place = move |number: usize| {
+        if let Some(&processor) = processors.get(number) {
+            // a system that refuses leaves the thread free: slower at worst
+            let _ = core_affinity::set_for_current(processor);
+        }
+    };
+    let team = Team::new(threads, place.clone()).map_err(|error| failed(&error))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|number| format!("md-{number}"));
+    let pool = pool.start_handler(place).build().map_err(|error| failed(&error))?;
+    Ok((Arc::new(pool), Arc::new(team)))
 }
 
 #[cfg(test)]

@@ -50,8 +50,7 @@ impl<'a> ListChoices<'a> {
     }
 
     fn cutoff(&self) -> f64 {
-        let ForceSettings { cutoff, cutoff_lj, .. } = self.settings;
-        cutoff.unwrap_or(f64::INFINITY).max(cutoff_lj.unwrap_or(f64::INFINITY))
+        self.settings.longest_cutoff()
     }
 
     /// A pair of images of one atom must not enter a list: its largest radius, nm.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::engine::Engine;
+use super::engine::{Engine, lead};
 use super::plan::{Dynamics, Plan, Precision};
 use super::simulation::{Simulation, Wanted};
 use super::start::prepare;
@@ -54,24 +54,23 @@ pub fn measure(
     start: &State,
     measurement: Measurement,
 ) -> Result<Measured> {
-    engine.pool.install(|| {
+    lead(&engine.pool, || {
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;
         let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
         let rules = (lists, plan.run.seed, free);
-        let what = (system, dynamics);
         match plan.run.precision {
             Precision::Double => {
-                let backend = Host::new(system, Reference::new(system)?, engine.level)?;
-                timed(backend, what, rules, &state, measurement)
+                let backend = Host::new(system, Reference::new(system)?, engine.level, engine.team())?;
+                timed(backend, dynamics, rules, &state, measurement)
             }
             Precision::Mixed => {
                 if let Some(backend) = engine.cuda(system, &lists)? {
-                    return timed(backend, what, rules, &state, measurement);
+                    return timed(backend, dynamics, rules, &state, measurement);
                 }
-                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level)?;
-                timed(backend, what, rules, &state, measurement)
+                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level, engine.team())?;
+                timed(backend, dynamics, rules, &state, measurement)
             }
         }
     })
@@ -79,12 +78,12 @@ pub fn measure(
 
 fn timed<B: Backend>(
     backend: B,
-    what: (&System, &Dynamics),
+    dynamics: &Dynamics,
     rules: (ListSchedule, u64, usize),
     state: &State,
     measurement: Measurement,
 ) -> Result<Measured> {
-    let mut simulation = Simulation::new(backend, what, rules, state, (0, state.time), None)?;
+    let mut simulation = Simulation::new(backend, dynamics, rules, state, (0, state.time), None)?;
     let mut record = Record { every: measurement.energies_every, ..Record::default() };
     record.steps(&mut simulation, measurement.warm_up)?;
     record.observed.clear();
@@ -94,6 +93,7 @@ fn timed<B: Backend>(
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
         // until a device has done what it was asked for
+        simulation.catch_up()?;
         simulation.backend().phases();
         seconds.push(start.elapsed().as_secs_f64());
     }

@@ -4,7 +4,6 @@ use super::checkpoint::state_hash;
 use super::instability::UNSTABLE;
 use super::plan::{Plan, TrajectoryOptions};
 use super::simulation::Observed;
-use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_pdb, write_rst7};
 use crate::observe::energies::{EnergyRow, EnergyTable};
@@ -171,12 +170,7 @@ impl Outputs {
     }
 
     /// One row of the energy table; returns its values for the averages.
-    pub(super) fn write_row(
-        &mut self,
-        (step, time, stage): (u64, f64, u32),
-        cell: Option<PeriodicCell>,
-        observed: &Observed,
-    ) -> Result<Vec<f64>> {
+    pub(super) fn write_row(&mut self, (step, time, stage): (u64, f64, u32), observed: &Observed) -> Result<Vec<f64>> {
         let row = EnergyRow {
             step,
             time,
@@ -187,7 +181,7 @@ impl Outputs {
             temperature: observed.temperature,
             pressure: observed.pressure,
             mass: self.mass,
-            cell,
+            cell: observed.cell,
         };
         if let Some(table) = &mut self.energies {
             table.write(&row)?;

@@ -3,7 +3,7 @@
 mod descent;
 
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
-use super::engine::Engine;
+use super::engine::{Engine, lead};
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::{Directory, Outputs, write_file, write_final};
@@ -117,7 +117,7 @@ pub fn run(
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
     let pool = Arc::clone(&session.engine.pool);
-    let outcome = pool.install(|| session.all_stages(checkpoint));
+    let outcome = lead(&pool, || session.all_stages(checkpoint));
     session.progress.finish();
     match outcome {
         Ok(outcome) => session.finish(outcome).map(|()| outcome),
@@ -213,17 +213,17 @@ impl Session<'_> {
         let place = Place { first_time, schedule: Some(lists), ..place };
         super::account::lists(&mut self.log, &lists)?;
         self.timing.lists = Some(lists);
-        let level = self.engine.level;
+        let (level, team) = (self.engine.level, self.engine.team());
         match plan.run.precision {
             Precision::Double => {
-                let backend = Host::new(&system, Reference::new(&system)?, level)?;
+                let backend = Host::new(&system, Reference::new(&system)?, level, team)?;
                 self.integrate(index, options, state, place, backend)
             }
             Precision::Mixed => {
                 if let Some(backend) = self.engine.cuda(&system, &lists)? {
                     return self.integrate(index, options, state, place, backend);
                 }
-                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level)?;
+                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level, team)?;
                 self.integrate(index, options, state, place, backend)
             }
         }
@@ -275,7 +275,7 @@ impl Session<'_> {
         let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
-        let mut simulation = Simulation::new(backend, (&*system, options), rules, state, (done, first_time), origins)?;
+        let mut simulation = Simulation::new(backend, options, rules, state, (done, first_time), origins)?;
         let here = |simulation: &Simulation<'_, B>| -> Result<Place> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             Ok(Place { done, first_time, lists, schedule, minimizer: None })
@@ -292,14 +292,14 @@ impl Session<'_> {
         while simulation.local_step < target {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
-                simulation.download(state)?;
+                self.take(&mut simulation, state)?;
                 self.checkpoint(index, state, here(&simulation)?)?;
                 self.timing.searches += simulation.searches();
                 self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
                 return Ok(Outcome::Stopped);
             }
             if step > done && self.checkpoint_is_due() {
-                simulation.download(state)?;
+                self.take(&mut simulation, state)?;
                 self.checkpoint(index, state, here(&simulation)?)?;
             }
             let (row, frame) = (due(rows, step), due(frames, step));
@@ -307,8 +307,8 @@ impl Session<'_> {
             self.steps += 1;
             self.timing.step(options.timestep);
         }
+        self.take(&mut simulation, state)?;
         self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
-        simulation.download(state)?;
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
         self.checkpoint(index, state, here(&simulation)?)?;
@@ -322,6 +322,13 @@ impl Session<'_> {
         Ok(Outcome::Finished)
     }
 
+    /// The state at the start of the next step.
+    fn take<B: Backend>(&self, simulation: &mut Simulation<'_, B>, state: &mut State) -> Result<()> {
+        let done = simulation.catch_up();
+        done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
+        simulation.download(state)
+    }
+
     fn one_step<B: Backend>(
         &mut self,
         simulation: &mut Simulation<'_, B>,
@@ -330,7 +337,6 @@ impl Session<'_> {
         frame: bool,
     ) -> Result<()> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
-        let cell = simulation.backend().cell();
         let outputs = &mut self.outputs;
         let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
             if frame {
@@ -342,7 +348,7 @@ impl Session<'_> {
         let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
         if row {
-            let values = self.outputs.write_row(at, cell, &observed)?;
+            let values = self.outputs.write_row(at, &observed)?;
             self.statistics.add(at.1, &values);
         }
         if frame {

@@ -84,11 +84,12 @@ mod tests {
     use crate::backend::cuda::{Emulated, Kernel, Sample};
     use crate::backend::{Cpu, CpuOptions};
     use crate::simd::Level;
+    use crate::team::Team;
     use crate::vec3::vec3;
 
     fn compared(sample: &Sample, device: Emulated) -> Verdict {
-        let options = CpuOptions { threads: 1, parts: 1, level: Level::Portable, schedule: sample.schedule() };
-        let mut cpu = Cpu::new(&sample.system, options).expect("a supported system");
+        let options = CpuOptions { parts: 1, level: Level::Portable, schedule: sample.schedule() };
+        let mut cpu = Cpu::new(&sample.system, options, Team::single()).expect("a supported system");
         compare(&mut sample.on(device), &mut cpu, &sample.state).expect("two backends that work")
     }
 

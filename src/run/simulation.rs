@@ -1,14 +1,14 @@
 //! One simulation: a backend, its pair lists' ages, and the order of a step.
 
 use super::plan::{Barostat, BarostatKind, Dynamics, Thermostat, ThermostatKind};
-use crate::backend::{Advance, Backend, Energies, Moment, Strain, Workload};
-use crate::ensemble::barostat::{self, Scaling, Target};
+use crate::backend::{Advance, Backend, Energies, Kinetic, Moment, Workload};
+use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::{self, Dilation, Target};
 use crate::ensemble::thermostat::{self, Bath, Rescaling};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::system::{Coupling, State, System};
+use crate::system::State;
 use crate::units::BOLTZMANN;
-use crate::vec3::Mat3;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ pub struct ListOrigins {
 /// What is wanted of a step beside moving on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// energies, temperature, pressure
+    /// energies, temperature, pressure; without, nobody waits for a step to be done
     pub energies: bool,
 }
 
@@ -42,12 +42,13 @@ pub struct Observed {
     pub temperature: f64,
     /// kJ/mol/nm³, zero without a cell
     pub pressure: f64,
+    /// the lattice
+    pub cell: Option<PeriodicCell>,
 }
 
 /// A stage of dynamics under way. Steps count from the start of the stage.
 pub struct Simulation<'a, B> {
     backend: B,
-    system: &'a System,
     dynamics: &'a Dynamics,
     schedule: ListSchedule,
     seed: u64,
@@ -58,8 +59,8 @@ pub struct Simulation<'a, B> {
     first_step: u64,
     /// ps at the start of this stage
     first_time: f64,
-    /// but for the thermostat's work, which the backend sums up
-    coupling: Coupling,
+    /// the stage before ended with a scaling of the cell, half of whose work is still to be booked
+    begins_unsettled: bool,
     searches: u64,
 }
 
@@ -68,7 +69,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
     /// are those of a checkpoint.
     pub fn new(
         mut backend: B,
-        (system, dynamics): (&'a System, &'a Dynamics),
+        dynamics: &'a Dynamics,
         (schedule, seed, degrees_of_freedom): (ListSchedule, u64, usize),
         state: &State,
         (local_step, first_time): (u64, f64),
@@ -83,7 +84,6 @@ impl<'a, B: Backend> Simulation<'a, B> {
         backend.upload(state)?;
         Ok(Simulation {
             backend,
-            system,
             dynamics,
             schedule,
             seed,
@@ -91,7 +91,7 @@ impl<'a, B: Backend> Simulation<'a, B> {
             local_step,
             first_step: state.step - local_step,
             first_time,
-            coupling: state.coupling,
+            begins_unsettled: state.coupling.unsettled != 0.0,
             searches: 0,
         })
     }
@@ -116,12 +116,11 @@ impl<'a, B: Backend> Simulation<'a, B> {
         &self.backend
     }
 
-    /// Copy the state at the start of the next step.
+    /// Copy the state at the start of the next step, when all steps before are done.
     pub fn download(&self, state: &mut State) -> Result<()> {
         self.backend.download(state)?;
         state.step = self.step_number();
         state.time = self.time();
-        state.coupling = Coupling { thermostat_work: state.coupling.thermostat_work, ..self.coupling };
         Ok(())
     }
 
@@ -144,33 +143,52 @@ impl<'a, B: Backend> Simulation<'a, B> {
     }
 
     /// One step: lists, forces, a look at the state by `observe` (positions and velocities of the half step before),
-    /// the move, couplings. This is the only place where their order is written.
-    pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
-        self.update_lists();
+    /// the move, couplings. A device may do a step later, at the latest when something is wanted of it.
+    pub fn step(&mut self, wanted: Wanted, observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
+        self.update_lists(wanted)?;
+        self.step_with_lists(wanted, observe)
+    }
+
+    /// Does what of all steps so far is still to be done; before [`Simulation::download`].
+    pub fn catch_up(&mut self) -> Result<()> {
+        if self.schedule.is_exact() && self.local_step > 0 { self.redo(true).map(|_| ()) } else { Ok(()) }
+    }
+
+    /// A step with the present lists. This is the only place where its order is written.
+    fn step_with_lists(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let step = self.local_step;
-        let due = |every: u32| step.is_multiple_of(u64::from(every.max(1)));
-        let pressure_due = self.dynamics.barostat.is_some_and(|b| due(b.every) && step > 0);
-        let virial = wanted.energies || pressure_due || self.coupling.unsettled != 0.0;
+        let (dilates, unsettled) = (self.dilates(step), self.is_unsettled(step));
+        let virial = wanted.energies || dilates || unsettled;
         self.backend.forces(Workload { energy: wanted.energies, virial })?;
         observe(self)?;
-        let thermostat = self.dynamics.thermostat.as_ref().filter(|t| due(t.every) && step > 0);
-        let (kinetic, coupled) = (wanted.energies || pressure_due, thermostat.is_some());
-        let kinetic = self.backend.advance(Advance { timestep: self.dynamics.timestep, virial, kinetic, coupled })?;
-        let total_virial = self.backend.evaluation().virial + kinetic.constraint_virial;
-        self.settle_pressure_work(total_virial);
-        let thermostat_work = if wanted.energies { self.backend.thermostat_work()? } else { 0.0 };
-        let observed = self.observe(0.5 * (kinetic.before + kinetic.after), total_virial, thermostat_work);
+        let thermostat = self.dynamics.thermostat.as_ref().filter(|t| is_due(t.every, step) && step > 0);
+        let (timestep, kinetic, coupled) = (self.dynamics.timestep, wanted.energies, thermostat.is_some());
+        let kinetic = self.backend.advance(Advance { timestep, virial, kinetic, coupled })?;
+        if unsettled {
+            self.backend.settle()?;
+        }
+        let observed = if wanted.energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(thermostat) = thermostat {
             self.backend.couple(self.rescaling(thermostat))?;
         }
-        if let Some(barostat) = self.dynamics.barostat.filter(|_| pressure_due) {
-            self.couple_pressure(&barostat, observed.pressure, total_virial)?;
+        if let Some(barostat) = self.dynamics.barostat.filter(|_| dilates) {
+            self.backend.dilate(self.dilation(&barostat))?;
         }
-        if self.dynamics.com_removal.is_some_and(due) {
+        if self.dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
             self.backend.remove_motion();
         }
         self.local_step += 1;
         Ok(observed)
+    }
+
+    /// The barostat acts at a step.
+    fn dilates(&self, step: u64) -> bool {
+        step > 0 && self.dynamics.barostat.is_some_and(|b| is_due(b.every, step))
+    }
+
+    /// It did at the step before, and half of its work is still to be booked, with the forces after it.
+    fn is_unsettled(&self, step: u64) -> bool {
+        if step == 0 { self.begins_unsettled } else { self.dilates(step - 1) }
     }
 
     fn search_is_scheduled(&self) -> bool {
@@ -178,40 +196,51 @@ impl<'a, B: Backend> Simulation<'a, B> {
         self.local_step == 0 || (!self.schedule.is_exact() && self.local_step.is_multiple_of(rebuild))
     }
 
-    /// Pairs further apart than the list's radius R at the search are now, in a configuration scaled by μ, at least
-    /// μR − 2d apart, where d is the longest way of an atom: none is within the cutoff while that exceeds it.
-    fn pair_may_be_missed(&self) -> bool {
-        let Strain { scale, displacement } = self.backend.strain();
-        let settings = &self.system.settings;
-        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY).max(settings.cutoff_lj.unwrap_or(f64::INFINITY));
-        scale * self.schedule.outer - 2.0 * displacement < cutoff
-    }
-
-    fn update_lists(&mut self) {
-        let rebuild = self.search_is_scheduled() || (self.schedule.is_exact() && self.pair_may_be_missed());
-        if rebuild {
-            self.searches += 1;
-            self.backend.rebuild_pairs();
-        }
-        if rebuild || (!self.schedule.is_exact() && self.local_step.is_multiple_of(u64::from(self.schedule.prune))) {
+    fn update_lists(&mut self, wanted: Wanted) -> Result<()> {
+        if self.search_is_scheduled() || (self.schedule.is_exact() && self.redo(wanted.energies)?) {
+            self.search();
+        } else if !self.schedule.is_exact() && self.local_step.is_multiple_of(u64::from(self.schedule.prune)) {
             self.backend.prune_pairs();
         }
+        Ok(())
     }
 
-    fn observe(&self, kinetic: f64, virial: Mat3, thermostat_work: f64) -> Observed {
-        let energies = self.backend.evaluation().energies;
-        let volume = self.cell_volume();
-        Observed {
-            energies,
-            kinetic,
-            conserved: kinetic + energies.potential() - thermostat_work - self.coupling.barostat_work,
-            temperature: 2.0 * kinetic / (self.degrees_of_freedom.max(1) as f64 * BOLTZMANN),
-            pressure: volume.map_or(0.0, |volume| barostat::pressure(kinetic, virial.trace(), volume)),
+    fn search(&mut self) {
+        self.searches += 1;
+        self.backend.rebuild_pairs();
+        self.backend.prune_pairs();
+    }
+
+    /// Steps that a device has left undone because its lists might have missed a pair: they are done now, with new lists.
+    /// True where the present lists might miss one too.
+    fn redo(&mut self, must_know: bool) -> Result<bool> {
+        let reached = self.local_step;
+        loop {
+            match self.backend.overdue(&self.schedule, must_know)? {
+                None => return Ok(false),
+                Some(0) => return Ok(true),
+                Some(undone) => self.local_step -= undone,
+            }
+            self.search();
+            while self.local_step < reached {
+                // nobody has looked at these: what is wanted of a step makes sure that all before it are done
+                self.step_with_lists(Wanted::default(), |_| Ok(()))?;
+            }
         }
     }
 
-    fn cell_volume(&self) -> Option<f64> {
-        self.backend.cell().map(|cell| cell.volume())
+    fn observe(&self, Kinetic { before, after, constraint_virial }: Kinetic) -> Result<Observed> {
+        let (energies, virial) = (self.backend.evaluation().energies, self.backend.evaluation().virial);
+        let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, self.backend.cell());
+        let work = self.backend.coupling()?;
+        Ok(Observed {
+            energies,
+            kinetic,
+            conserved: kinetic + energies.potential() - work.thermostat_work - work.barostat_work,
+            temperature: 2.0 * kinetic / (self.degrees_of_freedom.max(1) as f64 * BOLTZMANN),
+            pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
+            cell,
+        })
     }
 
     /// What the thermostat does at this step.
@@ -227,58 +256,22 @@ impl<'a, B: Backend> Simulation<'a, B> {
         }
     }
 
-    /// The second half of the work of a scaling, with the forces after it.
-    fn settle_pressure_work(&mut self, virial: Mat3) {
-        let change = std::mem::take(&mut self.coupling.unsettled);
-        if change != 0.0 {
-            let scaled = self.scaled_virial(virial);
-            self.coupling.barostat_work += Scaling::half_potential_work(change, scaled);
-        }
-    }
-
-    /// Trace of the virial without the centripetal part of constraints, which keep their groups from being scaled.
-    fn scaled_virial(&mut self, virial: Mat3) -> f64 {
-        virial.trace() + 2.0 * self.backend.internal_kinetic_energy()
-    }
-
-    fn couple_pressure(&mut self, barostat: &Barostat, measured: f64, virial: Mat3) -> Result<()> {
+    /// What the barostat does at this step.
+    fn dilation(&self, barostat: &Barostat) -> Dilation {
         let Barostat { kind, pressure, coupling_time, compressibility, every } = *barostat;
-        let Some(volume) = self.cell_volume() else { return Ok(()) };
         let target = Target { pressure, compressibility, coupling_time };
         let interval = f64::from(every) * self.dynamics.timestep;
-        let scaling = match kind {
-            BarostatKind::Berendsen => barostat::berendsen(target, measured, interval)?,
+        match kind {
+            BarostatKind::Berendsen => barostat::berendsen(target, interval),
             BarostatKind::CRescale => {
                 let temperature = self.dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
-                let key = (self.seed, self.step_number());
-                barostat::stochastic_rescale(target, measured, volume, temperature, interval, key)?
+                barostat::stochastic_rescale(target, temperature, interval, (self.seed, self.step_number()))
             }
-        };
-        let kinetic = self.backend.kinetic_energy();
-        let scaled = self.scaled_virial(virial);
-        let Scaling { length_factor, velocity_factor } = scaling;
-        self.coupling.barostat_work += scaling.kinetic_work(kinetic);
-        self.coupling.unsettled = length_factor.ln();
-        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, scaled);
-        self.backend.scale_cell(length_factor)?;
-        self.backend.scale_velocities(velocity_factor);
-        self.check_cell()
-    }
-
-    /// The cell may move while grid and cutoff stay: stop before an atom meets two images of another.
-    fn check_cell(&self) -> Result<()> {
-        let settings = &self.system.settings;
-        let cutoff = settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0));
-        match self.backend.cell() {
-            Some(cell) if cutoff > cell.max_cutoff() => {
-                let half = cell.max_cutoff();
-                let what = format!(
-                    "the cell has shrunk so far that the cutoff of {cutoff} nm exceeds half of it ({half:.3} nm); \
-                     start from a larger cell or a denser system"
-                );
-                Err(Error::unstable(what, []))
-            }
-            _ => Ok(()),
         }
     }
+}
+
+/// What happens every so many steps happens at this one.
+fn is_due(every: u32, step: u64) -> bool {
+    step.is_multiple_of(u64::from(every.max(1)))
 }

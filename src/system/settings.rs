@@ -87,6 +87,13 @@ pub struct ForceSettings {
     pub list: ListPolicy,
 }
 
+impl ForceSettings {
+    /// The longer of both cutoffs in nm, infinite without one.
+    pub(crate) fn longest_cutoff(&self) -> f64 {
+        self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
+    }
+}
+
 /// A rigid three-site water: SETTLE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settle {

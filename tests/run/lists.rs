@@ -8,6 +8,7 @@ use md::config::{Config, drop_constrained_terms, load};
 use md::pair::ListSchedule;
 use md::run::{Engine, Simulation, StageKind, Wanted, schedule};
 use md::system::State;
+use md::team::Team;
 
 const BUFFER: f64 = 0.06;
 /// Reaction field with a conductor: forces vanish at the cutoff, so that the rounding of a distance there does not
@@ -46,11 +47,11 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
     let freedom = md::constraint::degrees_of_freedom(&system.topology, &system.constraints, true);
     let deviations = |lists: ListSchedule, searches: u64| {
-        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level).unwrap();
-        let options = CpuOptions { threads: 1, parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
-        let mut fresh = Cpu::new(&system, options).unwrap();
+        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level, engine.team()).unwrap();
+        let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
+        let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
         let rules = (lists, 1, freedom);
-        let mut simulation = Simulation::new(backend, (&system, dynamics), rules, &state, (0, 0.0), None).unwrap();
+        let mut simulation = Simulation::new(backend, dynamics, rules, &state, (0, 0.0), None).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
             let look = |simulation: &Simulation<'_, Host<Cpu>>| {

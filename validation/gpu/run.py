@@ -152,17 +152,24 @@ def sanitizers(report, md, device):
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
+BITS = {
+    "h-bonds": 'constraints = "h-bonds"',
+    "all-bonds": 'constraints = "all-bonds"',
+    "lists by displacement": 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+}
+
+
 def bits(report, md, device):
-    for constraints in ["h-bonds", "all-bonds"]:
-        report.say(f"\n## Same bits, and restarts: {constraints}\n")
-        bits_of(report, md, device, constraints)
+    for name, forces in BITS.items():
+        report.say(f"\n## Same bits, and restarts: {name}\n")
+        bits_of(report, md, device, name, forces)
 
 
-def bits_of(report, md, device, constraints):
-    root = OUT / "bits" / constraints
+def bits_of(report, md, device, name, forces):
+    root = OUT / "bits" / name.replace(" ", "-")
     source = root / "input.toml"
     coupling = f"{THERMOSTAT}\n{BAROSTAT}"
-    write_input(source, "octahedron", f'constraints = "{constraints}"', MINIMIZE + dynamics(coupling))
+    write_input(source, "octahedron", forces, MINIMIZE + dynamics(coupling))
     places = {name: root / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
     for where in places.values():
         shutil.rmtree(where, ignore_errors=True)

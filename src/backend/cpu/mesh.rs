@@ -12,9 +12,11 @@ use crate::pair::Grid;
 use crate::pme::{Influence, plasma_energy, self_energy};
 use crate::simd::{Aligned16, LANES, Level, dispatch};
 use crate::system::PmeParameters;
+use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Strides and sizes of a grid with room for splines that hang over the upper faces.
@@ -97,13 +99,20 @@ pub(super) struct Mesh {
     shares: Vec<Share>,
     spectral: Spectral,
     potential: Vec<Aligned16>,
+    team: Arc<Team>,
     /// measured
     pub times: MeshTimes,
 }
 
 impl Mesh {
     /// Plan for charges (e) in topology order.
-    pub(super) fn new(parameters: PmeParameters, charges: Vec<f64>, parts: usize, level: Level) -> Self {
+    pub(super) fn new(
+        parameters: PmeParameters,
+        charges: Vec<f64>,
+        parts: usize,
+        level: Level,
+        team: Arc<Team>,
+    ) -> Self {
         let padded = Padded::new(&parameters);
         let grid = || vec![Aligned16::default(); padded.plane * padded.planes / LANES];
         let marks = |planes| vec![false; planes];
@@ -116,6 +125,7 @@ impl Mesh {
             shares: (0..parts).map(|_| share()).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters), parts, level),
             potential: grid(),
+            team,
             times: MeshTimes::default(),
         }
     }
@@ -127,7 +137,7 @@ impl Mesh {
         let start = Instant::now();
         self.spread(input);
         let spread = Instant::now();
-        let (mut energy, mut virial) = self.spectral.solve(&self.shares, cell, &mut self.potential, sums);
+        let (mut energy, mut virial) = self.spectral.solve(&self.team, &self.shares, cell, &mut self.potential, sums);
         if sums {
             let alpha = self.parameters.alpha;
             let plasma = plasma_energy(alpha, &self.charges, cell.volume());
@@ -144,7 +154,7 @@ impl Mesh {
     fn spread(&mut self, MeshInput { grid, cell, packed, charges }: MeshInput<'_>) {
         let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.shares.len());
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
-        self.shares.par_iter_mut().enumerate().for_each(|(index, share)| {
+        self.team.for_each(self.shares.par_iter_mut().enumerate(), |(index, share)| {
             let blocks = part(grid.blocks(), index, parts);
             for (x, touched) in share.touched.iter_mut().enumerate() {
                 if *touched {

@@ -21,6 +21,7 @@ use crate::memory::prefetch;
 use crate::pair::ListSchedule;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
+use crate::team::Team;
 use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
@@ -28,14 +29,13 @@ use nonbonded::Nonbonded;
 pub(super) use nonbonded::{coulomb_tables, lj_parameters, type_table};
 pub(super) use pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::time::Instant;
 use threads::Parts;
 
 /// How the CPU computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// threads of the pool in which the forces are computed
-    pub threads: usize,
     /// parts the work is cut into, on which the roundings depend; no more threads than these have work
     pub parts: usize,
     /// instruction set
@@ -55,6 +55,7 @@ struct BondedShare {
 /// Forces of one system.
 pub struct Cpu {
     options: CpuOptions,
+    team: Arc<Team>,
     nonbonded: Nonbonded,
     mesh: Option<Mesh>,
     bonded: Bonded,
@@ -70,19 +71,20 @@ const ATOMS: usize = 2048;
 
 impl Cpu {
     /// Refuses what [`super::Reference`] refuses.
-    pub fn new(system: &System, options: CpuOptions) -> std::result::Result<Self, Problem> {
+    pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
         let charges = system.topology.atoms.iter().map(|atom| atom.charge).collect();
         let mesh = match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges, parts, level)),
+            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges, parts, level, Arc::clone(&team))),
             _ => None,
         };
         let bonded = Bonded::new(system);
         let share = || BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
         Ok(Cpu {
             options,
-            nonbonded: Nonbonded::new(system, schedule, parts, level),
+            nonbonded: Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)),
+            team,
             mesh,
             shares: (0..parts).map(|_| share()).collect(),
             bonded,
@@ -126,25 +128,24 @@ impl Cpu {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
         let (bonded, shares) = (&self.bonded.atoms, &self.shares);
         forces.resize(grid.atom_slot.len(), Vec3::ZERO);
-        forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate().for_each(
-            |(chunk, (forces, slots))| {
-                for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
-                    if let Some(&later) = slots.get(index + AHEAD) {
-                        prefetch(total, later as usize / 8);
-                    }
-                    let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
-                    *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
+        let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate();
+        self.team.for_each(chunks, |(chunk, (forces, slots))| {
+            for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
+                if let Some(&later) = slots.get(index + AHEAD) {
+                    prefetch(total, later as usize / 8);
                 }
-                let first = (chunk * ATOMS) as u32;
-                let place = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
-                let range = place(first)..place(first + forces.len() as u32);
-                for share in shares {
-                    for (&atom, &force) in bonded[range.clone()].iter().zip(&share.forces[range.clone()]) {
-                        forces[(atom - first) as usize] += force;
-                    }
+                let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
+                *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
+            }
+            let first = (chunk * ATOMS) as u32;
+            let place = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
+            let range = place(first)..place(first + forces.len() as u32);
+            for share in shares {
+                for (&atom, &force) in bonded[range.clone()].iter().zip(&share.forces[range.clone()]) {
+                    forces[(atom - first) as usize] += force;
                 }
-            },
-        );
+            }
+        });
     }
 
     fn sum_energies(&self, cell: Option<&PeriodicCell>, reciprocal: f64) -> Energies {
@@ -180,7 +181,7 @@ impl Cpu {
 
 impl ForceField for Cpu {
     fn description(&self) -> String {
-        let CpuOptions { threads, level, .. } = self.options;
+        let (threads, level) = (self.team.threads(), self.options.level);
         format!("CPU, {threads} thread{}, {}", if threads == 1 { "" } else { "s" }, level.name())
     }
 
@@ -235,7 +236,7 @@ impl ForceField for Cpu {
                 out.virial += Mat3::outer(d, d * f);
             }
         });
-        let bonded = self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.options.threads as f64;
+        let bonded = self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.team.threads() as f64;
         self.phases.bonded += bonded;
         self.phases.pairs += (computed - packed).as_secs_f64() - bonded;
         self.phases.reduce += reducing.as_secs_f64();

@@ -3,7 +3,6 @@
 use super::mesh::{Mesh, MeshInput};
 use super::pair_kernel::{CoulombTables, PairInput, PairKernel, PairOutput, shift_virial};
 use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, UNLIMITED};
-use super::threads::over_parts;
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
@@ -13,10 +12,12 @@ use crate::pair::{
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
 use crate::system::{CombinationRule, Electrostatics, Modifier, System};
+use crate::team::Team;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
 /// listed for a list's lifetime.
@@ -48,6 +49,7 @@ struct Share {
 
 /// Pair interactions of one system.
 pub(super) struct Nonbonded {
+    team: Arc<Team>,
     level: Level,
     /// √Coulomb · charge, by atom
     charges: Vec<f32>,
@@ -84,7 +86,7 @@ pub(super) struct Nonbonded {
 }
 
 impl Nonbonded {
-    pub(super) fn new(system: &System, schedule: ListSchedule, parts: usize, level: Level) -> Self {
+    pub(super) fn new(system: &System, schedule: ListSchedule, parts: usize, level: Level, team: Arc<Team>) -> Self {
         let settings = &system.settings;
         let atoms = &system.topology.atoms;
         let coulomb = CoulombPotential::new(settings);
@@ -102,6 +104,7 @@ impl Nonbonded {
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
         let shift = if settings.lj_modifier == Modifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
         Nonbonded {
+            team,
             level,
             charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
             lj: atoms.iter().map(|a| lj_parameters(system, rule, a.lj_type)).collect(),
@@ -157,13 +160,12 @@ impl Nonbonded {
         };
         let per_thread = self.outer.chunks.len().div_ceil(self.scratch.len()).max(1);
         let level = self.level;
-        self.outer.chunks.par_chunks_mut(per_thread).zip(self.scratch.par_iter_mut()).enumerate().for_each(
-            |(thread, (chunks, scratch))| {
-                for (index, chunk) in chunks.iter_mut().enumerate() {
-                    search_chunk(level, input, thread * per_thread + index, scratch, chunk);
-                }
-            },
-        );
+        let searches = self.outer.chunks.par_chunks_mut(per_thread).zip(self.scratch.par_iter_mut()).enumerate();
+        self.team.for_each(searches, |(thread, (chunks, scratch))| {
+            for (index, chunk) in chunks.iter_mut().enumerate() {
+                search_chunk(level, input, thread * per_thread + index, scratch, chunk);
+            }
+        });
         self.outer.split(self.shares.len(), &mut self.ranges);
     }
 
@@ -203,14 +205,12 @@ impl Nonbonded {
         };
         let (outer, level) = (&self.outer.chunks, self.level);
         // by the thread that will read the list, or nearly: it is in its cache then
-        over_parts(&self.ranges, &mut self.inner.chunks, &|range, inner| {
-            for (inner, outer) in inner.iter_mut().zip(&outer[range]) {
-                prune_chunk(level, input, outer, inner);
-            }
+        self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
+            prune_chunk(level, input, outer, inner);
         });
         self.inner.split(self.shares.len(), &mut self.ranges);
         let (inner, blocks) = (&self.inner, self.grid.blocks());
-        self.shares.par_iter_mut().zip(self.ranges.par_iter()).for_each(|(share, range)| {
+        self.team.for_each(self.shares.par_iter_mut().zip(&self.ranges), |(share, range)| {
             share.chunks = range.clone();
             share.forces.resize(blocks);
             share.touched.clear();
@@ -231,7 +231,7 @@ impl Nonbonded {
     /// Offsets of all slots for the current positions.
     pub(super) fn pack(&mut self, positions: &[Vec3]) {
         let grid = &self.grid;
-        self.packed.par_chunks_mut(64).enumerate().for_each(|(chunk, packed)| {
+        self.team.for_each(self.packed.par_chunks_mut(64).enumerate(), |(chunk, packed)| {
             for (index, to) in packed.iter_mut().enumerate() {
                 grid.pack_block(chunk * 64 + index, positions, to);
             }
@@ -270,7 +270,7 @@ impl Nonbonded {
             lj_shift: self.lj_shift,
         };
         let (inner, level, rule, split) = (&self.inner, self.level, self.rule, self.split);
-        self.shares.par_iter_mut().zip(beside).enumerate().for_each(|(index, (share, item))| {
+        self.team.for_each(self.shares.par_iter_mut().zip(beside).enumerate(), |(index, (share, item))| {
             for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
             }
@@ -283,7 +283,7 @@ impl Nonbonded {
     /// Sum the forces of all parts into `total`, in order of the parts.
     pub(super) fn sum(&mut self) {
         let shares = &self.shares;
-        self.total.par_chunks_mut(BLOCKS).enumerate().for_each(|(chunk, total)| {
+        self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
                 *to = [0.0; 24];
                 for share in shares.iter().filter(|share| share.touched[block]) {
@@ -297,9 +297,9 @@ impl Nonbonded {
 
     /// Add the forces of the mesh to `total`.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell) {
-        let Nonbonded { total, grid, packed, slot_charges: charges, .. } = self;
+        let Nonbonded { team, total, grid, packed, slot_charges: charges, .. } = self;
         let input = MeshInput { grid, cell, packed, charges };
-        total.par_chunks_mut(BLOCKS).enumerate().for_each(|(chunk, total)| {
+        team.for_each(total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             let first = chunk * BLOCKS;
             mesh.gather(input, first..first + total.len(), total);
         });

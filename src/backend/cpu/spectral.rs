@@ -13,6 +13,7 @@ use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::pme::{Influence, reciprocal_rows};
 use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 
@@ -106,15 +107,16 @@ impl Spectral {
     /// Potential from the folded charges of all shares; ½ Σ G |S|² and its virial are zero unless `sums`.
     pub(super) fn solve(
         &mut self,
+        team: &Team,
         shares: &[Share],
         cell: &PeriodicCell,
         potential: &mut [Aligned16],
         sums: bool,
     ) -> (f64, Mat3) {
-        self.update_green(cell);
-        self.along_y(shares);
-        self.along_x_and_z(cell, sums);
-        self.back_along_y(potential);
+        self.update_green(team, cell);
+        self.along_y(team, shares);
+        self.along_x_and_z(team, cell, sums);
+        self.back_along_y(team, potential);
         if !sums {
             return (0.0, Mat3::ZERO);
         }
@@ -127,14 +129,14 @@ impl Spectral {
     }
 
     /// First pass.
-    fn along_y(&mut self, shares: &[Share]) {
+    fn along_y(&mut self, team: &Team, shares: &[Share]) {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
         let of_plane = half * z_blocks;
         let pairs = padded.size[0].div_ceil(2).div_ceil(self.scratch.len());
         let portions = self.forward.re.par_chunks_mut(2 * pairs * of_plane);
         let portions = portions.zip(self.forward.im.par_chunks_mut(2 * pairs * of_plane));
-        portions.zip(&mut self.scratch).enumerate().for_each(|(portion, ((re, im), scratch))| {
+        team.for_each(portions.zip(&mut self.scratch).enumerate(), |(portion, ((re, im), scratch))| {
             let Scratch { work, line, planes: [first, second], .. } = scratch;
             let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
             for (pair, (re, im)) in pairs_of.enumerate() {
@@ -151,7 +153,7 @@ impl Spectral {
     }
 
     /// Second pass.
-    fn along_x_and_z(&mut self, cell: &PeriodicCell, sums: bool) {
+    fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
         let [nx, _, nz] = self.padded.size;
         let Extent { half, x_blocks, z_blocks, .. } = Extent::new(&self.padded);
         let (level, padded, influence, forward) = (self.level, self.padded, &self.influence, &self.forward);
@@ -162,7 +164,7 @@ impl Spectral {
         let portions = portions.zip(self.backward.im.par_chunks_mut(planes * of_plane));
         let portions = portions.zip(self.green.par_chunks(planes * x_blocks * nz));
         let portions = portions.zip(self.partial.par_chunks_mut(planes)).zip(&mut self.scratch).enumerate();
-        portions.for_each(|(portion, ((((re, im), green), partial), scratch))| {
+        team.for_each(portions, |(portion, ((((re, im), green), partial), scratch))| {
             let Scratch { work, columns, turned: [before, after], .. } = scratch;
             let height = x_blocks * LANES;
             let planes_of = re.chunks_mut(of_plane).zip(im.chunks_mut(of_plane));
@@ -196,14 +198,14 @@ impl Spectral {
     }
 
     /// Third pass.
-    fn back_along_y(&mut self, potential: &mut [Aligned16]) {
+    fn back_along_y(&mut self, team: &Team, potential: &mut [Aligned16]) {
         let [nx, ny, _] = self.padded.size;
         let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
         let (level, padded, plan, backward) = (self.level, self.padded, &self.plans[1], &self.backward);
         let (inside, overhang) = potential.split_at_mut(nx * plane);
         let pairs = nx.div_ceil(2).div_ceil(self.scratch.len());
         let portions = inside.par_chunks_mut(2 * pairs * plane).zip(&mut self.scratch).enumerate();
-        portions.for_each(|(portion, (inside, scratch))| {
+        team.for_each(portions, |(portion, (inside, scratch))| {
             let Scratch { work, line, planes: [_, spare], .. } = scratch;
             for (pair, inside) in inside.chunks_mut(2 * plane).enumerate() {
                 let x = 2 * (portion * pairs + pair);
@@ -222,11 +224,12 @@ impl Spectral {
                 }
             }
         });
-        overhang.par_chunks_mut(plane).zip(inside.par_chunks(plane)).for_each(|(to, from)| to.copy_from_slice(from));
+        let copies = overhang.par_chunks_mut(plane).zip(inside.par_chunks(plane));
+        team.for_each(copies, |(to, from)| to.copy_from_slice(from));
     }
 
     /// The influence function changes only with the cell.
-    fn update_green(&mut self, cell: &PeriodicCell) {
+    fn update_green(&mut self, team: &Team, cell: &PeriodicCell) {
         if self.green_cell == Some(*cell) {
             return;
         }
@@ -234,7 +237,7 @@ impl Spectral {
         let [nx, _, nz] = self.padded.size;
         let x_blocks = Extent::new(&self.padded).x_blocks;
         let (reciprocal, volume, influence) = (reciprocal_rows(cell), cell.volume(), &self.influence);
-        self.green.par_chunks_mut(x_blocks * nz).enumerate().for_each(|(y, plane)| {
+        team.for_each(self.green.par_chunks_mut(x_blocks * nz).enumerate(), |(y, plane)| {
             for (index, lanes) in plane.iter_mut().enumerate() {
                 let (block, z) = (index / nz, index % nz);
                 for (x, green) in (block * LANES..nx).zip(&mut lanes.0) {

@@ -1,14 +1,15 @@
-//! Compiled kernels, kept from one start of the program to the next.
+//! Compiled kernels, kept for the next GPU that a process opens, and from one start of the program to the next.
 //!
 //! A file for each program, named by a hash of everything that decides what the compiler makes of it. What can be made
 //! again is not worth an error: a file that is cut short, damaged or of somebody else's making is compiled anew, and
-//! where nothing can be read or written there is no cache.
+//! where nothing can be read or written a program is kept as long as the process.
 
 use crate::error::Result;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Programs that are kept: some kinds of GPUs, compilers and versions of this program.
@@ -43,22 +44,44 @@ impl Recipe<'_> {
     }
 }
 
+/// Programs that are kept.
+#[derive(Default)]
+pub(crate) struct Programs {
+    folder: Option<PathBuf>,
+    /// those of this process
+    here: Mutex<Vec<([u8; HASH], Vec<u8>)>>,
+}
+
+impl Programs {
+    /// Kept in a folder too, which may not exist yet.
+    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
+        Programs { folder, here: Mutex::default() }
+    }
+
+    /// A program that is kept, or else what `compile` makes, which then is.
+    pub(super) fn get(&self, recipe: &Recipe, compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let key = recipe.hash();
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, program)) = here.iter().find(|(other, _)| *other == key) {
+            return Ok(program.clone());
+        }
+        let program = cached(self.folder.as_deref(), &key, compile)?;
+        here.push((key, program.clone()));
+        Ok(program)
+    }
+}
+
 /// The program in `folder`, or else what `compile` makes, which is then kept there.
-pub(super) fn cached(
-    folder: Option<&Path>,
-    recipe: &Recipe,
-    compile: impl FnOnce() -> Result<Vec<u8>>,
-) -> Result<Vec<u8>> {
+fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return compile() };
-    let key = recipe.hash();
     let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = folder.join(name + ".cubin");
-    if let Some(program) = fs::read(&path).ok().and_then(|bytes| checked(&key, &bytes)) {
+    if let Some(program) = fs::read(&path).ok().and_then(|bytes| checked(key, &bytes)) {
         return Ok(program);
     }
     let program = compile()?;
     // a folder that cannot be written is no cache, and no error
-    let _ = keep(folder, &path, &key, &program);
+    let _ = keep(folder, &path, key, &program);
     Ok(program)
 }
 
@@ -95,19 +118,23 @@ fn prune(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use std::path::PathBuf;
 
     const RECIPE: Recipe = Recipe { source: "kernel", options: &["--a", "sm_90"], compiler: [12, 9], version: "1.0.0" };
     const PROGRAM: &[u8] = b"\x7fELF and so on";
 
     /// What comes out, and whether it was compiled for that.
-    fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
+    fn get(programs: &Programs, recipe: &Recipe) -> (Vec<u8>, bool) {
         let mut compiled = false;
-        let program = cached(Some(folder), recipe, || {
+        let program = programs.get(recipe, || {
             compiled = true;
             Ok(PROGRAM.to_vec())
         });
         (program.expect("a program"), compiled)
+    }
+
+    /// The same in another process.
+    fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
+        get(&Programs::new(Some(folder.to_owned())), recipe)
     }
 
     fn files(folder: &Path) -> Vec<PathBuf> {
@@ -175,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_used_is_no_cache() {
+    fn a_process_compiles_once_where_no_folder_can_be_used() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");
         fs::write(&file, "no folder").expect("a file");
@@ -183,14 +210,18 @@ mod tests {
             assert_eq!(through(unusable, &RECIPE), (PROGRAM.to_vec(), true));
             assert_eq!(through(unusable, &RECIPE), (PROGRAM.to_vec(), true));
         }
-        assert_eq!(cached(None, &RECIPE, || Ok(vec![1])).expect("a program"), [1]);
+        for programs in [Programs::new(Some(file)), Programs::default()] {
+            assert_eq!(get(&programs, &RECIPE), (PROGRAM.to_vec(), true));
+            assert_eq!(get(&programs, &RECIPE), (PROGRAM.to_vec(), false));
+            assert!(get(&programs, &Recipe { version: "2.0.0", ..RECIPE }).1);
+        }
     }
 
     #[test]
     fn what_does_not_compile_is_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
-        let failed = cached(Some(folder.path()), &RECIPE, || Err(Error::Device("does not compile".into())));
-        assert!(failed.is_err());
+        let programs = Programs::new(Some(folder.path().to_owned()));
+        assert!(programs.get(&RECIPE, || Err(Error::Device("does not compile".into()))).is_err());
         assert_eq!(files(folder.path()).len(), 0);
     }
 

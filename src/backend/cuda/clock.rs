@@ -38,6 +38,11 @@ impl Clock {
         timed
     }
 
+    /// So many of the last steps have not been done.
+    pub(super) fn undo(&mut self, steps: u64) {
+        self.steps -= steps.min(self.steps);
+    }
+
     /// What launches have taken.
     pub(super) fn add(&mut self, spans: &[Span]) {
         for &Span { timing, kernel, seconds } in spans {

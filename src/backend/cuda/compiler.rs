@@ -2,13 +2,12 @@
 //! newer than the driver still works, or for a GPU newer than the compiler in what its driver makes machine code of. It
 //! needs no GPU.
 
-use super::cache::{Recipe, cached};
+use super::cache::{Programs, Recipe};
 use super::source;
 use crate::compute::cuda::not_found;
 use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
-use std::path::Path;
 
 /// Options beside the architecture. Products and sums are fused where kernels say so and nowhere else: what the compiler
 /// would fuse in a kernel with sums it might not in its twin without, and then asking for energies would move atoms. Numbers
@@ -51,8 +50,8 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
 }
 
-/// The kernels as a program for a compute capability, compiled unless it is found in the folder `cache`.
-pub(super) fn program(capability: (i32, i32), cache: Option<&Path>) -> Result<Vec<u8>> {
+/// The kernels as a program for a compute capability, compiled unless it is kept.
+pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let compiler = version().map_err(|error| failed("no version", error))?;
     let known = architectures().map_err(|error| failed("no list of architectures", error))?;
@@ -66,7 +65,7 @@ pub(super) fn program(capability: (i32, i32), cache: Option<&Path>) -> Result<Ve
     let source = source::text();
     let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
     let recipe = Recipe { source: &source, options: &options, compiler, version: env!("CARGO_PKG_VERSION") };
-    cached(cache, &recipe, || compile(&source, &options, form))
+    kept.get(&recipe, || compile(&source, &options, form))
 }
 
 /// Major and minor version of the compiler.
@@ -173,10 +172,11 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         for capability in ARCHITECTURES {
-            let made = program(capability, Some(folder.path())).expect("the kernels compile");
+            let programs = || Programs::new(Some(folder.path().to_owned()));
+            let made = program(capability, &programs()).expect("the kernels compile");
             // an ELF file
             assert_eq!(&made[..4], b"\x7fELF");
-            assert!(made == program(capability, Some(folder.path())).expect("a kept program"));
+            assert!(made == program(capability, &programs()).expect("a kept program"));
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), ARCHITECTURES.len());
     }

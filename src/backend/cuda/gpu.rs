@@ -1,6 +1,7 @@
 //! A real GPU through the CUDA driver. Libraries are opened when they are wanted: where there are none, nothing but this
 //! file knows.
 
+use super::cache::Programs;
 use super::compiler;
 use super::device::{Device, Direction, Launch, Span, Timing};
 use super::kernel::Kernel;
@@ -11,13 +12,12 @@ use cudarc::driver::result;
 use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, sys};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
-use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
 
-/// Records of launches that are kept: a step with and without forces, for a few arguments.
+/// Records of launches that are kept: a quiet step, one with kinetic energies, one with the virial; and one to spare.
 const RECORDS: usize = 4;
 
 /// A context on a GPU that will do, if there is one of this number and what it cannot do without is there.
@@ -134,15 +134,15 @@ pub(crate) struct Gpu {
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// The GPU of this number, with kernels compiled for it or from the folder `cache`.
-    pub(crate) fn open(number: u32, cache: Option<&Path>) -> Result<Self> {
+    /// The GPU of this number, with kernels compiled for it unless they are kept.
+    pub(crate) fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("no stream"))?;
         // the mesh is a row of short kernels: its blocks go before those of the pairs, which fill the GPU
         let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
         let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
-        let image = compiler::program(capability, cache)?;
+        let image = compiler::program(capability, programs)?;
         // SAFETY: a program of the compiler's; the context is bound since it was made
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
         let function = |kernel: &Kernel| {

@@ -1,8 +1,15 @@
 //! What host and kernels share: structures and constants. Written once, here; the C side is generated from it
 //! ([`declarations`]) with an assertion for every size and offset, so that a slip is a compile error.
 
+mod terms;
+
+pub(super) use terms::*;
+
 use super::shared::{Element, Member, Pointer, members, shared};
+use crate::ensemble::barostat::LARGEST_CHANGE;
+use crate::ensemble::motion::LINEAR;
 use crate::pair::FIRST_TERMS;
+use crate::units::COULOMB;
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
 use std::fmt::Write;
@@ -16,7 +23,9 @@ pub(super) const NO_ATOM: u32 = u32::MAX;
 pub(super) const CHUNK_GROUPS: u32 = 4;
 /// Bits of a list entry that number a slot; the others number a lattice shift, of which there are 125.
 pub(super) const SLOT_BITS: u32 = 25;
-/// The lattice shift that is none.
+/// Lattice shifts.
+pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
+/// The one that is none.
 pub(super) const CENTRAL_SHIFT: u32 = 62;
 /// Bits that number a grid point along one axis.
 pub(super) const GRID_BITS: u32 = 10;
@@ -85,6 +94,11 @@ numbered! {
     /// Kinds of units that move by themselves.
     UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4
 }
+/// Why nothing moves any more: a force or a fixed distance, the velocities, a barostat's factor, a cell that is too small.
+pub(super) const STOPPED_BY_FAULT: u32 = 1;
+pub(super) const STOPPED_BY_SPEED: u32 = 2;
+pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
+pub(super) const STOPPED_BY_CELL: u32 = 4;
 /// Sums behind those of the bonded kinds.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
@@ -92,19 +106,18 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// Of the present velocities: a thermostat may still need those of the last move.
-pub(super) const SUM_KINETIC: u32 = SUM_LJ + 6;
-pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 7;
+/// Of what comes after, about the centre of each unit or chain.
+pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 6;
 /// Six components each, in the order xx xy xz yy yz zz.
-pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 8;
+pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 7;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// How many sums there are.
-pub(super) const SUMS: usize = SUM_MOMENTUM as usize + 3;
+pub(super) const SUMS: u32 = SUM_MOMENTUM + 3;
 
 shared! {
-    /// The periodic cell, and what follows from it.
+    /// The periodic cell, and what a kernel finds to follow from its rows.
     Lattice {
         /// row a, nm
         ax: f64,
@@ -127,18 +140,27 @@ shared! {
 }
 
 shared! {
-    /// What has gone wrong, and whether the state still moves.
+    /// What has gone wrong, whether the state still moves, and what couplings have done.
     Status {
         /// lowest atom with a force beyond the limit
         overflow: u32,
         /// lowest centre, and lowest leaf, of a fixed distance that could not be restored
         failed: [u32; 2],
-        /// 1 as soon as one of these has been seen: nothing moves any more
+        /// why nothing moves any more
         stopped: u32,
-        /// largest squared displacement, nm²
-        displacement_squared: f64,
-        /// energy that the thermostat has put into the system, kJ/mol
+        /// 1 as soon as a pair might be missing from the lists: nothing moves until they are new
+        overdue: u32,
+        /// moves since they were
+        moves: u32,
+        /// of the last dilation
+        length_factor: f64,
+        velocity_factor: f64,
+        /// that it follows from, kJ/mol/nm³
+        pressure: f64,
+        /// as in [`crate::system::Coupling`]
         thermostat_work: f64,
+        barostat_work: f64,
+        unsettled: f64,
     }
 }
 
@@ -153,7 +175,24 @@ shared! {
     }
 }
 
-members!(Rescaling);
+shared! {
+    /// A barostat's step ([`crate::ensemble::barostat::Dilation`]).
+    Dilation {
+        /// nm³ mol/kJ
+        rate: f64,
+        /// kJ/mol/nm³
+        pressure: f64,
+        /// kJ/mol
+        thermal: f64,
+        /// nm^(3/2)
+        noise: f64,
+        /// 1 where the root of the volume relaxes
+        stochastic: u32,
+        unused: u32,
+    }
+}
+
+members!(Rescaling, Dilation);
 
 shared! {
     /// Lengths that only the device knows.
@@ -182,136 +221,10 @@ shared! {
 members!(Smooth);
 
 shared! {
-    /// Harmonic distance.
-    BondTerm {
-        atoms: [u32; 2],
-        /// nm
-        length: f64,
-        /// kJ/mol/nm²
-        force_constant: f64,
-    }
-}
-
-shared! {
-    /// Harmonic angle.
-    AngleTerm {
-        atoms: [u32; 3],
-        /// rad
-        angle: f32,
-        /// kJ/mol/rad²
-        force_constant: f32,
-    }
-}
-
-shared! {
-    /// Periodic torsion.
-    TorsionTerm {
-        atoms: [u32; 4],
-        periodicity: f32,
-        cosine_phase: f32,
-        sine_phase: f32,
-        /// kJ/mol
-        force_constant: f32,
-    }
-}
-
-shared! {
-    /// Harmonic improper.
-    ImproperTerm {
-        atoms: [u32; 4],
-        /// rad
-        angle: f32,
-        /// kJ/mol/rad²
-        force_constant: f32,
-    }
-}
-
-shared! {
-    /// Correction map.
-    CmapTerm {
-        atoms: [u32; 8],
-        /// where the squares of its grid begin
-        first_patch: u32,
-        /// points per angle
-        size: u32,
-    }
-}
-
-shared! {
-    /// Scaled 1-4 pair.
-    Pair14Term {
-        atoms: [u32; 2],
-        /// kJ nm/mol
-        charge_product: f32,
-        c6: f32,
-        c12: f32,
-    }
-}
-
-shared! {
-    /// Excluded pair that the reciprocal sum counts.
-    ExcludedTerm {
-        atoms: [u32; 2],
-        /// kJ nm/mol
-        charge_product: f32,
-    }
-}
-
-shared! {
-    /// Rigid water.
-    WaterUnit {
-        atoms: [u32; 3],
-        unused: u32,
-        /// nm
-        oh: f64,
-        hh: f64,
-    }
-}
-
-shared! {
-    /// Fixed distances from a centre to up to four leaves.
-    StarUnit {
-        /// the centre, then the leaves
-        atoms: [u32; 5],
-        unused: u32,
-        /// nm
-        lengths: [f64; 4],
-    }
-}
-
-shared! {
-    /// Fixed distances coupled in any way, and the atoms they join.
-    ChainUnit {
-        first_bond: u32,
-        bonds: u32,
-        first_atom: u32,
-        atoms: u32,
-    }
-}
-
-shared! {
-    /// One of these distances.
-    ChainBond {
-        /// numbers among the atoms of chains
-        ends: [u32; 2],
-        /// nm
-        length: f64,
-    }
-}
-
-shared! {
-    /// An atom of a chain.
-    ChainAtom {
-        atom: u32,
-        /// where its ends of bonds begin; they go on to where those of the next atom begin
-        first_end: u32,
-    }
-}
-
-shared! {
     /// Everything that kernels read and write. All kernels take it, and one number.
     Arguments {
         cell: Pointer<Lattice>,
+        searched_cell: Pointer<Lattice>,
         status: Pointer<Status>,
         counts: Pointer<Counts>,
         sums: Pointer<i64>,
@@ -391,6 +304,11 @@ shared! {
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,
+        dilation: Dilation,
+        /// what the virial's trace has beside the sums, times the volume, kJ nm³/mol
+        trace_times_volume: f64,
+        /// the longer of both, nm; infinite without
+        cutoff: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
         /// nm², infinite without a cutoff
@@ -431,8 +349,8 @@ shared! {
         /// slices there is room for
         slice_capacity: u32,
         chain_count: u32,
-        /// to a multiple of eight bytes
-        unused: u32,
+        /// 1 where lists end by displacement
+        watched: u32,
     }
 }
 
@@ -447,15 +365,17 @@ pub(super) fn declarations() -> String {
             $(let _ = writeln!(text, concat!("constexpr ", $c, " ", stringify!($name), " = ", $c, "({:?});"), $name);)*
         };
     }
-    constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS SCAN_THREADS PAIR_BLOCKS);
+    constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
     constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
-    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_KINETIC SUM_INTERNAL SUM_VIRIAL);
-    constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM);
+    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_INTERNAL SUM_VIRIAL);
+    constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
+    constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS);
-    constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION);
+    constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
     constants!("int": FIRST_TERMS STAR_ITERATIONS);
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
@@ -464,6 +384,7 @@ pub(super) fn declarations() -> String {
         Status::declaration(),
         Counts::declaration(),
         Rescaling::declaration(),
+        Dilation::declaration(),
         Smooth::declaration(),
         BondTerm::declaration(),
         AngleTerm::declaration(),

@@ -3,10 +3,12 @@
 use super::device::{Device, Launch, clear, read, read_one, room};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
+use super::shared::Pointer;
 use crate::backend::PairCounts;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::vec3::Vec3;
+use std::mem::offset_of;
 
 /// Threads of a block where nothing else is said.
 pub(super) const BLOCK: u32 = 128;
@@ -135,10 +137,13 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     Ok(PairCounts { slots, lj_slots: slots, entries: groups.len() as u64, outer_slots })
 }
 
-/// The longest way (nm) that an atom has come since the search, all of whose positions are scaled first.
-pub(super) fn displacement(device: &impl Device, a: &Arguments, scale: f64) -> Result<f64> {
-    device.clear(a.status.0 + std::mem::offset_of!(Status, displacement_squared) as u64, size_of::<f64>())?;
-    device.launch(Launch { parameter: scale, ..over(Kernel::Displacement, a.atoms) }, a)?;
-    let squared = read_one(device, a.status)?.displacement_squared;
-    Ok(squared.sqrt())
+/// Whether the lists hold every pair is for [`Kernel::Pack`] to find out, for the present positions too.
+pub(super) fn watch(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(over(Kernel::Pack, a.slots), a)
+}
+
+/// Lists are new: forget what was noted of the last ones.
+pub(super) fn begin(device: &impl Device, a: &Arguments) -> Result<()> {
+    let noted = [offset_of!(Status, overdue), offset_of!(Status, moves)];
+    noted.iter().try_for_each(|&offset| clear(device, Pointer::<u32>::new(a.status.0 + offset as u64), 1))
 }

@@ -4,6 +4,14 @@
 //! of which nothing is wanted but that it happens, is recorded once and repeated; the host waits for the device only
 //! where it reads something. Start reading at [`Cuda`], then in `steps`.
 //!
+//! Couplings need no look: their random numbers are drawn beforehand, and kinetic energies, virial and cell are the
+//! device's. Nor do lists that end by displacement: see `watch`.
+//!
+//! A step is 14 kernels where there are a mesh and no chains of fixed distances, each transform counted as three: positions,
+//! spreading, its conversion, transform, solution, transform, gathering, pairs, bonded terms, move. Chains add one; a
+//! thermostat's step one; a barostat's two (three with chains), and the step after it one; removal of motion two, or
+//! one without a cell. With couplings every ten steps that is 14.1 on average, and 14.4 with a barostat.
+//!
 //! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
 //! device stops all motion there, and is reported the next time that anything is read.
 
@@ -25,12 +33,13 @@ mod steps;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use super::{
-    Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, PairCounts, Phases, Strain, Workload, host,
+    Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, PairCounts, Phases, Workload, host,
 };
 use crate::cell::PeriodicCell;
-use crate::ensemble::motion::remove_translation_and_rotation;
+use crate::ensemble::barostat::Dilation;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
@@ -40,14 +49,14 @@ use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Device, Timing, copy, read, read_one, room, write};
-use layout::{
-    Arguments, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_INTERNAL, SUM_KINETIC, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status,
-};
+use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
 use shared::Pointer;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 use sums::Sums;
+use watch::Watch;
 
+pub(crate) use cache::Programs;
 pub(crate) use gpu::{Gpu, Limits, limits};
 
 /// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
@@ -66,7 +75,7 @@ pub(crate) fn check(system: &System) -> std::result::Result<(), Problem> {
 
 /// Positions and cell at some moment.
 struct Snapshot {
-    cell: Option<PeriodicCell>,
+    cell: Pointer<Lattice>,
     positions: Pointer<Vec3>,
 }
 
@@ -88,14 +97,19 @@ pub(crate) struct Cuda<D> {
     masses: Vec<f64>,
     tail: DispersionTail,
     mesh: Option<MeshConstants>,
-    cell: Option<PeriodicCell>,
-    searched_cell: Option<PeriodicCell>,
+    /// as far as the host knows
+    cell: Cell<Option<PeriodicCell>>,
+    /// a barostat has changed it since
+    cell_is_old: Cell<bool>,
     snapshots: [Snapshot; 2],
     evaluation: Evaluation,
     /// positions before the move that failed, or the last that were uploaded
     last_good: Vec<Vec3>,
-    /// forces have been asked for, and nothing of them but to move on
-    pending: bool,
+    /// forces have been asked for, and nothing of them but to move on; whether with their virial
+    pending: Option<bool>,
+    /// what the thermostat does between this move and the next
+    rescaling: layout::Rescaling,
+    watch: Watch,
     /// changes with the arguments, of which records of launches hold a copy
     epoch: u64,
     clock: RefCell<Clock>,
@@ -119,24 +133,29 @@ impl<D: Device> Cuda<D> {
             }
             _ => None,
         };
-        let snapshot = || -> Result<_> { Ok(Snapshot { cell: None, positions: room(&device, atoms.len())? }) };
-        Ok(Cuda {
-            snapshots: [snapshot()?, snapshot()?],
+        let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
+        let pruned = Snapshot { cell: room(&device, 1)?, positions: room(&device, atoms.len())? };
+        let mut cuda = Cuda {
+            snapshots: [searched, pruned],
             device,
             arguments,
             rule,
             masses: atoms.iter().map(|atom| atom.mass).collect(),
             tail: DispersionTail::new(system),
             mesh,
-            cell: None,
-            searched_cell: None,
+            cell: Cell::new(None),
+            cell_is_old: Cell::new(false),
             evaluation: Evaluation::default(),
             last_good: vec![],
-            pending: false,
+            pending: None,
+            rescaling: NO_THERMOSTAT,
+            watch: Watch::new(),
             epoch: 0,
             clock: RefCell::default(),
             fault: Mutex::new(None),
-        })
+        };
+        cuda.arguments.trace_times_volume = 3.0 * cuda.virial_beside(1.0);
+        Ok(cuda)
     }
 
     /// Keep an error for the next phase that can return it.
@@ -152,45 +171,44 @@ impl<D: Device> Cuda<D> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// An error where a step has failed; then the positions before it are read.
-    fn check(&mut self) -> Result<()> {
+    /// What there is to be said of the steps so far, or an error where one has failed; then the positions before it are read.
+    fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
+            self.cell();
             read(&self.device, self.arguments.old, &mut self.last_good)?;
         }
         result
     }
 
-    /// Tell the device about the cell.
-    fn place(&self) -> Result<()> {
-        let cell = self.cell.as_ref();
-        write(&self.device, self.arguments.cell, &[lattice::lattice(cell)])?;
-        write(&self.device, self.arguments.shifts, &lattice::shifts(cell))
+    fn snapshot(&self, moment: Moment) -> Result<()> {
+        let (a, snapshot) = (&self.arguments, &self.snapshots[moment as usize]);
+        copy(&self.device, a.cell, snapshot.cell, 1)?;
+        copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
 
-    fn snapshot(&mut self, moment: Moment) -> Result<()> {
-        let snapshot = &mut self.snapshots[moment as usize];
-        snapshot.cell = self.cell;
-        copy(&self.device, self.arguments.positions, snapshot.positions, self.masses.len())
+    /// Energy of the charge that neutralises the net charge, and each diagonal element of its virial, at a volume in nm³.
+    fn plasma(&self, volume: f64) -> f64 {
+        self.mesh.as_ref().map_or(0.0, |mesh| plasma_energy(mesh.alpha, &[mesh.net_charge], volume))
+    }
+
+    /// What each diagonal element of the virial has beside the kernels' sums, kJ/mol; it falls as one over the volume (nm³).
+    fn virial_beside(&self, volume: f64) -> f64 {
+        self.plasma(volume) + self.tail.at(volume).1
     }
 
     /// Energies and virial of the kernels' sums, and what is known without them.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
-        let volume = self.cell.map(|cell| cell.volume());
-        if let (Some(mesh), Some(volume)) = (&self.mesh, volume) {
-            let plasma = plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
-            energies.coulomb_reciprocal += mesh.self_energy + plasma;
-            energies.coulomb += mesh.self_energy + plasma;
-            virial += diagonal(plasma);
+        if let Some(volume) = self.cell().map(|cell| cell.volume()) {
+            let charges = self.plasma(volume) + self.mesh.as_ref().map_or(0.0, |mesh| mesh.self_energy);
+            energies.coulomb_reciprocal += charges;
+            energies.coulomb += charges;
+            energies.dispersion_correction = self.tail.at(volume).0;
+            energies.lj += energies.dispersion_correction;
+            virial += diagonal(self.virial_beside(volume));
         }
-        if let Some(volume) = volume {
-            let (energy, pressure) = self.tail.at(volume);
-            energies.dispersion_correction = energy;
-            energies.lj += energy;
-            virial += diagonal(pressure);
-        }
-        self.evaluation.energies = if workload.energy { energies } else { Energies::default() };
+        self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
     }
 
@@ -208,33 +226,28 @@ impl<D: Device> Cuda<D> {
         Err(sums::flying_off(&self.device, &self.arguments)?)
     }
 
-    /// One of the sums over velocities, kJ/mol.
-    fn kinetic_sum(&mut self, which: u32) -> Result<f64> {
-        Sums::clear_kinetic(&self.device, &self.arguments)?;
-        steps::kinetic(&self.device, &self.arguments)?;
-        Ok(Sums::read(&self.device, &self.arguments)?.at(which))
-    }
-
     fn remove_all_motion(&self) -> Result<()> {
-        let (device, a, atoms) = (&self.device, &self.arguments, self.masses.len());
-        if self.cell.is_some() {
-            Sums::clear(device, a)?;
-            return steps::remove_translation(device, a, self.masses.iter().sum());
+        match self.cell.get() {
+            Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
+            None => steps::stop_motion(&self.device, &self.arguments),
         }
-        let (mut positions, mut velocities) = (vec![Vec3::ZERO; atoms], vec![Vec3::ZERO; atoms]);
-        read(device, a.positions, &mut positions)?;
-        read(device, a.velocities, &mut velocities)?;
-        remove_translation_and_rotation(&self.masses, &positions, &mut velocities);
-        write(device, a.velocities, &velocities)
     }
 
     fn read_state(&self, state: &mut State) -> Result<()> {
-        state.cell = self.cell;
+        state.cell = self.cell();
         state.positions.resize(self.masses.len(), Vec3::ZERO);
         state.velocities.resize(self.masses.len(), Vec3::ZERO);
         read(&self.device, self.arguments.positions, &mut state.positions)?;
         read(&self.device, self.arguments.velocities, &mut state.velocities)
     }
+}
+
+/// Leaves velocities as they are.
+const NO_THERMOSTAT: layout::Rescaling = layout::Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
+
+fn coupling(status: &Status) -> Coupling {
+    let Status { thermostat_work, barostat_work, unsettled, .. } = *status;
+    Coupling { thermostat_work, barostat_work, unsettled }
 }
 
 fn diagonal(value: f64) -> Mat3 {
@@ -247,88 +260,100 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn upload(&mut self, state: &State) -> Result<()> {
-        self.cell = state.cell;
+        self.cell.set(state.cell);
+        self.cell_is_old.set(false);
         let a = &self.arguments;
-        let Coupling { thermostat_work, .. } = state.coupling;
-        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], thermostat_work, ..Status::zeroed() };
+        let Coupling { thermostat_work, barostat_work, unsettled } = state.coupling;
+        let (overflow, failed) = (NO_ATOM, [NO_ATOM; 2]);
+        let fine = Status { overflow, failed, thermostat_work, barostat_work, unsettled, ..Status::zeroed() };
         write(&self.device, a.status, &[fine])?;
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
         write(&self.device, a.velocities, &state.velocities)?;
+        write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
         self.last_good.clone_from(&state.positions);
-        self.pending = false;
-        self.place()
+        self.pending = None;
+        self.watch.restart();
+        steps::place_cell(&self.device, &self.arguments)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
         self.surface()?;
-        sums::check(&self.device, &self.arguments)?;
-        state.coupling.thermostat_work = self.thermostat_work()?;
+        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?);
         self.read_state(state)
     }
 
     fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
-        (self.cell, &self.last_good)
+        (self.cell.get(), &self.last_good)
     }
 
     fn cell(&self) -> Option<PeriodicCell> {
-        self.cell
+        if self.cell_is_old.take() {
+            let found = read_one(&self.device, self.arguments.cell);
+            self.cell.set(self.keep(found.map(|found| lattice::cell(&found))));
+        }
+        self.cell.get()
     }
 
     fn rebuild_pairs(&mut self) {
-        let (a, cell) = (&mut self.arguments, self.cell.as_ref());
-        let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell));
+        let cell = self.cell();
+        let a = &mut self.arguments;
+        let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()));
         // they have been waited for: the search reads the length of the list
         let spans = self.keep(self.device.spans());
         let clock = self.clock.get_mut();
         clock.search();
         clock.add(&spans);
         self.epoch += u64::from(self.keep(result));
-        self.searched_cell = self.cell;
-        let (from, to) = (self.arguments.positions, self.arguments.searched);
-        self.keep(copy(&self.device, from, to, self.masses.len()));
-        let result = self.snapshot(Moment::Search);
-        self.keep(result);
+        self.keep(self.snapshot(Moment::Search));
+        self.keep(lists::begin(&self.device, &self.arguments));
+        self.watch.search();
     }
 
-    fn strain(&self) -> Strain {
-        let scale = match (&self.cell, &self.searched_cell) {
-            (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
-            _ => 1.0,
-        };
-        Strain { scale, displacement: self.keep(lists::displacement(&self.device, &self.arguments, scale)) }
+    fn overdue(&mut self, _: &ListSchedule, must_know: bool) -> Result<Option<u64>> {
+        self.surface()?;
+        if !must_know && !self.watch.is_due() {
+            return Ok(None);
+        }
+        lists::watch(&self.device, &self.arguments)?;
+        let status = self.check()?;
+        if status.overdue == 0 {
+            self.watch.go_on();
+            return Ok(None);
+        }
+        let undone = self.watch.end(u64::from(status.moves));
+        self.clock.get_mut().undo(undone);
+        Ok(Some(undone))
     }
 
     fn prune_pairs(&mut self) {
         self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &self.arguments)));
-        let result = self.snapshot(Moment::Prune);
-        self.keep(result);
+        self.keep(self.snapshot(Moment::Prune));
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
         let snapshot = &self.snapshots[moment as usize];
-        state.cell = snapshot.cell;
+        state.cell = lattice::cell(&read_one(&self.device, snapshot.cell)?);
         state.positions.resize(self.masses.len(), Vec3::ZERO);
         read(&self.device, snapshot.positions, &mut state.positions)
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
         self.surface()?;
-        if workload == Workload::default() {
-            self.pending = true;
+        if !workload.energy {
+            self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
             return Ok(());
         }
-        self.pending = false;
-        Sums::clear(&self.device, &self.arguments)?;
-        steps::forces(&self.device, &self.arguments, self.rule, true)?;
+        self.pending = None;
+        // whoever wants energies knows that the lists are right
+        steps::forces(&self.device, &Arguments { watched: 0, ..self.arguments }, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
-        self.check()?;
-        self.evaluate(&sums, workload);
-        if workload.energy {
-            sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)?;
+        if self.check()?.overdue != 0 {
+            return Err(Error::Internal("energies are wanted while moves are still to be made".into()));
         }
-        Ok(())
+        self.evaluate(&sums, workload);
+        sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
     }
 
     fn evaluation(&self) -> &Evaluation {
@@ -337,28 +362,24 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn advance(&mut self, Advance { timestep, virial, kinetic, coupled }: Advance) -> Result<Kinetic> {
         self.surface()?;
+        self.watch.step();
+        self.rescaling = NO_THERMOSTAT;
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
-        let pending = std::mem::take(&mut self.pending);
-        let timed = self.clock.get_mut().step(pending && !virial && !kinetic);
-        if !virial && !kinetic {
-            if coupled {
-                Sums::clear(device, a)?;
+        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled);
+        let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
+        let step = |device: &D| {
+            if let Some(virial) = pending {
+                steps::forces(device, a, rule, virial)?;
             }
-            let key = [self.epoch, timestep.to_bits(), u64::from(pending) | u64::from(coupled) << 1];
-            let step = |device: &D| {
-                if pending {
-                    steps::forces(device, a, rule, false)?;
-                }
-                steps::advance(device, a, timestep, coupled)
-            };
+            steps::advance(device, a, timestep, sums)
+        };
+        if !kinetic {
+            let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
+            let key = [self.epoch, timestep.to_bits(), forces | u64::from(sums) << 2];
             if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
             return Ok(Kinetic::default());
         }
-        if pending {
-            steps::forces(device, a, rule, false)?;
-        }
-        Sums::clear(device, a)?;
-        steps::advance(device, a, timestep, true)?;
+        step(device)?;
         let sums = Sums::read(device, a)?;
         self.check()?;
         let kinetic = Kinetic {
@@ -370,34 +391,28 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(kinetic)
     }
 
-    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
-        let Rescaling { kept, along, across } = rescaling;
-        let rescaling = layout::Rescaling { kept, along, across };
-        steps::couple(&self.device, &Arguments { rescaling, ..self.arguments }, self.largest_kinetic())
+    fn couple(&mut self, Rescaling { kept, along, across }: Rescaling) -> Result<()> {
+        self.rescaling = layout::Rescaling { kept, along, across };
+        let arguments = Arguments { rescaling: self.rescaling, ..self.arguments };
+        steps::couple(&self.device, &arguments, self.largest_kinetic())
     }
 
-    fn thermostat_work(&self) -> Result<f64> {
-        Ok(read_one(&self.device, self.arguments.status)?.thermostat_work)
+    fn dilate(&mut self, Dilation { rate, pressure, thermal, noise, stochastic }: Dilation) -> Result<()> {
+        if self.cell.get().is_none() {
+            return Ok(());
+        }
+        let stochastic = u32::from(stochastic);
+        let dilation = layout::Dilation { rate, pressure, thermal, noise, stochastic, unused: 0 };
+        self.cell_is_old.set(true);
+        steps::dilate(&self.device, &Arguments { rescaling: self.rescaling, dilation, ..self.arguments })
     }
 
-    fn kinetic_energy(&mut self) -> f64 {
-        let result = self.kinetic_sum(SUM_KINETIC);
-        self.keep(result)
+    fn settle(&mut self) -> Result<()> {
+        steps::settle(&self.device, &self.arguments)
     }
 
-    fn internal_kinetic_energy(&mut self) -> f64 {
-        let result = self.kinetic_sum(SUM_INTERNAL);
-        self.keep(result)
-    }
-
-    fn scale_velocities(&mut self, factor: f64) {
-        self.keep(steps::scale_velocities(&self.device, &self.arguments, factor));
-    }
-
-    fn scale_cell(&mut self, factor: f64) -> Result<()> {
-        self.cell = self.cell.map(|cell| cell.scaled(factor));
-        steps::scale_positions(&self.device, &self.arguments, factor)?;
-        self.place()
+    fn coupling(&self) -> Result<Coupling> {
+        Ok(coupling(&read_one(&self.device, self.arguments.status)?))
     }
 
     fn remove_motion(&mut self) {

@@ -4,13 +4,13 @@ use super::device::{Device, room, store, zeros};
 use super::layout::{
     AngleTerm, Arguments, BONDED_KINDS, BondTerm, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm,
     GRID_BITS, ImproperTerm, Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE,
-    SLOT_BITS, SUMS, Smooth, StarUnit, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
+    SHIFTS, SLOT_BITS, SUMS, Smooth, StarUnit, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
 };
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
-use crate::pair::{BothWays, ListSchedule, Polynomial, SHIFTS};
+use crate::pair::{BothWays, ListSchedule, Polynomial};
 use crate::pme::Influence;
 use crate::system::{Bond, CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System, Torsion};
 use crate::term::CmapTable;
@@ -70,9 +70,10 @@ fn sizes(a: &mut Arguments, atoms: usize) {
 fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
     let (atoms, slots, blocks) = (a.atoms as usize, a.slots as usize, a.blocks as usize);
     a.cell = zeros::<Lattice>(device, 1)?;
+    a.searched_cell = zeros::<Lattice>(device, 1)?;
     a.status = zeros::<Status>(device, 1)?;
     a.counts = zeros::<Counts>(device, 1)?;
-    a.sums = zeros(device, SUMS)?;
+    a.sums = zeros(device, SUMS as usize)?;
     a.positions = zeros(device, atoms)?;
     a.velocities = zeros(device, atoms)?;
     a.old = zeros(device, atoms)?;
@@ -88,7 +89,7 @@ fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
     a.forces = room(device, 3 * slots)?;
     a.origins = room(device, blocks)?;
     a.bounds = room(device, 2 * blocks)?;
-    a.shifts = room(device, 2 * SHIFTS)?;
+    a.shifts = room(device, 2 * SHIFTS as usize)?;
     Ok(())
 }
 
@@ -136,6 +137,7 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     // the squares of radii are taken in f32
     let radius = |r: f64| r.min(1e18) as f32;
     (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
+    (a.cutoff, a.watched) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
 /// Where each kind of something begins, in threads: at whole warps.

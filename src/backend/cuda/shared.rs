@@ -86,11 +86,11 @@ macro_rules! shared {
         #[repr(C)]
         #[derive(Clone, Copy, Pod, Zeroable)]
         pub(crate) struct $name {
-            $($(#[$doc])* pub(super) $field: $type,)*
+            $($(#[$doc])* pub(in crate::backend::cuda) $field: $type,)*
         }
 
         impl $name {
-            fn declaration() -> String {
+            pub(in crate::backend::cuda) fn declaration() -> String {
                 let name = stringify!($name);
                 let mut text = format!("struct {name} {{\n");
                 $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*

@@ -1,14 +1,19 @@
 //! Which kernels a step is made of, in which order.
 
-use super::device::{Device, Direction, Launch};
+use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
-    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS, UNIT_KINDS, WARP,
+    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS, SUM_MOMENTUM,
+    UNIT_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
+use super::shared::Pointer;
 use crate::error::Result;
 
-/// Forces at the current positions, from the present lists; `sums`: energies and virial too, which start at zero.
+/// Threads of the one block that works on all atoms.
+const ALL_ATOMS_BLOCK: u32 = 512;
+
+/// Forces at the current positions, from the present lists; `sums`: energies and virial too.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)?;
     if a.order == 0 {
@@ -57,19 +62,21 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// The move; `sums`: kinetic energies and the virial of constraints too, which start at zero.
+/// The move; `sums`: kinetic energies and the virial of constraints too, after [`forces`], which has them start at zero.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool) -> Result<()> {
     let [units_kernel, chains_kernel] = match sums {
         true => [Kernel::AdvanceSums, Kernel::AdvanceChainsSums],
         false => [Kernel::Advance, Kernel::AdvanceChains],
     };
-    device.launch(Launch { parameter: timestep, ..units(units_kernel, a) }, a)?;
+    // the first thread counts moves, even where only chains do
+    let units = units(units_kernel, a);
+    device.launch(Launch { parameter: timestep, threads: units.threads.max(1), ..units }, a)?;
     device.launch(Launch { parameter: timestep, ..chains(chains_kernel, a) }, a)
 }
 
 /// A kernel with a thread for each unit.
 fn units(kernel: Kernel, a: &Arguments) -> Launch {
-    Launch { kernel, threads: a.unit_starts[UNIT_KINDS as usize], block: BLOCK, parameter: 0.0 }
+    over(kernel, a.unit_starts[UNIT_KINDS as usize])
 }
 
 /// A kernel with a block of threads for each chain.
@@ -83,25 +90,32 @@ pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<
     device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
 }
 
-/// Kinetic energies of the present velocities to the sums, which start at zero.
-pub(super) fn kinetic(device: &impl Device, a: &Arguments) -> Result<()> {
-    device.launch(units(Kernel::Kinetic, a), a)?;
-    device.launch(chains(Kernel::KineticChains, a), a)
+/// Cell, positions and velocities times what the barostat of `a` makes of the last forces and the last move.
+pub(super) fn dilate(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
+    device.launch(units(Kernel::Scale, a), a)?;
+    device.launch(chains(Kernel::ScaleChains, a), a)
 }
 
-/// Positions times a factor, then the fixed distances.
-pub(super) fn scale_positions(device: &impl Device, a: &Arguments, factor: f64) -> Result<()> {
-    device.launch(Launch { parameter: factor, ..units(Kernel::ScalePositions, a) }, a)?;
-    device.launch(Launch { parameter: factor, ..chains(Kernel::ScaleChains, a) }, a)
+/// The other half of the barostat's work.
+pub(super) fn settle(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(Launch { block: WARP, ..over(Kernel::SettleWork, 1) }, a)
 }
 
-/// Velocities times a factor.
-pub(super) fn scale_velocities(device: &impl Device, a: &Arguments, factor: f64) -> Result<()> {
-    device.launch(Launch { parameter: factor, ..over(Kernel::ScaleVelocities, a.atoms) }, a)
+/// What follows from the rows of the cell.
+pub(super) fn place_cell(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(over(Kernel::ChangeCell, BLOCK), a)
 }
 
-/// The motion of the centre of mass of a system of so many amu; sums start at zero.
+/// The motion of the centre of mass of a system of so many amu.
 pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
+    let first = a.sums.0 + u64::from(SUM_MOMENTUM) * size_of::<i64>() as u64;
+    clear(device, Pointer::<i64>::new(first), 3)?;
     device.launch(over(Kernel::Momentum, a.atoms), a)?;
     device.launch(Launch { parameter: 1.0 / mass, ..over(Kernel::RemoveMomentum, a.atoms) }, a)
+}
+
+/// That, and the rotation about it.
+pub(super) fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(Launch { block: ALL_ATOMS_BLOCK, ..over(Kernel::StopMotion, ALL_ATOMS_BLOCK) }, a)
 }

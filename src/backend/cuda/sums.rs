@@ -1,35 +1,25 @@
 //! What the device has summed, and what may have gone wrong, as the host wants it.
 
-use super::device::{Device, clear, read, read_one};
+use super::device::{Device, read, read_one};
+use super::lattice;
 use super::layout::{
     Arguments, FORCE_SCALE, KIND_ANGLE, KIND_BOND, KIND_CMAP, KIND_EXCLUDED, KIND_HARMONIC_IMPROPER, KIND_IMPROPER,
-    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, SUM_COULOMB, SUM_COULOMB_14, SUM_INTERNAL, SUM_KINETIC,
-    SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL, SUMS, Status,
+    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, STOPPED_BY_CELL, STOPPED_BY_PRESSURE, STOPPED_BY_SPEED,
+    SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL, SUMS, Status,
 };
-use super::shared::Pointer;
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
+use crate::ensemble::barostat::{check_room, torn};
 use crate::error::{Error, Result};
 use crate::vec3::{Mat3, Vec3, vec3};
 
 /// All sums, in their units.
-pub(super) struct Sums([f64; SUMS]);
+pub(super) struct Sums([f64; SUMS as usize]);
 
 impl Sums {
-    /// Starts anew.
-    pub(super) fn clear(device: &impl Device, a: &Arguments) -> Result<()> {
-        clear(device, a.sums, SUMS)
-    }
-
-    /// Starts those of [`super::steps::kinetic`] anew, while those of the last move stay.
-    pub(super) fn clear_kinetic(device: &impl Device, a: &Arguments) -> Result<()> {
-        let first = a.sums.0 + u64::from(SUM_KINETIC) * size_of::<i64>() as u64;
-        clear(device, Pointer::<i64>::new(first), (SUM_INTERNAL - SUM_KINETIC + 1) as usize)
-    }
-
     /// Waits for the device.
     pub(super) fn read(device: &impl Device, a: &Arguments) -> Result<Self> {
-        let mut raw = [0; SUMS];
+        let mut raw = [0; SUMS as usize];
         read(device, a.sums, &mut raw)?;
         Ok(Sums(raw.map(|sum| sum as f64 / SUM_SCALE)))
     }
@@ -71,9 +61,11 @@ impl Sums {
     }
 }
 
-/// An error where a step has failed; the device has stopped moving anything then.
-pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<()> {
-    let Status { overflow, failed, stopped, .. } = read_one(device, a.status)?;
+/// What there is to be said of the steps so far, or an error where one has failed; the device has stopped moving anything
+/// then.
+pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
+    let status = read_one(device, a.status)?;
+    let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
     // forces after a failed move mean nothing
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
@@ -82,8 +74,15 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<()> {
         let what = format!("the force on atom {} is beyond all bounds or not a number", u64::from(overflow) + 1);
         return Err(Error::unstable(what, [overflow]));
     }
-    // else only a thermostat stops the motion
-    if stopped == 0 { Ok(()) } else { Err(flying_off(device, a)?) }
+    match stopped {
+        STOPPED_BY_SPEED => Err(flying_off(device, a)?),
+        STOPPED_BY_PRESSURE => Err(torn(length_factor, pressure)),
+        STOPPED_BY_CELL => {
+            let cell = lattice::cell(&read_one(device, a.cell)?);
+            cell.map_or(Ok(()), |cell| check_room(&cell, a.cutoff)).map(|()| status)
+        }
+        _ => Ok(status),
+    }
 }
 
 /// The fastest atom, as an error.

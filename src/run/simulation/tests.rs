@@ -1,11 +1,13 @@
 //! Runs on an emulated device against runs on the host with reference forces.
 
 use super::*;
-use crate::backend::cuda::Sample;
+use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{Host, Reference};
 use crate::constraint::degrees_of_freedom;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
+use crate::system::Coupling;
+use crate::team::Team;
 
 const TIMESTEP: f64 = 0.002;
 /// One lifetime of the sample's lists and a little.
@@ -26,20 +28,22 @@ fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
 fn simulation<'a, B: Backend>(sample: &'a Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
     let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, true);
     let rules = (sample.schedule(), 7, free);
-    Simulation::new(backend, (&sample.system, dynamics), rules, &sample.state, (0, 0.0), None).unwrap()
+    Simulation::new(backend, dynamics, rules, &sample.state, (0, 0.0), None).unwrap()
 }
 
 /// Energies of every third step on both.
 fn compare(dynamics: &Dynamics) {
     let sample = Sample::load("peptide-charged").rigid();
-    let host = Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable).unwrap();
+    let host =
+        Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable, Team::single()).unwrap();
     let (mut ours, mut theirs) =
         (simulation(&sample, sample.emulated(0), dynamics), simulation(&sample, host, dynamics));
-    let mut work = 0.0;
+    let (mut work, mut kinetic) = (0.0, 0.0);
     for step in 0..STEPS {
         let wanted = Wanted { energies: step % 3 == 0 };
         let (a, b) = (ours.step(wanted, |_| Ok(())).unwrap(), theirs.step(wanted, |_| Ok(())).unwrap());
         if wanted.energies {
+            kinetic = b.kinetic;
             let scale = b.energies.potential().abs() + b.kinetic;
             assert!((a.conserved - b.conserved).abs() < ENERGY * scale, "{} against {}", a.conserved, b.conserved);
             assert!(
@@ -49,19 +53,23 @@ fn compare(dynamics: &Dynamics) {
                 b.temperature
             );
         }
-        let [a, b] = [ours.backend.thermostat_work().unwrap(), theirs.backend.thermostat_work().unwrap()];
-        assert!((a - b).abs() <= KINETIC * (theirs.backend.kinetic_energy() + b.abs()), "work {a} against {b}");
+        let [a, b] = [ours.backend.coupling().unwrap(), theirs.backend.coupling().unwrap()];
+        let [a, b] = [a.thermostat_work, b.thermostat_work];
+        assert!((a - b).abs() <= KINETIC * (kinetic + b.abs()), "work {a} against {b}");
         work = b;
     }
     assert!(work.abs() > 10.0, "a work of {work} kJ/mol tells nothing");
 }
 
+/// At 1 bar, with the compressibility of water, in nm, kJ/mol, ps.
+fn barostat(every: u32) -> Barostat {
+    let kind = BarostatKind::CRescale;
+    Barostat { kind, pressure: 0.06, coupling_time: 0.5, compressibility: 7.5e-4, every }
+}
+
 #[test]
 fn stochastic_rescaling_with_a_barostat() {
-    let kind = BarostatKind::CRescale;
-    // 1 bar, the compressibility of water, in nm, kJ/mol, ps
-    let barostat = Barostat { kind, pressure: 0.06, coupling_time: 0.5, compressibility: 7.5e-4, every: 3 };
-    compare(&dynamics(ThermostatKind::VRescale, Some(barostat)));
+    compare(&dynamics(ThermostatKind::VRescale, Some(barostat(3))));
 }
 
 #[test]
@@ -69,45 +77,139 @@ fn weak_coupling() {
     compare(&dynamics(ThermostatKind::Berendsen, None));
 }
 
-#[test]
-fn the_host_waits_once_in_the_life_of_a_list() {
-    let sample = Sample::load("peptide-charged").rigid();
-    let dynamics = dynamics(ThermostatKind::VRescale, None);
-    let mut simulation = simulation(&sample, sample.emulated(0), &dynamics);
-    let mut steps = |number: u64| {
-        let before = simulation.backend.device().tally();
+fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) -> State {
+    for _ in 0..number {
+        simulation.step(Wanted::default(), |_| Ok(())).unwrap();
+    }
+    simulation.catch_up().unwrap();
+    let mut state = State::default();
+    simulation.download(&mut state).unwrap();
+    state
+}
+
+/// How often the host waits in each of some numbers of steps, and the kernels of the longest record.
+fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
+    let mut simulation = simulation(sample, sample.emulated(0), dynamics);
+    let mut waits = |&number: &u64| {
+        let before = simulation.backend.device().tally().waits;
         for _ in 0..number {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }
-        let after = simulation.backend.device().tally();
-        (after.waits - before.waits, after.longest_record)
+        simulation.backend.device().tally().waits - before
     };
-    // the search tells how long the list is; then pruning, coupling and removal of motion, but nothing to wait for
-    assert_eq!(steps(1).0, 1);
-    let (waits, kernels) = steps(9);
-    assert_eq!(waits, 0);
+    let found = steps.iter().map(&mut waits).collect();
+    (found, simulation.backend.device().tally().longest_record)
+}
+
+#[test]
+fn the_host_waits_only_at_the_end_of_a_list() {
+    let sample = Sample::load("peptide-charged").rigid();
+    // the search tells how long the list is; then pruning, couplings and removal of motion, but nothing to wait for
+    let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
+    assert_eq!(found, [1, 0, 1]);
     assert!((1..=KERNELS).contains(&kernels), "{kernels} kernels");
-    assert_eq!(steps(1).0, 1);
+    // and the cell is to be known, where it has changed
+    let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
+    assert_eq!(found, [1, 0, 2]);
+    assert!((1..=KERNELS).contains(&kernels), "{kernels} kernels");
+    // nor does the removal of rotation wait; without a cell, the search asks where all atoms are
+    let sample = Sample::load("peptide-vacuum").rigid();
+    let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
+    assert_eq!(waits(&sample, &dynamics, &[1, 9, 1]).0, [2, 0, 2]);
+}
+
+/// Kernels of twenty steps with the usual couplings, on lists that live as long.
+fn kernels(barostat: Option<Barostat>) -> u32 {
+    let sample = Sample::load("peptide-charged").rigid();
+    let mut dynamics = Dynamics { com_removal: None, ..dynamics(ThermostatKind::VRescale, barostat) };
+    dynamics.thermostat.iter_mut().for_each(|thermostat| thermostat.every = 10);
+    let lists = ListSchedule { rebuild: 40, prune: 40, ..sample.schedule() };
+    let backend = Cuda::new(&sample.system, Emulated::new(0), &lists).unwrap();
+    let mut simulation = Simulation::new(backend, &dynamics, (lists, 7, 1000), &sample.state, (0, 0.0), None).unwrap();
+    let count = |simulation: &mut Simulation<'_, Cuda<Emulated>>, number| {
+        (0..number).for_each(|_| _ = simulation.step(Wanted::default(), |_| Ok(())).unwrap());
+        simulation.backend.device().tally().kernels
+    };
+    let before = count(&mut simulation, 5);
+    count(&mut simulation, 20) - before
+}
+
+#[test]
+fn couplings_add_few_kernels() {
+    // a thermostat one each time; a barostat two, and one to settle its work
+    assert_eq!(kernels(None), 20 * KERNELS + 2);
+    assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1));
 }
 
 #[test]
 fn a_run_on_a_device_goes_on_from_its_state() {
     let sample = Sample::load("peptide-charged").rigid();
-    let dynamics = dynamics(ThermostatKind::VRescale, None);
+    // in between, half of the work of a scaling is still to be booked
+    let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
-    let go = |simulation: &mut Simulation<'_, _>, number: u64| -> State {
-        for _ in 0..number {
-            simulation.step(Wanted::default(), |_| Ok(())).unwrap();
-        }
-        let mut state = State::default();
-        simulation.download(&mut state).unwrap();
-        state
-    };
     let half = go(&mut whole, 7);
     let origins = whole.list_origins().unwrap();
     let rules = (sample.schedule(), 7, whole.degrees_of_freedom);
     let backend = sample.emulated(0);
-    let mut again = Simulation::new(backend, (&sample.system, &dynamics), rules, &half, (7, 0.0), origins).unwrap();
+    let mut again = Simulation::new(backend, &dynamics, rules, &half, (7, 0.0), origins).unwrap();
     assert_eq!(go(&mut again, 5), go(&mut whole, 5));
-    assert!(half.coupling.thermostat_work != 0.0);
+    let Coupling { thermostat_work, barostat_work, unsettled } = half.coupling;
+    assert!(thermostat_work != 0.0 && barostat_work != 0.0 && unsettled != 0.0);
+}
+
+/// What lists by displacement reach beyond the cutoff (nm), which lets them live for some five steps.
+const EXACT: f64 = 0.1;
+const LIVES: u64 = 40;
+
+fn with_exact_lists<'a, B: Backend>(
+    sample: &Sample,
+    dynamics: &'a Dynamics,
+    backend: impl FnOnce(&ListSchedule) -> B,
+) -> Simulation<'a, B> {
+    let lists = ListSchedule::exact(0.9 + EXACT);
+    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, true);
+    Simulation::new(backend(&lists), dynamics, (lists, 7, free), &sample.state, (0, 0.0), None).unwrap()
+}
+
+#[test]
+fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
+    let device = |lists: &ListSchedule| Cuda::new(&sample.system, Emulated::new(0), lists).unwrap();
+    let mut quiet = with_exact_lists(&sample, &dynamics, device);
+    let mut looking = with_exact_lists(&sample, &dynamics, device);
+    let mut host = with_exact_lists(&sample, &dynamics, |_| {
+        let reference = Reference::new(&sample.system).unwrap();
+        Host::new(&sample.system, reference, Level::Portable, Team::single()).unwrap()
+    });
+    let before = quiet.backend.device().tally().waits;
+    (0..LIVES).for_each(|_| _ = quiet.step(Wanted::default(), |_| Ok(())).unwrap());
+    let waits = quiet.backend.device().tally().waits - before;
+    let end = go(&mut quiet, 0);
+    for step in 0..LIVES {
+        looking.step(Wanted { energies: true }, |_| Ok(())).unwrap();
+        assert_eq!(looking.step_number(), step + 1);
+        host.step(Wanted::default(), |_| Ok(())).unwrap();
+    }
+    assert_eq!(go(&mut looking, 0), end);
+    assert_eq!(quiet.searches(), looking.searches());
+    assert_eq!(quiet.searches(), host.searches());
+    let lives = quiet.searches();
+    assert!((4..=LIVES / 3).contains(&lives), "{lives} lists");
+    // to look at least once, to read the cell, and the length of the list
+    assert!(waits < 5 * lives as u32, "{waits} waits for {lives} lists");
+}
+
+#[test]
+fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
+    let sample = Sample::load("peptide-charged").rigid();
+    let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
+    let device = |lists: &ListSchedule| Cuda::new(&sample.system, Emulated::new(0), lists).unwrap();
+    let mut whole = with_exact_lists(&sample, &dynamics, device);
+    let half = go(&mut whole, 10);
+    let origins = whole.list_origins().unwrap();
+    let (lists, free) = (whole.schedule, whole.degrees_of_freedom);
+    let mut again = Simulation::new(device(&lists), &dynamics, (lists, 7, free), &half, (10, 0.0), origins).unwrap();
+    assert_eq!(go(&mut again, 15), go(&mut whole, 15));
+    assert!(again.searches() > 1);
 }

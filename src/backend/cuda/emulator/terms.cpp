@@ -60,6 +60,23 @@ void term_excluded(const float* in, float* out) {
 // a, b, d, K
 void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
 
+// a, P₀, e, n, whether stochastic, P, V
+void dilation_factor_f64(const double* in, double* out) {
+    *out = dilation_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);
+}
+
+// R, cutoff, μ, d²
+void may_miss_f64(const double* in, double* out) { *out = may_miss(in[0], in[1], in[2], in[3]); }
+
+// I, L
+void angular_velocity_f64(const double* in, double* out) {
+    const Vec3<double> omega =
+        angular_velocity({in[0], in[1], in[2], in[3], in[4], in[5]}, vec3(in[6], in[7], in[8]));
+    out[0] = omega.x;
+    out[1] = omega.y;
+    out[2] = omega.z;
+}
+
 void spline_4(const float* in, float* out) { put_spline<4>(in, out); }
 void spline_5(const float* in, float* out) { put_spline<5>(in, out); }
 void spline_6(const float* in, float* out) { put_spline<6>(in, out); }

@@ -2,6 +2,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::Gpu;
+use crate::backend::cuda::Programs;
+use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
 use crate::backend::{Advance, Backend, Workload};
 use crate::system::State;
@@ -19,7 +21,7 @@ const SYSTEMS: [&str; 7] =
 /// A GPU, or word of why there is none. One that is there must open.
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
-    Some(Gpu::open(0, None).expect("a GPU with kernels"))
+    Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -70,5 +72,27 @@ fn steps_of_which_energies_are_wanted_give_the_same_bits() {
     for sample in [Sample::load("peptide-ff19sb").rigid(), Sample::load("peptide-charged").all_bonds()] {
         let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
         assert!(steps_on(&sample, first, false) == steps_on(&sample, second, true));
+    }
+}
+
+/// Work and length of an edge beside those of the emulated device: of forces right to [`FORCE`], in all kinetic energies.
+const COUPLING: f64 = 1e-4;
+
+#[test]
+fn couplings_are_those_of_the_emulated_device() {
+    for name in ["peptide-charged", "peptide-vacuum"] {
+        let sample = Sample::load(name).rigid();
+        let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+        let real = coupled_steps(sample.on(first));
+        assert_eq!(real, coupled_steps(sample.on(second)));
+        let emulated = coupled_steps(sample.emulated(0));
+        let edge = |state: &State| state.cell.map_or(1.0, |cell| cell.rows()[0].x);
+        assert!((edge(&real) / edge(&emulated) - 1.0).abs() < COUPLING);
+        let masses = sample.system.topology.atoms.iter().map(|atom| atom.mass);
+        let scale: f64 = masses.zip(&emulated.velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum();
+        let work = |state: &State| [state.coupling.thermostat_work, state.coupling.barostat_work];
+        for (ours, theirs) in work(&real).into_iter().zip(work(&emulated)) {
+            assert!((ours - theirs).abs() < COUPLING * scale, "work {ours} for {theirs} kJ/mol");
+        }
     }
 }

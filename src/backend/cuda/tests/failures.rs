@@ -3,6 +3,7 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Advance, Backend, Workload};
+use crate::ensemble::barostat::Dilation;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
 use crate::system::{Electrostatics, State};
@@ -65,6 +66,35 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     cuda.couple(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
     let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
     assert_eq!(atoms_of(error), [30]);
+}
+
+/// Four steps with a barostat that nobody looks at.
+fn quiet_barostat(sample: &Sample, dilation: Dilation) -> (Error, State) {
+    let mut cuda = sample.emulated(0);
+    for _ in 0..4 {
+        cuda.forces(Workload { energy: false, virial: true }).unwrap();
+        cuda.advance(Advance { timestep: 1e-4, virial: true, kinetic: false, coupled: false }).unwrap();
+        cuda.dilate(dilation).unwrap();
+    }
+    let error = cuda.forces(EVERYTHING).expect_err("a cell that is torn");
+    let (cell, positions) = cuda.before_move();
+    (error, State { cell, positions: positions.to_vec(), ..State::default() })
+}
+
+#[test]
+fn a_barostat_that_tears_the_cell_is_stopped() {
+    let sample = Sample::load("water").rigid();
+    let dilation = Dilation { rate: 0.0, pressure: 0.0, thermal: 0.0, noise: 0.0, stochastic: false };
+    let root = sample.state.cell.unwrap().volume().sqrt();
+    // by 12 percent at once
+    let (error, state) = quiet_barostat(&sample, Dilation { noise: -0.3 * root, ..dilation });
+    assert!(error.to_string().contains("would scale the cell by 0.888"), "{error}");
+    assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);
+    // by 7 to 9 percent again and again, until the cutoff does not fit
+    let (error, state) = quiet_barostat(&sample, Dilation { noise: -0.2 * root, ..dilation });
+    assert!(error.to_string().contains("the cell has shrunk so far"), "{error}");
+    let half = 0.5 * state.cell.unwrap().rows()[0].x;
+    assert!(half < 0.9 && 0.9 < half / 0.9, "half a cell of {half} nm");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What can be checked of the CUDA backend without a GPU: terms, compilation, and whole steps on an emulated device.
 
+mod cell;
 mod clock;
 mod failures;
 mod forces;
 mod lists;
-mod motion;
+pub(crate) mod motion;
 pub(crate) mod sample;
 mod terms;
 

@@ -1,0 +1,201 @@
+// Thermostat, barostat, and the motion of the whole; the twin of `src/ensemble`. The host has drawn all random numbers, and
+// reads nothing of what follows from them here.
+
+// The factor of a thermostat at a kinetic energy in kJ/mol; the twin of `Rescaling::factor`.
+__device__ inline double rescaling_factor(const Rescaling& rescaling, double kinetic) {
+    if (kinetic == 0.0) return 1.0;
+    const double root = rescaling.kept + rescaling.along / sqrt(kinetic);
+    return copysign(sqrt(root * root + rescaling.across / kinetic), root);
+}
+
+// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the twin of `Dilation::scaling`.
+__device__ inline double dilation_factor(const Dilation& dilation, double measured, double volume) {
+    const double x = 1.0 - dilation.rate * (dilation.pressure - measured - dilation.thermal / volume) +
+                     dilation.noise / sqrt(volume);
+    return cbrt(dilation.stochastic ? x * x : x);
+}
+
+// Half of the work (kJ/mol) against forces of this virial trace; the twin of `Scaling::half_potential_work`.
+__device__ inline double half_potential_work(double length_factor_ln, double trace) {
+    return -0.5 * trace * length_factor_ln;
+}
+
+// All velocities times what the thermostat makes of the kinetic energy of the last move, the mean of both half steps.
+// Where the sum of both is no energy up to `limit` (kJ/mol), nothing moves any more.
+extern "C" __global__ void couple(const Arguments a, const double limit) {
+    if (halted(a)) return;
+    const u32 atom = thread_number();
+    const double before = sum_of(a, SUM_KINETIC_BEFORE), after = sum_of(a, SUM_KINETIC_AFTER);
+    if (before + after < 0.0 || before + after > limit) {
+        if (atom == 0) a.status->stopped = STOPPED_BY_SPEED;
+        return;
+    }
+    const double factor = rescaling_factor(a.rescaling, 0.5 * (before + after));
+    if (atom == 0) a.status->thermostat_work += (factor * factor - 1.0) * after;
+    if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
+}
+
+__device__ inline double trace_of(const Arguments& a, u32 first) {
+    return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
+}
+
+// Trace of the virial of the last forces and the last move, with what only the volume decides, kJ/mol.
+__device__ inline double virial_trace(const Arguments& a, double volume) {
+    return trace_of(a, SUM_VIRIAL) + trace_of(a, SUM_CONSTRAINT_VIRIAL) + a.trace_times_volume / volume;
+}
+
+__device__ inline double volume_of(const Lattice& cell) {
+    return cell.ax * cell.by * cell.cz;
+}
+
+// A barostat's step for the cell, and its work; what moves follows by `scale`. One thread.
+__device__ inline void dilate(const Arguments& a) {
+    Status& status = *a.status;
+    Lattice& cell = *a.cell;
+    const double before = sum_of(a, SUM_KINETIC_BEFORE), after = sum_of(a, SUM_KINETIC_AFTER);
+    const double volume = volume_of(cell), trace = virial_trace(a, volume);
+    const double measured = (before + after + trace) / (3.0 * volume);
+    const double length = dilation_factor(a.dilation, measured, volume);
+    status.pressure = measured;
+    status.length_factor = length;
+    status.velocity_factor = a.dilation.stochastic ? 1.0 / length : 1.0;
+    // false for what is not a number
+    if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
+        status.stopped = STOPPED_BY_PRESSURE;
+        return;
+    }
+    // what the thermostat has made of the energies since the move
+    const double faster = rescaling_factor(a.rescaling, 0.5 * (before + after)), squared = faster * faster;
+    const double scaled = trace + 2.0 * squared * sum_of(a, SUM_INTERNAL);
+    status.unsettled = log(length);
+    status.barostat_work += (status.velocity_factor * status.velocity_factor - 1.0) * squared * after +
+                            half_potential_work(status.unsettled, scaled);
+    cell.ax *= length;
+    cell.bx *= length;
+    cell.by *= length;
+    cell.cx *= length;
+    cell.cy *= length;
+    cell.cz *= length;
+    if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
+}
+
+// The rest of the work of the last dilation, with the virial after it.
+extern "C" __global__ void settle_work(const Arguments a, const double) {
+    if (halted(a) || thread_number() != 0) return;
+    const double scaled = virial_trace(a, volume_of(*a.cell)) + 2.0 * sum_of(a, SUM_INTERNAL);
+    a.status->barostat_work += half_potential_work(a.status->unsettled, scaled);
+    a.status->unsettled = 0.0;
+}
+
+// What follows from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.
+__device__ inline void derive(Lattice& cell) {
+    if (!cell.periodic) return;
+    const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
+                                (cell.bx * cell.cy - cell.by * cell.cx) / (cell.ax * cell.by * cell.cz));
+    const Vec3<double> b = vec3(0.0, 1.0 / cell.by, -cell.cy / (cell.by * cell.cz)), c = vec3(0.0, 0.0, 1.0 / cell.cz);
+    cell.inverse_width[0] = sqrt(norm_squared(a));
+    cell.inverse_width[1] = sqrt(norm_squared(b));
+    cell.inverse_width[2] = c.z;
+    const double rows[6] = {a.x, a.y, a.z, b.y, b.z, c.z};
+    for (u32 k = 0; k < 6; ++k) cell.reciprocal[k] = float(rows[k]);
+    cell.coulomb_over_pi_volume = float(COULOMB / (3.141592653589793 * volume_of(cell)));
+}
+
+// A component of a lattice shift as a multiple of ORIGIN_QUANTUM and the rest.
+__device__ inline void split(double shift, float& high, float& low) {
+    const double multiple = rint(shift / ORIGIN_QUANTUM) * ORIGIN_QUANTUM;
+    high = float(multiple);
+    low = float(shift - multiple);
+}
+
+// All that follows from the cell, by one block of threads; where `dilated` is not zero, after a barostat's step.
+extern "C" __global__ void change_cell(const Arguments a, const double dilated) {
+    if (threadIdx.x == 0) {
+        if (dilated != 0.0 && !halted(a)) dilate(a);
+        derive(*a.cell);
+    }
+    __syncthreads();
+    const Lattice cell = *a.cell;
+    for (u32 index = threadIdx.x; index < SHIFTS; index += blockDim.x) {
+        const int na = int(index / 25) - 2, nb = int(index / 5 % 5) - 2, nc = int(index % 5) - 2;
+        const Vec3<double> shift = lattice_shift(cell, na, nb, nc);
+        float4 high = make_float4(0.0f, 0.0f, 0.0f, 0.0f), low = high;
+        split(shift.x, high.x, low.x);
+        split(shift.y, high.y, low.y);
+        split(shift.z, high.z, low.z);
+        a.shifts[2 * index] = high;
+        a.shifts[2 * index + 1] = low;
+    }
+}
+
+// Total momentum, amu nm/ps.
+extern "C" __global__ void momentum(const Arguments a, const double) {
+    const u32 atom = thread_number();
+    const bool used = atom < a.atoms;
+    const Vec3<double> p = used ? a.velocities[atom] * a.masses[atom] : vec3(0.0, 0.0, 0.0);
+    add_sum(a, SUM_MOMENTUM + 0, p.x);
+    add_sum(a, SUM_MOMENTUM + 1, p.y);
+    add_sum(a, SUM_MOMENTUM + 2, p.z);
+}
+
+// Takes the motion of the centre of mass away; `inverse_mass` is that of the whole system, 1/amu.
+extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
+    const u32 atom = thread_number();
+    if (atom >= a.atoms || halted(a)) return;
+    const Vec3<double> p = vec3(sum_of(a, SUM_MOMENTUM), sum_of(a, SUM_MOMENTUM + 1), sum_of(a, SUM_MOMENTUM + 2));
+    a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
+}
+
+// The angular velocity ω (rad/ps) of an angular momentum (amu nm²/ps) and a tensor of inertia (amu nm²): I ω = L, by
+// cofactors. Where all atoms are on a line, I has no inverse, and ω is across the line: both other moments are half the
+// trace. The twin of `angular_velocity` in `src/ensemble/motion.rs`.
+__device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
+    const Tensor& i = inertia;
+    const double moment = 0.5 * (i.xx + i.yy + i.zz);
+    if (moment == 0.0) return vec3(0.0, 0.0, 0.0);
+    const Tensor cofactor = {i.yy * i.zz - i.yz * i.yz, i.xz * i.yz - i.xy * i.zz, i.xy * i.yz - i.xz * i.yy,
+                             i.xx * i.zz - i.xz * i.xz, i.xy * i.xz - i.xx * i.yz, i.xx * i.yy - i.xy * i.xy};
+    const double determinant = i.xx * cofactor.xx + i.xy * cofactor.xy + i.xz * cofactor.xz;
+    if (determinant <= LINEAR * moment * moment * moment) return momentum * (1.0 / moment);
+    const Tensor& c = cofactor;
+    return vec3(c.xx * momentum.x + c.xy * momentum.y + c.xz * momentum.z,
+                c.xy * momentum.x + c.yy * momentum.y + c.yz * momentum.z,
+                c.xz * momentum.x + c.yz * momentum.y + c.zz * momentum.z) *
+           (1.0 / determinant);
+}
+
+// Calls `work` with mass, position and velocity of this thread's atoms, where one block of threads has them all.
+template <class Work>
+__device__ inline void for_all_atoms(const Arguments& a, Work work) {
+    for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
+        work(a.masses[atom], a.positions[atom], a.velocities[atom]);
+}
+
+// Takes the motion of the centre of mass and the rotation about it away, by one block of threads: systems without a cell are
+// small. Sums are in double precision, in a fixed order.
+extern "C" __global__ void stop_motion(const Arguments a, const double) {
+    if (halted(a)) return;
+    double mass = 0.0;
+    Vec3<double> centre = vec3(0.0, 0.0, 0.0), drift = centre, turning = centre;
+    for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
+        mass += m;
+        centre = centre + r * m;
+        drift = drift + v * m;
+    });
+    const double inverse_mass = 1.0 / block_sum(mass);
+    centre = block_sum(centre) * inverse_mass;
+    drift = block_sum(drift) * inverse_mass;
+    // Σ m r⊗r
+    Tensor square = {};
+    for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
+        turning = turning + cross(r - centre, v - drift) * m;
+        add_outer(square, r - centre, (r - centre) * m);
+    });
+    square = {block_sum(square.xx), block_sum(square.xy), block_sum(square.xz),
+              block_sum(square.yy), block_sum(square.yz), block_sum(square.zz)};
+    const Tensor inertia = {square.yy + square.zz, -square.xy, -square.xz,
+                            square.xx + square.zz, -square.yz, square.xx + square.yy};
+    const Vec3<double> omega = angular_velocity(inertia, block_sum(turning));
+    for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
+        a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - centre);
+}

@@ -1,0 +1,382 @@
+//! Parallel regions that begin and end at once.
+//!
+//! A step is a dozen parallel regions of 20 to 3000 µs. Between them rayon's workers go to sleep as soon as they have had
+//! nothing to do for some ten microseconds, and to wake one takes 5 µs, in a virtual machine 30 to 50: at the start of a
+//! region, and again at its end if the thread that waits for it sleeps. The members of a [`Team`] keep looking for
+//! the next region through all of a step, and sleep only after a pause.
+//!
+//! Work comes as rayon's parallel iterators, cut into a few pieces per thread. A piece goes to the same thread every
+//! time, which may have its data in the cache still, unless another thread has nothing left to do.
+
+use crossbeam_utils::CachePadded;
+use rayon::iter::IndexedParallelIterator;
+use rayon::iter::plumbing::{Producer, ProducerCallback};
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{JoinHandle, yield_now};
+use std::time::{Duration, Instant};
+
+/// Pieces of a region for each thread: enough for those who are ready to help those who are not.
+const PIECES_PER_THREAD: usize = 4;
+/// Pieces of a region at most, and so the most threads that help.
+const MOST_PIECES: usize = 128;
+/// A member sleeps when it has waited so long: longer than the pauses of a step, shorter than anybody would mind.
+const PATIENCE: Duration = Duration::from_micros(100);
+/// Looks between two readings of the clock; about a microsecond.
+const LOOKS: usize = 32;
+
+/// Some threads that work together with the one that calls.
+pub struct Team {
+    shared: Arc<Shared>,
+    members: Vec<JoinHandle<()>>,
+    /// held by the thread that leads
+    turn: Mutex<()>,
+}
+
+/// What one thread of a team does in a region: gets its number.
+type Work = dyn Fn(usize) + Sync;
+
+/// What leader and members share.
+struct Shared {
+    /// odd while a region is open; no region has the number of another
+    region: CachePadded<AtomicUsize>,
+    /// members who may be reading `work`
+    inside: CachePadded<AtomicUsize>,
+    /// of the open region
+    work: UnsafeCell<*const Work>,
+    /// members who wait for `bell`
+    asleep: AtomicUsize,
+    bell: Condvar,
+    door: Mutex<()>,
+    dismissed: AtomicBool,
+    /// the first panic of a member in this region
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+// SAFETY: the only field that is not `Sync` by itself is `work`. The leader, of whom there is one at a time, writes it
+// while no region is open and nobody is inside; members read it inside, of a region that they have found open after they
+// had counted themselves in, so that the leader waits for them before it writes again. It points to something `Sync`.
+unsafe impl Sync for Shared {}
+// SAFETY: as above; what it points to may be used from any thread.
+unsafe impl Send for Shared {}
+
+impl Team {
+    /// A team of `threads`, the calling one included. Each of the others calls `start` with its number (from 1) first.
+    pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
+        let mut team = Team { shared: Shared::new(), members: vec![], turn: Mutex::new(()) };
+        for number in 1..threads {
+            let (shared, start) = (Arc::clone(&team.shared), start.clone());
+            let serve = move || {
+                start(number);
+                shared.serve(number);
+            };
+            team.members.push(std::thread::Builder::new().name(format!("md-team-{number}")).spawn(serve)?);
+        }
+        Ok(team)
+    }
+
+    /// The calling thread by itself.
+    pub fn single() -> Arc<Self> {
+        let shared = Shared::new();
+        Arc::new(Team { shared, members: vec![], turn: Mutex::new(()) })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        1 + self.members.len()
+    }
+
+    /// `work` on each item, as `items.for_each(work)` does. Inside another region of the same team, or beside one that
+    /// another thread leads, the calling thread does all of it alone.
+    pub fn for_each<I: IndexedParallelIterator>(&self, items: I, work: impl Fn(I::Item) + Sync) {
+        let turn = match self.turn.try_lock() {
+            _ if self.members.is_empty() => None,
+            Ok(turn) => Some(turn),
+            // the panic of an earlier leader, which has left no region open
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let length = items.len();
+        items.with_producer(Region { team: self, turn, length, work });
+    }
+
+    /// `work` on every thread at the same time. Returns when all have done it.
+    fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
+        let shared = &*self.shared;
+        // SAFETY: as at `Shared`; and for the lifetime, which is forgotten here: nobody reads it after the region is
+        // closed and empty, and `Open` sees to that before this function is left, by a panic too
+        unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
+        let open = Open::new(shared);
+        work(0);
+        drop(open);
+        if let Some(panic) = locked(&shared.panic).take() {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.dismissed.store(true, SeqCst);
+        self.shared.ring();
+        for member in self.members.drain(..) {
+            // its panics have been passed on
+            let _ = member.join();
+        }
+    }
+}
+
+/// An open region.
+struct Open<'a>(&'a Shared);
+
+impl<'a> Open<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        shared.region.fetch_add(1, SeqCst);
+        shared.ring();
+        Open(shared)
+    }
+}
+
+impl Drop for Open<'_> {
+    /// Closes it, and waits until it is empty.
+    fn drop(&mut self) {
+        self.0.region.fetch_add(1, SeqCst);
+        while !look(|| self.0.inside.load(SeqCst) == 0) {
+            yield_now();
+        }
+    }
+}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Shared {
+            region: CachePadded::new(AtomicUsize::new(0)),
+            inside: CachePadded::new(AtomicUsize::new(0)),
+            work: UnsafeCell::new(&|_: usize| ()),
+            asleep: AtomicUsize::new(0),
+            bell: Condvar::new(),
+            door: Mutex::new(()),
+            dismissed: AtomicBool::new(false),
+            panic: Mutex::new(None),
+        })
+    }
+
+    /// The life of a member.
+    fn serve(&self, number: usize) {
+        let mut last = 0;
+        while let Some(region) = self.next(last) {
+            self.inside.fetch_add(1, SeqCst);
+            if self.region.load(SeqCst) == region {
+                // SAFETY: as at `Shared`
+                let work = unsafe { &**self.work.get() };
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
+                    locked(&self.panic).get_or_insert(panic);
+                }
+            }
+            self.inside.fetch_sub(1, SeqCst);
+            last = region;
+        }
+    }
+
+    /// The number of the next open region after `last`; `None` when the team is dismissed.
+    fn next(&self, last: usize) -> Option<usize> {
+        let called = || self.is_open_after(last) || self.dismissed.load(SeqCst);
+        let start = Instant::now();
+        while !look(called) {
+            if start.elapsed() < PATIENCE {
+                // to whoever else wants this processor
+                yield_now();
+                continue;
+            }
+            let mut door = locked(&self.door);
+            self.asleep.fetch_add(1, SeqCst);
+            while !called() {
+                door = self.bell.wait(door).unwrap_or_else(PoisonError::into_inner);
+            }
+            self.asleep.fetch_sub(1, SeqCst);
+        }
+        (!self.dismissed.load(SeqCst)).then(|| self.region.load(SeqCst))
+    }
+
+    fn is_open_after(&self, last: usize) -> bool {
+        let region = self.region.load(SeqCst);
+        region % 2 == 1 && region != last
+    }
+
+    /// Wakes those who sleep. A member counts itself among them before it looks for the last time, so that either it sees
+    /// what has changed or the caller sees it.
+    fn ring(&self) {
+        if self.asleep.load(SeqCst) > 0 {
+            let _door = locked(&self.door);
+            self.bell.notify_all();
+        }
+    }
+}
+
+/// Whether something is so, now or within a microsecond.
+fn look(so: impl Fn() -> bool) -> bool {
+    (0..LOOKS).any(|_| {
+        so() || {
+            spin_loop();
+            false
+        }
+    })
+}
+
+/// Nothing here is left half done by a panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One call of [`Team::for_each`].
+struct Region<'a, W> {
+    team: &'a Team,
+    turn: Option<MutexGuard<'a, ()>>,
+    length: usize,
+    work: W,
+}
+
+impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
+    type Output = ();
+
+    fn callback<P: Producer<Item = T>>(self, producer: P) {
+        let Region { team, turn, length, work } = self;
+        let threads = team.threads();
+        let count = length.min(PIECES_PER_THREAD * threads).min(MOST_PIECES);
+        let Some(turn) = turn.filter(|_| count > 1) else {
+            return producer.into_iter().for_each(work);
+        };
+        let pieces = [const { Mutex::new(None) }; MOST_PIECES];
+        let mut rest = producer;
+        for (k, piece) in pieces[..count - 1].iter().enumerate() {
+            let (first, others) = rest.split_at(length * (k + 1) / count - length * k / count);
+            *locked(piece) = Some(first);
+            rest = others;
+        }
+        *locked(&pieces[count - 1]) = Some(rest);
+        team.run(turn, &|thread| {
+            let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
+            for piece in own.iter().chain(others) {
+                // one that is locked is just being taken
+                let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
+                if let Some(piece) = taken {
+                    piece.into_iter().for_each(&work);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::prelude::*;
+
+    fn team(threads: usize) -> Team {
+        Team::new(threads, |_| ()).expect("threads")
+    }
+
+    #[test]
+    fn every_item_is_met_once_whatever_the_numbers() {
+        for threads in [1, 2, 3, 7] {
+            let team = team(threads);
+            for length in [0, 1, 2, 3, 5, 8, 29, 1000] {
+                let mut items = vec![0usize; length];
+                for round in 0..20 {
+                    let others: Vec<usize> = (0..length).map(|k| k + round).collect();
+                    team.for_each(items.par_iter_mut().zip(&others).enumerate(), |(k, (item, other))| {
+                        *item += 1000 * k + other;
+                    });
+                }
+                for (k, &item) in items.iter().enumerate() {
+                    assert_eq!(item, 20 * (1001 * k) + 190, "item {k} of {length} on {threads} threads");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_work_at_the_same_time() {
+        let team = team(3);
+        let arrived = AtomicUsize::new(0);
+        // each waits for the others, so that one thread alone would never be done
+        team.for_each((0..3).into_par_iter(), |_| {
+            arrived.fetch_add(1, SeqCst);
+            while arrived.load(SeqCst) < 3 {
+                yield_now();
+            }
+        });
+    }
+
+    #[test]
+    fn members_come_back_after_a_sleep() {
+        let team = team(2);
+        for _ in 0..5 {
+            threads_of(&team, 2);
+            while team.shared.asleep.load(SeqCst) == 0 {
+                yield_now();
+            }
+        }
+    }
+
+    /// Two items that wait for each other.
+    fn threads_of(team: &Team, count: usize) {
+        let arrived = AtomicUsize::new(0);
+        team.for_each((0..count).into_par_iter(), |_| {
+            arrived.fetch_add(1, SeqCst);
+            while arrived.load(SeqCst) < count {
+                yield_now();
+            }
+        });
+    }
+
+    #[test]
+    fn a_region_within_a_region_is_done_by_its_thread() {
+        let team = team(2);
+        let sum = AtomicUsize::new(0);
+        team.for_each((0..10usize).into_par_iter(), |a| {
+            team.for_each((0..10usize).into_par_iter(), |b| {
+                sum.fetch_add(a * b, SeqCst);
+            });
+        });
+        assert_eq!(sum.into_inner(), 45 * 45);
+    }
+
+    #[test]
+    fn several_leaders_do_not_disturb_each_other() {
+        let team = team(2);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let mut items = vec![0u32; 50];
+                        team.for_each(items.par_iter_mut(), |item| *item += 1);
+                        assert!(items.iter().all(|&item| item == 1));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn panics_reach_the_caller_and_the_team_goes_on() {
+        let team = team(2);
+        for culprit in [0, 1] {
+            let arrived = AtomicUsize::new(0);
+            let work = |k: usize| {
+                arrived.fetch_add(1, SeqCst);
+                while arrived.load(SeqCst) < 2 {
+                    yield_now();
+                }
+                assert!(k != culprit, "on purpose");
+            };
+            let region = AssertUnwindSafe(|| team.for_each((0..2).into_par_iter(), work));
+            assert!(catch_unwind(region).is_err(), "item {culprit}");
+        }
+        threads_of(&team, 2);
+    }
+}
