@@ -23,7 +23,7 @@ struct Leap {
             unit.moved[k] = unit.old[k] + velocity[k] * timestep;
         }
         const int failed = kind.constrain(a, unit, change);
-        if (failed >= 0) return note_failure(a, unit, unit.atoms[N > 1 ? 1 + failed : 0]);
+        if (failed >= 0) return note_failure(a, unit, failed);
         double kinetic = 0.0, all_mass = 0.0;
         Vec3<double> momentum = vec3(0.0, 0.0, 0.0);
         for (int k = 0; k < N; ++k) {
@@ -79,7 +79,7 @@ struct Scale {
             unit.moved[k] = unit.old[k] * length;
         }
         const int failed = kind.constrain(a, unit, change);
-        if (failed >= 0) return note_failure(a, unit, unit.atoms[N > 1 ? 1 + failed : 0]);
+        if (failed >= 0) return note_failure(a, unit, failed);
         for (int k = 0; k < N; ++k) {
             const u32 atom = unit.atoms[k];
             a.old[atom] = unit.old[k];

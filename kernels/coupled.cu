@@ -180,17 +180,15 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
     add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
 }
 
-extern "C" __global__ void advance_chains(const Arguments a, const double timestep) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains(const Arguments a, const double timestep) {
     leap_chain<false>(a, timestep);
 }
-extern "C" __global__ void advance_chains_sums(const Arguments a, const double timestep) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains_sums(const Arguments a, const double timestep) {
     leap_chain<true>(a, timestep);
 }
 
-// All positions times a factor, then the fixed distances; velocities stay.
-
 // The last dilation, see `Scale`.
-extern "C" __global__ void scale_chains(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double) {
     if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
     const double length = a.status->length_factor, speed = a.status->velocity_factor;

@@ -153,10 +153,12 @@ __device__ inline void gather(const Arguments& a) {
             for (u32 j = 0; j < N; ++j) {
                 const u32 y = wrapped(at.first[1] + j, a.grid_y);
                 const float potential = a.grid[(x * a.grid_y + y) * a.grid_z + z];
-                row = row + vec3(potential * at.value[1][j], potential * at.slope[1][j], potential * at.value[1][j]);
+                row.x = fused(potential, at.value[1][j], row.x);
+                row.y = fused(potential, at.slope[1][j], row.y);
             }
-            slope = slope + vec3(row.x * at.slope[0][i] * value_z, row.y * at.value[0][i] * value_z,
-                                 row.z * at.value[0][i] * slope_z);
+            row.z = row.x;
+            slope = vec3(fused(row.x, at.slope[0][i] * value_z, slope.x), fused(row.y, at.value[0][i] * value_z, slope.y),
+                         fused(row.z, at.value[0][i] * slope_z, slope.z));
         }
     }
     // the first lane of each atom adds up what its neighbours have

@@ -1,62 +1,79 @@
 // Forces between the atoms of the inner list: one warp per chunk, tiles of 32 × 32 pairs.
 
-// Forces of one chunk. Lane l keeps atom l of the block of i-atoms; 32 j-atoms of a group travel around the warp with
-// the forces on them, so that after 32 turns every pair has met and every force is home.
-template <int RULE, bool SUMS>
-__device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk) {
+// What a warp keeps of the 32 j-atoms of a group: where they are and their charges, what the Lennard-Jones rule wants, and
+// which i-atoms each interacts with. Twice over, so that 32 atoms from any on lie one behind the other.
+struct Travellers {
+    float4 sites[2 * WARP];
+    float2 lj[2 * WARP];
+    u32 masks[2 * WARP];
+};
+
+// What a lane keeps: an i-atom, and what is summed.
+struct Resident {
+    float4 site;
+    float2 lj;
+    Vec3<float> force;
+    float energy_lj, energy_coulomb;
+};
+
+// All pairs of a group: lane l begins with j-atom l, and the forces on j-atoms travel around the warp against the atoms, so
+// that after 32 turns each is home. MASKED where some pair does not interact.
+template <int RULE, bool SUMS, bool MORE, bool MASKED>
+__device__ inline Vec3<float> meet_all(const Arguments& a, const Travellers& group, Resident& i) {
+    const u32 lane = lane_number(), next = (lane + 1) % WARP;
+    Vec3<float> force_j = vec3(0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (u32 turn = 0; turn < WARP; ++turn) {
+        const float4 j = group.sites[lane + turn];
+        const Vec3<float> d = xyz(i.site) - xyz(j);
+        const bool interact = !MASKED || (group.masks[lane + turn] >> lane & 1u) != 0;
+        const PairTerm term = pair_term<RULE, SUMS, MORE>(a, norm_squared(d), i.site.w * j.w, i.lj,
+                                                          group.lj[lane + turn], interact);
+        i.force = fused(d, term.force, i.force);
+        force_j = fused(d, -term.force, force_j);
+        if (SUMS) {
+            i.energy_lj += term.lj;
+            i.energy_coulomb += term.coulomb;
+        }
+        force_j = vec3(__shfl_sync(ALL_LANES, force_j.x, next), __shfl_sync(ALL_LANES, force_j.y, next),
+                       __shfl_sync(ALL_LANES, force_j.z, next));
+    }
+    return force_j;
+}
+
+// Forces of one chunk: lane l keeps atom l of the block of i-atoms, and the groups come by.
+template <int RULE, bool SUMS, bool MORE>
+__device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, Travellers& group) {
     const u32 lane = lane_number(), block = a.chunk_block[chunk], slot_i = block * WARP + lane;
-    const float4 i = a.packed[slot_i];
-    const float2 lj_i = a.slot_lj[slot_i];
-    const float4 origin_i = a.origins[block];
-    Vec3<float> force_i = vec3(0.0f, 0.0f, 0.0f);
+    const float4 origin = a.origins[block];
+    Resident i = {a.packed[slot_i], a.slot_lj[slot_i], vec3(0.0f, 0.0f, 0.0f), 0.0f, 0.0f};
     double energy_lj = 0.0, energy_coulomb = 0.0;
     Tensor virial = {};
     const u32 groups = a.inner_groups[chunk];
-    for (u32 group = 0; group < groups; ++group) {
-        const uint2 entry = a.inner[(chunk * CHUNK_GROUPS + group) * WARP + lane];
+    for (u32 number = 0; number < groups; ++number) {
+        const uint2 entry = a.inner[(chunk * CHUNK_GROUPS + number) * WARP + lane];
         const u32 slot_j = entry.x & SLOT_MASK;
-        const bool masked = __any_sync(ALL_LANES, entry.y != ALL_LANES);
-        Vec3<float> at = seen_from(a, entry.x, origin_i);
-        const Vec3<float> home = at;
-        float charge = a.packed[slot_j].w;
-        float2 lj_j = a.slot_lj[slot_j];
-        u32 mask = entry.y;
-        Vec3<float> force_j = vec3(0.0f, 0.0f, 0.0f);
-        float lj_of_group = 0.0f, coulomb_of_group = 0.0f;
-        for (u32 turn = 0; turn < WARP; ++turn) {
-            const Vec3<float> d = xyz(i) - at;
-            const float r2 = norm_squared(d);
-            const bool meets = r2 < a.largest_cutoff2 && (!masked || (mask >> lane & 1u));
-            if (meets) {
-                const PairTerm term = pair_term<RULE, SUMS>(a, r2, i.w * charge, lj_i, lj_j);
-                const Vec3<float> force = d * term.force;
-                force_i = force_i + force;
-                force_j = force_j - force;
-                if (SUMS) {
-                    lj_of_group += term.lj;
-                    coulomb_of_group += term.coulomb;
-                }
-            }
-            const u32 next = (lane + 1) % WARP;
-            at = vec3(__shfl_sync(ALL_LANES, at.x, next), __shfl_sync(ALL_LANES, at.y, next),
-                      __shfl_sync(ALL_LANES, at.z, next));
-            charge = __shfl_sync(ALL_LANES, charge, next);
-            lj_j.x = __shfl_sync(ALL_LANES, lj_j.x, next);
-            if (RULE != RULE_TYPE_TABLE) lj_j.y = __shfl_sync(ALL_LANES, lj_j.y, next);
-            if (masked) mask = __shfl_sync(ALL_LANES, mask, next);
-            force_j = vec3(__shfl_sync(ALL_LANES, force_j.x, next), __shfl_sync(ALL_LANES, force_j.y, next),
-                           __shfl_sync(ALL_LANES, force_j.z, next));
-        }
-        if (entry.y != 0) add_force(a, slot_j, force_j);
+        const Vec3<float> home = seen_from(a, entry.x, origin);
+        // the group before this one has been read
+        __syncwarp();
+        group.sites[lane] = group.sites[lane + WARP] = make_float4(home.x, home.y, home.z, a.packed[slot_j].w);
+        group.lj[lane] = group.lj[lane + WARP] = a.slot_lj[slot_j];
+        group.masks[lane] = group.masks[lane + WARP] = entry.y;
+        __syncwarp();
+        const Vec3<float> force = __any_sync(ALL_LANES, entry.y != ALL_LANES)
+                                      ? meet_all<RULE, SUMS, MORE, true>(a, group, i)
+                                      : meet_all<RULE, SUMS, MORE, false>(a, group, i);
+        if (entry.y != 0) add_force(a, slot_j, force);
         if (SUMS) {
-            energy_lj += lj_of_group;
-            energy_coulomb += coulomb_of_group;
-            add_outer(virial, widened(home), widened(force_j));
+            energy_lj += i.energy_lj;
+            energy_coulomb += i.energy_coulomb;
+            i.energy_lj = i.energy_coulomb = 0.0f;
+            add_outer(virial, widened(home), widened(force));
         }
     }
-    if (a.slot_atom[slot_i] != NO_ATOM) add_force(a, slot_i, force_i);
+    if (a.slot_atom[slot_i] != NO_ATOM) add_force(a, slot_i, i.force);
     if (SUMS) {
-        add_outer(virial, widened(xyz(i)), widened(force_i));
+        add_outer(virial, widened(xyz(i.site)), widened(i.force));
         add_sum(a, SUM_LJ, energy_lj);
         add_sum(a, SUM_COULOMB, energy_coulomb);
         add_tensor(a, SUM_VIRIAL, virial);
@@ -65,25 +82,29 @@ __device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk) {
 
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
-    if (halted(a)) return;
-    const u32 chunks = a.counts->chunks;
-    for (u32 chunk = warp_number(); chunk < chunks; chunk += warps_in_launch())
-        pair_forces_of_chunk<RULE, SUMS>(a, chunk);
+    __shared__ Travellers travellers[SEARCH_WARPS];
+    Travellers& group = travellers[threadIdx.x / WARP];
+    const u32 chunk = warp_number();
+    if (chunk >= a.counts->chunks || halted(a)) return;
+    if (a.coulomb_force.more_pairs == 0 && a.coulomb_energy.more_pairs == 0)
+        pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, group);
+    else
+        pair_forces_of_chunk<RULE, SUMS, true>(a, chunk, group);
 }
 
-extern "C" __global__ void pair_geometric(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_geometric(const Arguments a, const double) {
     pair_forces<RULE_GEOMETRIC, false>(a);
 }
 extern "C" __global__ void pair_geometric_sums(const Arguments a, const double) {
     pair_forces<RULE_GEOMETRIC, true>(a);
 }
-extern "C" __global__ void pair_lorentz_berthelot(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_lorentz_berthelot(const Arguments a, const double) {
     pair_forces<RULE_LORENTZ_BERTHELOT, false>(a);
 }
 extern "C" __global__ void pair_lorentz_berthelot_sums(const Arguments a, const double) {
     pair_forces<RULE_LORENTZ_BERTHELOT, true>(a);
 }
-extern "C" __global__ void pair_type_table(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_type_table(const Arguments a, const double) {
     pair_forces<RULE_TYPE_TABLE, false>(a);
 }
 extern "C" __global__ void pair_type_table_sums(const Arguments a, const double) {

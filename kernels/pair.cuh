@@ -6,13 +6,18 @@ struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Σ c_k u^k with u = centre − r².
+// Σ c_k u^k with u = centre − r²; MORE where there are coefficients beyond the first.
+template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
     const float u = p.centre - r2;
-    float sum = 0.0f;
-    for (u32 k = 0; k < p.more_pairs; ++k) sum = (sum * u + p.more[2 * k]) * u + p.more[2 * k + 1];
+    float sum = p.first[FIRST_TERMS - 1];
+    if (MORE) {
+        float above = 0.0f;
+        for (u32 k = 0; k < p.more_pairs; ++k) above = fused(fused(above, u, p.more[2 * k]), u, p.more[2 * k + 1]);
+        sum = fused(above, u, sum);
+    }
 #pragma unroll
-    for (int k = FIRST_TERMS - 1; k >= 0; --k) sum = sum * u + p.first[k];
+    for (int k = FIRST_TERMS - 2; k >= 0; --k) sum = fused(sum, u, p.first[k]);
     return sum;
 }
 
@@ -34,28 +39,31 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 
         twelve_c12 = entry.y;
     }
     const float power6 = inverse_r2 * inverse_r2 * inverse_r2;
-    const float force = power6 * (twelve_c12 * power6 - six_c6);
+    const float force = power6 * fused(twelve_c12, power6, -six_c6);
     if (!SUMS) return {force, 0.0f, 0.0f};
     const float end6 = a.lj_shift;
     return {force, 0.0f,
             twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
 }
 
-// Everything between two atoms at a squared distance r2 (nm²); `charge_product` in kJ nm/mol.
-template <int RULE, bool SUMS>
-__device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j) {
+// Everything between two atoms at a squared distance r2 (nm²), or nothing unless they interact; `charge_product` in
+// kJ nm/mol. There is no branch: of 32 pairs in step some are nearly always within a cutoff.
+template <int RULE, bool SUMS, bool MORE>
+__device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j,
+                                     bool interact) {
+    const bool electric = interact && r2 < a.coulomb_cutoff2, dispersive = interact && r2 < a.lj_cutoff2;
     // only overlapping atoms are nearer than this
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
-    PairTerm sum = {0.0f, 0.0f, 0.0f};
-    if (r2 < a.coulomb_cutoff2) {
-        sum.force = charge_product * (inverse_r2 * inverse_r + polynomial(a.coulomb_force, raised));
-        if (SUMS) sum.coulomb = charge_product * (inverse_r + polynomial(a.coulomb_energy, raised));
-    }
-    if (r2 < a.lj_cutoff2) {
-        const PairTerm lj = lj_pair<RULE, SUMS>(a, inverse_r2, lj_i, lj_j);
-        sum.force += lj.force * inverse_r2;
-        if (SUMS) sum.lj = lj.lj;
+    const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
+    const PairTerm lj = lj_pair<RULE, SUMS>(a, inverse_r2, lj_i, lj_j);
+    // what is beyond a cutoff may be no number
+    const float coulomb_force = electric ? charge_product * field : 0.0f;
+    PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};
+    if (SUMS) {
+        const float potential = inverse_r + polynomial<MORE>(a.coulomb_energy, raised);
+        sum.coulomb = electric ? charge_product * potential : 0.0f;
+        sum.lj = dispersive ? lj.lj : 0.0f;
     }
     return sum;
 }

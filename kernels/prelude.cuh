@@ -3,6 +3,16 @@
 // All files of this folder are joined into one text, behind a part written by `src/backend/cuda/layout.rs`: number
 // types, constants, and the structures that kernels share with the host. The same text compiles as host C++ for the tests.
 
+// a b + c, rounded once. The compiler itself fuses nothing (`--fmad=false`): what it would fuse depends on what else a
+// kernel computes, so that a step of which energies are wanted would move atoms by other bits than one of which they
+// are not.
+__device__ inline float fused(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+__device__ inline double fused(double a, double b, double c) {
+    return fma(a, b, c);
+}
+
 // Components along x, y, z; the twin of `src/vec3.rs`.
 template <class T>
 struct Vec3 {
@@ -31,8 +41,13 @@ __device__ inline Vec3<T> operator*(Vec3<T> a, T factor) {
 }
 template <class T>
 __device__ inline T dot(Vec3<T> a, Vec3<T> b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
+    return fused(a.x, b.x, fused(a.y, b.y, a.z * b.z));
 }
+template <class T>
+__device__ inline Vec3<T> fused(Vec3<T> a, T factor, Vec3<T> b) {
+    return vec3(fused(a.x, factor, b.x), fused(a.y, factor, b.y), fused(a.z, factor, b.z));
+}
+// not fused, so that vectors along one line have none
 template <class T>
 __device__ inline Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
     return vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
@@ -60,9 +75,6 @@ __device__ inline u32 lane_number() {
 }
 __device__ inline u32 warp_number() {
     return thread_number() / WARP;
-}
-__device__ inline u32 warps_in_launch() {
-    return gridDim.x * blockDim.x / WARP;
 }
 
 // The sum over all lanes of a warp, in every lane; always in the same order.

@@ -32,7 +32,7 @@ extern "C" __global__ void sort_count(const Arguments a, const double) {
 }
 
 // Counts to starts, by one block of threads: sums over warps, then over the block, tile after tile.
-extern "C" __global__ void sort_scan(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sort_scan(const Arguments a, const double) {
     __shared__ u32 warp_totals[WARP];
     const u32 lane = lane_number(), warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     const u32 all = a.columns_x * a.columns_y * a.slices;

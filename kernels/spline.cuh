@@ -6,7 +6,7 @@ __device__ inline void raise(T* value, int n, T fraction) {
     const T scale = T(1) / T(n - 1);
     value[n - 1] = scale * fraction * value[n - 2];
     for (int j = n - 2; j >= 1; --j)
-        value[j] = scale * ((fraction + T(n - 1 - j)) * value[j - 1] + (T(j + 1) - fraction) * value[j]);
+        value[j] = scale * fused(fraction + T(n - 1 - j), value[j - 1], (T(j + 1) - fraction) * value[j]);
     value[0] = scale * (T(1) - fraction) * value[0];
 }
 

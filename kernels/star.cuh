@@ -21,6 +21,7 @@ __device__ inline Factored<N> factored(const StarShape<N>& shape, const Vec3<dou
 #pragma unroll
         for (int i = j; i < N; ++i) {
             double sum = dot(bonds[i], bonds[j]) * (shape.inverse_center + (i == j ? shape.inverse_leaf[i] : 0.0));
+#pragma unroll
             for (int k = 0; k < j; ++k) sum -= out.lower[i][k] * out.lower[j][k] / out.inverse_diagonal[k];
             if (i == j)
                 out.inverse_diagonal[j] = 1.0 / sum;
@@ -35,10 +36,12 @@ template <int N>
 __device__ inline void solve(const Factored<N>& factored, double* b) {
 #pragma unroll
     for (int i = 0; i < N; ++i)
+#pragma unroll
         for (int k = 0; k < i; ++k) b[i] -= factored.lower[i][k] * b[k];
 #pragma unroll
     for (int i = N - 1; i >= 0; --i) {
         b[i] *= factored.inverse_diagonal[i];
+#pragma unroll
         for (int k = i + 1; k < N; ++k) b[i] -= factored.lower[k][i] * b[k];
     }
 }

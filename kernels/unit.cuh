@@ -76,8 +76,12 @@ __device__ inline void visit_unit(const Arguments& a, Work& work) {
 
 // Notes the fixed distance that failed, of several that with the lowest atoms, and leaves the unit where it is.
 template <int N>
-__device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, u32 leaf) {
+__device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, int failed) {
     atomicMin(&a.status->failed[0], unit.atoms[0]);
-    atomicMin(&a.status->failed[1], leaf);
-    for (int k = 0; k < N; ++k) a.old[unit.atoms[k]] = unit.old[k];
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        // an index that varies, also one that the compiler makes of a choice, would put all of the unit into memory
+        atomicMin(&a.status->failed[1], unit.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
+        a.old[unit.atoms[k]] = unit.old[k];
+    }
 }

@@ -102,9 +102,10 @@
 //!
 //! - The state, `f64` masters and all, stays on the device; atoms are sorted there into blocks of 32, one warp each. A list
 //!   entry is a single atom, in a lattice image, that a block meets, with a mask of the block's atoms it interacts with;
-//!   32 entries and a block are a tile of 32 × 32 pairs, in which the entries travel around the warp.
+//!   32 entries and a block are a tile of 32 × 32 pairs, in which the forces on the entries travel around the warp.
 //! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
-//!   beyond bounds are not added but noted, and nothing moves from the next step on.
+//!   beyond bounds are not added but noted, and nothing moves from the next step on. Compilers may fuse no product with a
+//!   sum but where kernels say so: else kernels with and without energies would round differently.
 //! - Transforms are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the
 //!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:

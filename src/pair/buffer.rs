@@ -82,7 +82,7 @@ const PROCESSOR: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25
 /// Of single atoms beside blocks of 32, as on a GPU. **Estimates, never measured**, from the text of the kernels for a
 /// system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
-/// - `cycles`: instructions of a lane for a pair (distance 8, exchange within the warp 9, force 40), one per clock;
+/// - `cycles`: instructions of a lane for a pair (53, or 57 where some of a tile do not interact), one per clock;
 /// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two launches;
 /// - `search`: distances to thrice as many slots, boxes of blocks and exclusions, 60 of 57, a dozen launches, and the
 ///   way to the host and back that tells how long the list is, 100 µs or thrice the time of the pairs;

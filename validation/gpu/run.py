@@ -27,7 +27,7 @@ OUT = HERE / "out"
 FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactions in f32
 ENERGY = 1e-6  # energy error over the sum of the absolute terms
 JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
-SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"]
+SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"]
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
@@ -46,11 +46,19 @@ class Report:
         self.say(f"- {'ok' if holds else '**FAILED**'}: {line}")
 
 
+class Failed(Exception):
+    """A program that could not do its work, in its own words."""
+
+
 def command(arguments, accept=(0,)):
-    """Output of a program; ends with its words where it fails."""
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
+    """Output of a program."""
+    line = " ".join(map(str, arguments))
+    try:
+        done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
+    except OSError as error:
+        raise Failed(f"{line}: {error.strerror}") from error
     if done.returncode not in accept:
-        sys.exit(f"{' '.join(map(str, arguments))} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        raise Failed(f"{line} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
 
 
@@ -135,6 +143,7 @@ def sanitizers(report, md, device):
         shutil.rmtree(where, ignore_errors=True)
         line = [program, "--tool", tool, "--error-exitcode", "9", md, "run", source, "--quiet"]
         done = subprocess.run([*map(str, line), "--output-dir", where, "--device", device], capture_output=True, text=True)
+        (OUT / "sanitizer" / f"{tool}.log").write_text(done.stdout + done.stderr)
         words = re.findall(r"ERROR SUMMARY: .*|RACECHECK SUMMARY: .*", done.stdout + done.stderr)
         report.check(done.returncode == 0, f"{tool}: {words[-1] if words else f'ended with {done.returncode}'}")
 
@@ -201,7 +210,8 @@ def drift(report, md, device, picoseconds):
 
 def speed(report, md, device):
     report.say("\n## ns/day\n")
-    report.say(command([md, "bench", "--device", device, "--markdown", "--json", OUT / "bench.json"]).strip())
+    options = ["--device", device, "--markdown", "--phases", "--json", OUT / "bench.json"]
+    report.say(command([md, "bench", *options]).strip())
 
 
 def main():
@@ -213,9 +223,15 @@ def main():
     options = parser.parse_args()
     OUT.mkdir(exist_ok=True)
     report, md, today = Report(), options.md.resolve(), datetime.date.today().isoformat()
-    gpu = command(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]).strip()
-    commit = command(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
-    report.say(f"# {today}, {gpu}\n\n{command([md, '--version']).strip()}, commit `{commit}`, device {options.device}")
+    number = options.device.partition(":")[2] or "0"
+    query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    try:
+        gpu = command(["nvidia-smi", "--id", number, *query]).strip()
+        commit = command(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
+        version = command([md, "--version"]).strip()
+    except Failed as failed:
+        sys.exit(str(failed))
+    report.say(f"# {today}, {gpu}\n\n{version}, commit `{commit}`, device {options.device}")
     steps = {
         "parity": lambda: parity(report, md, options.device),
         "sanitizers": lambda: sanitizers(report, md, options.device),
@@ -223,8 +239,15 @@ def main():
         "drift": lambda: drift(report, md, options.device, options.picoseconds),
         "speed": lambda: speed(report, md, options.device),
     }
-    for name in options.only.split(","):
-        steps[name]()
+    chosen = options.only.split(",")
+    if unknown := set(chosen) - set(steps):
+        sys.exit(f"--only takes {', '.join(steps)}, not {', '.join(sorted(unknown))}")
+    for name in chosen:
+        # what fails is reported beside all else
+        try:
+            steps[name]()
+        except Failed as failed:
+            report.check(False, f"{name} was cut short: {failed}")
     (HERE / "results").mkdir(exist_ok=True)
     name = re.sub(r"[^A-Za-z0-9]+", "-", gpu.split(",")[0]).strip("-").lower()
     (HERE / "results" / f"{today}-{name}.md").write_text("\n".join(report.lines) + "\n")

@@ -1,5 +1,6 @@
-//! The run-time compiler: the source of the kernels to a program for the GPU at hand, so that a compiler newer than the
-//! driver still works. It needs no GPU.
+//! The run-time compiler: the source of the kernels to a program for the GPU at hand, in machine code, so that a compiler
+//! newer than the driver still works, or for a GPU newer than the compiler in what its driver makes machine code of. It
+//! needs no GPU.
 
 use super::cache::{Programs, Recipe};
 use super::source;
@@ -8,8 +9,10 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Options beside the architecture. No fast arithmetic: constraints and sums in double precision would suffer.
-const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=true"];
+/// Options beside the architecture. Products and sums are fused where kernels say so and nowhere else: what the compiler
+/// would fuse in a kernel with sums it might not in its twin without, and then asking for energies would move atoms. Numbers
+/// below 10⁻³⁸ in `f32` count as zero, which spares every reciprocal root a test.
+const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
 /// The oldest architecture that the kernels are written for: Turing.
 pub(super) const OLDEST: (i32, i32) = (7, 5);
@@ -27,25 +30,64 @@ fn failed(what: &str, error: result::NvrtcError) -> Error {
     Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"))
 }
 
+/// What a program is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// the GPU's machine code
+    Machine,
+    /// PTX, which the driver compiles for any GPU of the architecture or a later one
+    Intermediate,
+}
+
+/// The architecture to compile for, as an option, and the form: machine code where the compiler knows the GPU, else PTX for
+/// the latest architecture before it that the compiler knows (as ten times the major version and the minor).
+fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
+    let own = 10 * major + minor;
+    if known.contains(&own) {
+        return Some((format!("--gpu-architecture=sm_{own}"), Form::Machine));
+    }
+    let latest = known.iter().filter(|&&other| other < own).max()?;
+    Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
+}
+
 /// The kernels as a program for a compute capability, compiled unless it is kept.
-pub(super) fn program((major, minor): (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
+pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
-    let (source, architecture) = (source::text(), format!("--gpu-architecture=sm_{major}{minor}"));
-    let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
     let compiler = version().map_err(|error| failed("no version", error))?;
+    let known = architectures().map_err(|error| failed("no list of architectures", error))?;
+    let Some((architecture, form)) = target(capability, &known) else {
+        let ([newer, than], (major, minor)) = (compiler, capability);
+        return Err(Error::Device(format!(
+            "CUDA's run-time compiler {newer}.{than} no longer compiles for compute capability {major}.{minor}; install an \
+             earlier one"
+        )));
+    };
+    let source = source::text();
+    let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
     let recipe = Recipe { source: &source, options: &options, compiler, version: env!("CARGO_PKG_VERSION") };
-    kept.get(&recipe, || compile(&source, &options))
+    kept.get(&recipe, || compile(&source, &options, form))
 }
 
 /// Major and minor version of the compiler.
-fn version() -> std::result::Result<[i32; 2], result::NvrtcError> {
+pub(super) fn version() -> std::result::Result<[i32; 2], result::NvrtcError> {
     let [mut major, mut minor] = [0; 2];
     // SAFETY: both outlive the call
     unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result()?;
     Ok([major, minor])
 }
 
-fn compile(source: &str, options: &[&str]) -> Result<Vec<u8>> {
+/// What the compiler knows.
+fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
+    let mut count = 0;
+    // SAFETY: outlives the call
+    unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }.result()?;
+    let mut known = vec![0; count.max(0) as usize];
+    // SAFETY: as long as the compiler says
+    unsafe { sys::nvrtcGetSupportedArchs(known.as_mut_ptr()) }.result()?;
+    Ok(known)
+}
+
+fn compile(source: &str, options: &[&str], form: Form) -> Result<Vec<u8>> {
     let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
     let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
     // SAFETY: `program` was made above and is destroyed below
@@ -54,7 +96,7 @@ fn compile(source: &str, options: &[&str]) -> Result<Vec<u8>> {
             let options = options.join(" ");
             Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
         })
-        .and_then(|()| image(program).map_err(|error| failed("no program", error)));
+        .and_then(|()| image(program, form).map_err(|error| failed("no program", error)));
     // SAFETY: as above, and not used again
     unsafe { result::destroy_program(program) }.map_err(|error| failed("cannot end", error))?;
     outcome
@@ -70,7 +112,11 @@ fn log(program: sys::nvrtcProgram) -> String {
     }
 }
 
-fn image(program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::NvrtcError> {
+fn image(program: sys::nvrtcProgram, form: Form) -> std::result::Result<Vec<u8>, result::NvrtcError> {
+    if form == Form::Intermediate {
+        // SAFETY: a program that has been compiled; the text ends with a zero, as the driver wants it
+        return unsafe { result::get_ptx(program) }.map(|text| bytemuck::cast_slice(&text).to_vec());
+    }
     let mut size = 0;
     // SAFETY: a program that has been compiled
     unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }.result()?;
@@ -83,6 +129,37 @@ fn image(program: sys::nvrtcProgram) -> std::result::Result<Vec<u8>, result::Nvr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gpu_newer_than_the_compiler_gets_intermediate_code() {
+        let known = [75, 80, 90];
+        let expected = |option: &str, form| Some((format!("--gpu-architecture={option}"), form));
+        assert_eq!(target((9, 0), &known), expected("sm_90", Form::Machine));
+        assert_eq!(target((8, 6), &known), expected("compute_80", Form::Intermediate));
+        assert_eq!(target((12, 0), &known), expected("compute_90", Form::Intermediate));
+        assert_eq!(target((7, 0), &known), None);
+    }
+
+    /// PTX of every kernel for this architecture, with these options.
+    fn intermediate(options: &[&str]) -> String {
+        let text = compile(&source::text(), options, Form::Intermediate).expect("the kernels compile");
+        let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end");
+        text.to_str().expect("plain text").to_owned()
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
+    fn nothing_is_fused_but_where_kernels_say_so() {
+        if let Err(error) = check() {
+            return eprintln!("skipped: {error}");
+        }
+        let text = intermediate(&[&OPTIONS[..], &["--gpu-architecture=compute_75"]].concat());
+        assert!(text.contains("fma.rn.ftz.f32") && text.contains("add.rn.f64"));
+        // operations without a mode of rounding are those that the driver may fuse
+        let open = ["mul", "add", "sub"].map(|name| ["ftz.f32", "f32", "f64"].map(|kind| format!("{name}.{kind}\t")));
+        let found = text.lines().find(|line| open.as_flattened().iter().any(|operation| line.contains(operation)));
+        assert_eq!(found, None);
+    }
 
     /// Turing, Ampere, Hopper, Blackwell.
     const ARCHITECTURES: [(i32, i32); 4] = [(7, 5), (8, 0), (9, 0), (10, 0)];

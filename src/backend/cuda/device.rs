@@ -50,8 +50,6 @@ pub(crate) struct Span {
 pub(crate) trait Device {
     /// For the log.
     fn name(&self) -> String;
-    /// Threads that keep it busy.
-    fn parallel_threads(&self) -> u32;
     /// Memory that lives as long as the device, or until it is freed.
     fn allocate(&self, bytes: usize) -> Result<u64>;
     /// Give memory back.

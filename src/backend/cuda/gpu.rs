@@ -17,8 +17,6 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Multiprocessors are kept busy by this many threads each, on every architecture.
-const RESIDENT_THREADS: u32 = 1024;
 /// Records of launches that are kept: a quiet step, one with kinetic energies, one with the virial; and one to spare.
 const RECORDS: usize = 4;
 
@@ -80,6 +78,35 @@ pub(crate) fn limits(number: u32) -> Result<Limits> {
     })
 }
 
+/// Seconds between two events on one stream; waits for the second.
+fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
+    type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    let what = "the time between events";
+    behind.synchronize().map_err(failed(what))?;
+    let mut milliseconds = 0.0;
+    // SAFETY: a function of this type in every driver (that which `CudaEvent::elapsed_ms` calls is in those of CUDA 12.8 on,
+    // and its absence a panic); both events have been recorded with times
+    unsafe {
+        let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime");
+        let elapsed = elapsed.map_err(|error| Error::Device(format!("CUDA: {what}: {error}")))?;
+        elapsed(&mut milliseconds, before.cu_event(), behind.cu_event()).result().map_err(failed(what))?;
+    }
+    Ok(1e-3 * f64::from(milliseconds))
+}
+
+/// Why kernels that were compiled do not load: nearly always a driver older than the compiler.
+fn does_not_load(error: result::DriverError) -> Error {
+    let mut driver = 0;
+    // SAFETY: outlives the call
+    let known = unsafe { sys::cuDriverGetVersion(&mut driver) }.result().is_ok();
+    let driver = if known { format!("{}.{}", driver / 1000, driver % 1000 / 10) } else { "unknown".into() };
+    let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
+    Error::Device(format!(
+        "CUDA: the kernels do not load: {error:?}; the driver is of CUDA {driver}, the run-time compiler (libnvrtc) of \
+         {compiler}: install a newer driver, or a compiler of the driver's version"
+    ))
+}
+
 /// A GPU with the compiled kernels.
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
@@ -98,8 +125,8 @@ pub(crate) struct Gpu {
     timing: Cell<Option<Timing>>,
     /// events before and behind them
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// latest last
-    records: RefCell<Vec<([u64; 3], CudaGraph)>>,
+    /// latest last; none of what has been done once
+    records: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
 // SAFETY: the driver's handles may be used by any thread that has bound the context, which every operation does; a `Gpu`
@@ -110,13 +137,14 @@ impl Gpu {
     /// The GPU of this number, with kernels compiled for it unless they are kept.
     pub(crate) fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
-        let stream = || context.new_stream().map_err(failed("no stream"));
-        let (main, beside) = (stream()?, stream()?);
+        let main = context.new_stream().map_err(failed("no stream"))?;
+        // the mesh is a row of short kernels: its blocks go before those of the pairs, which fill the GPU
+        let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
+        let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
         let image = compiler::program(capability, programs)?;
         // SAFETY: a program of the compiler's; the context is bound since it was made
-        let module =
-            unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed("the kernels do not load"))?;
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
         let function = |kernel: &Kernel| {
             let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
             // SAFETY: a module that is unloaded only with this structure
@@ -158,7 +186,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Records what `work` launches.
+    /// Records what `work` launches, which has been done before: what the driver and cuFFT load or make room for when a
+    /// kernel first runs is there.
     fn record(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
         let what = "a step cannot be recorded";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
@@ -181,11 +210,6 @@ impl Device for Gpu {
         cuda::title(&name, self.context.ordinal()) + &slow
     }
 
-    fn parallel_threads(&self) -> u32 {
-        let count = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        self.context.attribute(count).unwrap_or(1).max(1) as u32 * RESIDENT_THREADS
-    }
-
     fn allocate(&self, bytes: usize) -> Result<u64> {
         let address = cuda::allocate(&self.context, bytes)?;
         self.allocated.borrow_mut().push(address);
@@ -200,7 +224,11 @@ impl Device for Gpu {
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
+    // the driver is asked for nothing where there is nothing: a system may have no bonds, and what happens then is not said
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.bind()?;
         // SAFETY: the caller's array is as long as the bytes; pageable memory has been read when the call returns
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
@@ -208,6 +236,9 @@ impl Device for Gpu {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return self.wait();
+        }
         self.bind()?;
         // SAFETY: the caller's array is as long as the bytes, which live until the copy is done
         unsafe { result::memcpy_dtoh_async(bytes, address, self.main.cu_stream()) }
@@ -216,6 +247,9 @@ impl Device for Gpu {
     }
 
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.bind()?;
         // SAFETY: the caller's arrays have so many bytes
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.main.cu_stream()) }
@@ -223,6 +257,9 @@ impl Device for Gpu {
     }
 
     fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.bind()?;
         // SAFETY: the caller's array has so many bytes
         unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }.map_err(failed("clearing memory"))
@@ -291,21 +328,20 @@ impl Device for Gpu {
             return work(self);
         }
         let mut records = self.records.borrow_mut();
-        let found = records.iter().position(|(other, _)| *other == key);
-        let index = match found {
-            Some(index) => index,
-            None => {
-                let graph = self.record(work)?;
-                if records.len() == RECORDS {
-                    // a record may be under way
-                    self.wait()?;
-                    records.remove(0);
-                }
-                records.push((key, graph));
-                records.len() - 1
+        let Some(index) = records.iter().position(|(other, _)| *other == key) else {
+            if records.len() == RECORDS {
+                // a record may be under way
+                self.wait()?;
+                records.remove(0);
             }
+            records.push((key, None));
+            return work(self);
         };
-        records[index].1.launch().map_err(failed("a recorded step"))
+        let graph = match records[index].1.take() {
+            Some(graph) => graph,
+            None => self.record(work)?,
+        };
+        records[index].1.insert(graph).launch().map_err(failed("a recorded step"))
     }
 
     fn timing(&self) -> &Cell<Option<Timing>> {
@@ -314,8 +350,7 @@ impl Device for Gpu {
 
     fn spans(&self) -> Result<Vec<Span>> {
         let span = |(timing, kernel, [before, behind]): (Timing, Kernel, [CudaEvent; 2])| {
-            let milliseconds = before.elapsed_ms(&behind).map_err(failed("the time between events"))?;
-            Ok(Span { timing, kernel, seconds: 1e-3 * f64::from(milliseconds) })
+            Ok(Span { timing, kernel, seconds: seconds_between(&before, &behind)? })
         };
         self.spans.take().into_iter().map(span).collect()
     }

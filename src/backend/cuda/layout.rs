@@ -29,8 +29,13 @@ pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
 pub(super) const CENTRAL_SHIFT: u32 = 62;
 /// Bits that number a grid point along one axis.
 pub(super) const GRID_BITS: u32 = 10;
-/// Warps of a block of threads in list kernels.
+/// Warps of a block of threads in kernels of lists and pairs.
 pub(super) const SEARCH_WARPS: u32 = 4;
+/// Threads of the one block that sums up slices: all that a block may have, so that few tiles come one after the other.
+pub(super) const SCAN_THREADS: u32 = 1024;
+/// Blocks of pair kernels that a multiprocessor holds at once, at least: so registers stop at 64, and the pairs of a system
+/// of 24 000 atoms are under way all at once on the 132 multiprocessors of an H100.
+const PAIR_BLOCKS: u32 = 8;
 
 /// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
@@ -361,6 +366,7 @@ pub(super) fn declarations() -> String {
         };
     }
     constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
     constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);

@@ -2,7 +2,7 @@
 
 use super::device::{Device, Launch, clear, read, read_one, room};
 use super::kernel::Kernel;
-use super::layout::{Arguments, CHUNK_GROUPS, SEARCH_WARPS, Status, WARP};
+use super::layout::{Arguments, CHUNK_GROUPS, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
 use crate::backend::PairCounts;
 use crate::cell::PeriodicCell;
@@ -12,8 +12,6 @@ use std::mem::offset_of;
 
 /// Threads of a block where nothing else is said.
 pub(super) const BLOCK: u32 = 128;
-/// Threads of the one block that sums up slices.
-const SCAN_BLOCK: u32 = 256;
 /// Atoms of a slice: few, as they are ordered one by one.
 const SLICE_ATOMS: f64 = 2.0;
 /// Chunks per block at first: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
@@ -91,7 +89,7 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
     clear(device, a.slice_starts, slices + 1)?;
     clear(device, a.slice_filled, slices)?;
     device.launch(over(Kernel::SortCount, a.atoms), a)?;
-    device.launch(Launch { block: SCAN_BLOCK, ..over(Kernel::SortScan, SCAN_BLOCK) }, a)?;
+    device.launch(Launch { block: SCAN_THREADS, ..over(Kernel::SortScan, SCAN_THREADS) }, a)?;
     device.launch(over(Kernel::SortFill, a.atoms), a)?;
     device.launch(over(Kernel::SortOrder, slices as u32), a)?;
     device.launch(over(Kernel::SortFinish, a.slots), a)
@@ -125,8 +123,7 @@ pub(super) fn prune(device: &impl Device, a: &Arguments, foresight: f64) -> Resu
         device.launch(Launch { parameter: foresight, ..over(Kernel::FlyOn, a.atoms) }, a)?;
     }
     device.launch(over(Kernel::Pack, a.slots), a)?;
-    let threads = device.parallel_threads().min(a.chunk_capacity * WARP);
-    device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, threads) }, a)
+    device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)
 }
 
 /// Sizes of the lists.

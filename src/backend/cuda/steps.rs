@@ -3,7 +3,8 @@
 use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
-    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SUM_MOMENTUM, UNIT_KINDS, WARP,
+    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS, SUM_MOMENTUM,
+    UNIT_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
@@ -31,7 +32,9 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, false) => Kernel::PairTypeTable,
         (_, true) => Kernel::PairTypeTableSums,
     };
-    device.launch(over(pairs, device.parallel_threads().min(a.chunk_capacity * WARP)), a)?;
+    // as many warps as there may be chunks, most of which end at once: the hardware gives out blocks as others end, which
+    // levels the work and lets the mesh in between
+    device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(pairs, a.chunk_capacity * WARP) }, a)?;
     let terms = a.bonded_starts[BONDED_KINDS as usize];
     if terms > 0 {
         device.launch(over(if sums { Kernel::BondedSums } else { Kernel::Bonded }, terms), a)?;

@@ -101,10 +101,6 @@ impl Device for Emulated {
         "emulated GPU".into()
     }
 
-    fn parallel_threads(&self) -> u32 {
-        512
-    }
-
     fn allocate(&self, bytes: usize) -> Result<u64> {
         let array = vec![UNTOUCHED; bytes.div_ceil(16) + 2 * GUARD];
         let address = array.as_ptr() as u64 + 16 * GUARD as u64;

@@ -15,6 +15,7 @@
 #define __device__
 #define __global__
 #define __shared__ static
+#define __launch_bounds__(...)
 
 struct float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };

@@ -14,10 +14,14 @@ const FORCE: f64 = 2e-5;
 /// Energies relative to the largest of them.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
+/// Every kind of term and cell, and ions without any bond.
+const SYSTEMS: [&str; 7] =
+    ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"];
 
-/// A GPU, or word of why there is none.
+/// A GPU, or word of why there is none. One that is there must open.
 fn gpu() -> Option<Gpu> {
-    Gpu::open(0, &Programs::default()).map_err(|error| eprintln!("skipped: {error}")).ok()
+    super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
+    Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -27,7 +31,7 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
 
 #[test]
 fn forces_are_those_of_the_emulated_device() {
-    for name in ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
+    for name in SYSTEMS {
         let Some(gpu) = gpu() else { return };
         let sample = Sample::load(name);
         let (mut real, mut emulated) = (sample.on(gpu), sample.emulated(0));
@@ -43,12 +47,12 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// The state after recorded steps.
-fn quiet_steps(sample: &Sample, gpu: Gpu) -> State {
+/// The state after steps: recorded ones, or such of which energies and virial are wanted.
+fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
-        cuda.forces(Workload::default()).expect("forces");
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false }).expect("a step");
+        cuda.forces(if sums { EVERYTHING } else { Workload::default() }).expect("forces");
+        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false }).expect("a step");
     }
     let mut state = State::default();
     cuda.download(&mut state).expect("a state");
@@ -59,7 +63,16 @@ fn quiet_steps(sample: &Sample, gpu: Gpu) -> State {
 fn recorded_steps_give_the_same_bits() {
     let sample = Sample::load("peptide-charged").rigid();
     let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
-    assert_eq!(quiet_steps(&sample, first), quiet_steps(&sample, second));
+    assert_eq!(steps_on(&sample, first, false), steps_on(&sample, second, false));
+}
+
+/// Kernels with sums and those without are compiled apart, and do the same arithmetic.
+#[test]
+fn steps_of_which_energies_are_wanted_give_the_same_bits() {
+    for sample in [Sample::load("peptide-ff19sb").rigid(), Sample::load("peptide-charged").all_bonds()] {
+        let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+        assert!(steps_on(&sample, first, false) == steps_on(&sample, second, true));
+    }
 }
 
 /// Work and length of an edge beside those of the emulated device: of forces right to [`FORCE`], in all kinetic energies.
