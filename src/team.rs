@@ -110,6 +110,8 @@ impl Team {
         // SAFETY: as at `Shared`; and for the lifetime, which is forgotten here: nobody reads it after the region is
         // closed and empty, and `Open` sees to that before this function is left, by a panic too
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
+        // of a region whose leader panicked too
+        *locked(&shared.panic) = None;
         let open = Open::new(shared);
         work(0);
         drop(open);

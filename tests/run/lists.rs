@@ -6,8 +6,8 @@ use std::sync::Arc;
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::config::{Config, drop_constrained_terms, load};
 use md::pair::ListSchedule;
-use md::run::{Engine, Simulation, StageKind, Wanted, schedule};
-use md::system::State;
+use md::run::{Engine, Plan, Simulation, StageKind, Wanted, schedule};
+use md::system::{State, System};
 use md::team::Team;
 use md::vec3::Vec3;
 
@@ -24,6 +24,16 @@ const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectros
 const ROUNDING: f64 = 0.15;
 const STEPS: usize = 150;
 
+/// 258 waters, to be run with the settings of `input`.
+fn water(input: &str) -> (Plan, System, State) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
+    let text = format!("[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n{input}");
+    let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
+    let (mut system, state) = load(&plan).unwrap();
+    drop_constrained_terms(&mut system.topology, &system.constraints);
+    (plan, system, state)
+}
+
 fn largest_difference(state: &State, fresh: &mut Cpu, evaluation: &Evaluation) -> f64 {
     let cell = state.cell.as_ref();
     let mut expected = Evaluation::default();
@@ -37,11 +47,7 @@ fn largest_difference(state: &State, fresh: &mut Cpu, evaluation: &Evaluation) -
 
 #[test]
 fn forces_along_a_run_are_those_of_fresh_lists() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
-    let text = format!("[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n{INPUT}");
-    let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
-    let (mut system, state) = load(&plan).unwrap();
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let (plan, system, state) = water(INPUT);
     let engine = Engine::new(&plan).unwrap();
     let lists = schedule(&plan, &system, &state);
     assert!(lists.is_exact() && (lists.outer - 0.8 - BUFFER).abs() < 1e-12);
@@ -83,11 +89,7 @@ const LIVES: u32 = 300;
 
 /// Mean power (kJ/mol/ps) of what the forces of lists miss, by the age of the inner list in steps.
 fn powers(lists: ListSchedule) -> Vec<f64> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
-    let text = format!("[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n{TOLERANT}");
-    let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
-    let (mut system, state) = load(&plan).unwrap();
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let (plan, system, state) = water(TOLERANT);
     let engine = Engine::new(&plan).unwrap();
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
     let freedom = md::constraint::degrees_of_freedom(&system.topology, &system.constraints, true);
