@@ -67,7 +67,7 @@ unsafe impl Send for Shared {}
 impl Team {
     /// A team of `threads`, the calling one included. Each of the others calls `start` with its number (from 1) first.
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
-        let mut team = Team { shared: Shared::new(), members: vec![], turn: Mutex::new(()) };
+        let mut team = Team::alone();
         for number in 1..threads {
             let (shared, start) = (Arc::clone(&team.shared), start.clone());
             let serve = move || {
@@ -81,8 +81,11 @@ impl Team {
 
     /// The calling thread by itself.
     pub fn single() -> Arc<Self> {
-        let shared = Shared::new();
-        Arc::new(Team { shared, members: vec![], turn: Mutex::new(()) })
+        Arc::new(Team::alone())
+    }
+
+    fn alone() -> Self {
+        Team { shared: Shared::new(), members: vec![], turn: Mutex::new(()) }
     }
 
     /// Number of threads.
@@ -234,8 +237,8 @@ fn look<T>(find: impl Fn() -> Option<T>) -> Option<T> {
     })
 }
 
-/// Nothing here is left half done by a panic.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks what a panic of its last holder has not spoiled.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

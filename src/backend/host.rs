@@ -255,10 +255,13 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn prune_pairs(&mut self, foresight: f64) {
-        memory::copy(&self.positions, &mut self.pruned.0);
+        let foreseen = &mut self.pruned.0;
         if foresight > 0.0 {
-            let flights = self.pruned.0.par_iter_mut().zip(&self.velocities);
-            self.team.for_each(flights, |(r, v)| *r += *v * foresight);
+            memory::resize(foreseen, self.positions.len(), Vec3::ZERO);
+            let flights = foreseen.par_iter_mut().zip(&self.positions).zip(&self.velocities);
+            self.team.for_each(flights, |((to, from), v)| *to = *from + *v * foresight);
+        } else {
+            memory::copy(&self.positions, foreseen);
         }
         self.pruned.1 = self.cell;
         self.field.prune(self.cell.as_ref(), &self.pruned.0);

@@ -9,11 +9,12 @@
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::sparse::{Pattern, Values, eliminate};
 use super::{ConstraintFailure, Motion, SharedVectors};
 use crate::system::Constraint;
+use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
 /// Iterations after which a cluster is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
@@ -143,7 +144,7 @@ impl Coupled {
 
     /// Bond vectors at `positions` and the factored matrix.
     fn prepare(&self, positions: &[Vec3]) -> MutexGuard<'_, Scratch> {
-        let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = locked(&self.scratch);
         let scratch = &mut *guard;
         for (bond, c) in scratch.bonds.iter_mut().zip(&self.constraints) {
             *bond = positions[c.atoms[1] as usize] - positions[c.atoms[0] as usize];

@@ -13,12 +13,12 @@ use crate::pair::{
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
 use crate::system::{Atom, CombinationRule, Electrostatics, Modifier, System};
-use crate::team::Team;
+use crate::team::{Team, locked};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
 /// listed for a list's lifetime.
@@ -170,7 +170,7 @@ impl Nonbonded {
         let (scratch, level) = (&self.scratch, self.level);
         self.outer.chunks.par_iter_mut().enumerate().with_max_len(CHUNKS).for_each(|(index, chunk)| {
             let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
-            let mut scratch = scratch[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut scratch = locked(&scratch[thread]);
             search_chunk(level, input, index, &mut scratch, chunk);
         });
         self.outer.split(self.shares.len(), &mut self.ranges);

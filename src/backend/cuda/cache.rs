@@ -5,11 +5,12 @@
 //! where nothing can be read or written a program is kept as long as the process.
 
 use crate::error::Result;
+use crate::team::locked;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 /// Programs that are kept: some kinds of GPUs, compilers and versions of this program.
@@ -61,7 +62,7 @@ impl Programs {
     /// A program that is kept, or else what `compile` makes, which then is.
     pub(super) fn get(&self, recipe: &Recipe, compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         let key = recipe.hash();
-        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut here = locked(&self.here);
         if let Some((_, program)) = here.iter().find(|(other, _)| *other == key) {
             return Ok(program.clone());
         }

@@ -45,6 +45,7 @@ use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
 use crate::system::{Coupling, Electrostatics, State, System};
+use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
@@ -52,7 +53,7 @@ use device::{Device, Timing, copy, read, read_one, room, write};
 use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use sums::Sums;
 use watch::Watch;
 
@@ -161,14 +162,14 @@ impl<D: Device> Cuda<D> {
     /// Keep an error for the next phase that can return it.
     fn keep<T: Default>(&self, result: Result<T>) -> T {
         result.unwrap_or_else(|error| {
-            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            locked(&self.fault).get_or_insert(error);
             T::default()
         })
     }
 
     /// The error that was kept.
     fn surface(&self) -> Result<()> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+        locked(&self.fault).take().map_or(Ok(()), Err)
     }
 
     /// What there is to be said of the steps so far, or an error where one has failed; then the positions before it are read.
