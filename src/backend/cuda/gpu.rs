@@ -20,9 +20,38 @@ mod tests;
 /// Records of launches that are kept: a quiet step, one with kinetic energies, one with the virial; and one to spare.
 const RECORDS: usize = 4;
 
+/// The oldest driver that knows what [`PRIORITIES`] means, that of CUDA 11.7. A function that a driver lacks is a panic of
+/// cudarc's; those called here are older.
+const OLDEST_DRIVER: i32 = 11070;
+
+/// How recorded steps are made ready: each kernel keeps the priority of the stream on which it was recorded. Without this all
+/// have that of the stream that repeats the step, and the kernels of the mesh wait until the last block of the pairs begins.
+const PRIORITIES: sys::CUgraphInstantiate_flags =
+    sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+/// The version of the driver, a thousand times the major and ten times the minor.
+fn driver() -> Option<i32> {
+    let mut version = 0;
+    // SAFETY: outlives the call
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok().map(|()| version)
+}
+
+/// As it is written.
+fn version(number: i32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
+/// Refuses a driver that is too old.
+fn check_driver(driver: Option<i32>) -> Result<()> {
+    let Some(old) = driver.filter(|&driver| driver < OLDEST_DRIVER) else { return Ok(()) };
+    let (old, least) = (version(old), version(OLDEST_DRIVER));
+    Err(Error::Device(format!("the driver is of CUDA {old}, and {least} is the least; install a newer one")))
+}
+
 /// A context on a GPU that will do, if there is one of this number and what it cannot do without is there.
 fn context(number: u32) -> Result<Arc<CudaContext>> {
     let context = cuda::context(number)?;
+    check_driver(driver())?;
     compiler::check()?;
     let capability = context.compute_capability().map_err(failed("no compute capability"))?;
     if capability < compiler::OLDEST {
@@ -96,10 +125,7 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
 
 /// Why kernels that were compiled do not load: nearly always a driver older than the compiler.
 fn does_not_load(error: result::DriverError) -> Error {
-    let mut driver = 0;
-    // SAFETY: outlives the call
-    let known = unsafe { sys::cuDriverGetVersion(&mut driver) }.result().is_ok();
-    let driver = if known { format!("{}.{}", driver / 1000, driver % 1000 / 10) } else { "unknown".into() };
+    let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
     Error::Device(format!(
         "CUDA: the kernels do not load: {error:?}; the driver is of CUDA {driver}, the run-time compiler (libnvrtc) of \
@@ -193,7 +219,7 @@ impl Gpu {
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
         let done = work(self);
         // the capture must end before an error is passed on
-        let graph = self.main.end_capture(sys::CUgraphInstantiate_flags(0)).map_err(failed(what));
+        let graph = self.main.end_capture(PRIORITIES).map_err(failed(what));
         done?;
         graph?.ok_or_else(|| Error::Internal("a step without launches was recorded".into()))
     }

@@ -1,7 +1,7 @@
 //! A real GPU, where there is one, against the emulated one; `validation/gpu` does more.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
-use super::Gpu;
+use super::{Gpu, check_driver};
 use crate::backend::cuda::Programs;
 use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
@@ -22,6 +22,15 @@ const SYSTEMS: [&str; 7] =
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
     Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
+}
+
+#[test]
+fn drivers_that_are_too_old_are_refused() {
+    let error = check_driver(Some(11060)).expect_err("no priorities in recorded steps").to_string();
+    assert!(error.contains("CUDA 11.6, and 11.7"), "{error}");
+    for driver in [Some(11070), Some(13020), None] {
+        check_driver(driver).expect("a driver that will do");
+    }
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
