@@ -256,9 +256,11 @@ impl Device for Gpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as the bytes; pageable memory has been read when the call returns
+        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done: a GPU that reads the host's
+        // memory itself may still do so when the call has returned
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
-            .map_err(failed("copying to the GPU"))
+            .map_err(failed("copying to the GPU"))?;
+        self.wait()
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {

@@ -37,9 +37,11 @@ impl<T: Number> CudaArray<T> {
     pub(super) fn write(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.length, "as many numbers as the array has");
         self.bind()?;
-        // SAFETY: the array is as long; pageable memory has been read when the call returns
+        // SAFETY: the array is as long, and the numbers live until the copy is done: a GPU that reads the host's memory
+        // itself may still do so when the call has returned
         unsafe { result::memcpy_htod_async(self.address, values, self.stream.cu_stream()) }
-            .map_err(failed("copying to the GPU"))
+            .map_err(failed("copying to the GPU"))?;
+        self.stream.synchronize().map_err(failed("the work on the GPU"))
     }
 
     pub(super) fn clear(&mut self) -> Result<()> {

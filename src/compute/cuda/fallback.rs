@@ -105,6 +105,8 @@ unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> R
 /// # Safety
 /// As for [`copy_from`].
 unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<()> {
-    // SAFETY: the caller's promise; pageable memory has been read when the call returns
-    unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }.map_err(failed("copying to the GPU"))
+    // SAFETY: the caller's promise; `values` lives until the copy is done
+    unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }.map_err(failed("copying to the GPU"))?;
+    // a GPU that reads the host's memory itself may still do so
+    stream.synchronize().map_err(failed("the work on the GPU"))
 }
