@@ -52,7 +52,11 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         let found = format!("there is no device cuda:{number}; the driver finds {devices}, numbered from 0");
         return Err(Error::Device(found));
     }
-    CudaContext::new(number as usize).map_err(failed("no context"))
+    let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
+    // with it, the first stream waits for the whole device, which is an error while another thread records launches there
+    // SAFETY: it orders the uses of a `CudaSlice`, of which there is none
+    unsafe { context.disable_event_tracking() };
+    Ok(context)
 }
 
 /// Room on the GPU.
