@@ -68,7 +68,7 @@ pub(crate) trait Device {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Both pieces of work, side by side if that is possible.
+    /// Both pieces of work, side by side if that is possible; the second may be two again.
     fn side_by_side(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,

@@ -138,13 +138,16 @@ pub(crate) struct Gpu {
     context: Arc<CudaContext>,
     /// all work but what may go on beside it
     main: Arc<CudaStream>,
-    beside: Arc<CudaStream>,
-    /// true while work goes to the stream beside
-    aside: Cell<bool>,
+    /// the mesh, and what goes on beside both
+    beside: [Arc<CudaStream>; 2],
+    /// how many of these are taken
+    taken: Cell<usize>,
+    /// that to which work goes now, if it is one of these
+    aside: Cell<Option<usize>>,
     module: sys::CUmodule,
     /// by number
     functions: Vec<sys::CUfunction>,
-    /// on the stream beside
+    /// on the first stream beside
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
     /// set while launches are timed
@@ -164,9 +167,10 @@ impl Gpu {
     pub(crate) fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("no stream"))?;
-        // the mesh is a row of short kernels: its blocks go before those of the pairs, which fill the GPU
+        // what goes on beside are short kernels: their blocks go before those of the pairs, which fill the GPU
         let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
-        let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
+        let before_others = || context.new_stream_with_priority(first).map_err(failed("no stream"));
+        let beside = [before_others()?, before_others()?];
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
         let image = compiler::program(capability, programs)?;
         // SAFETY: a program of the compiler's; the context is bound since it was made
@@ -181,7 +185,8 @@ impl Gpu {
             context,
             main,
             beside,
-            aside: Cell::new(false),
+            taken: Cell::new(0),
+            aside: Cell::new(None),
             module,
             functions,
             transforms: None,
@@ -198,7 +203,7 @@ impl Gpu {
 
     /// Where work goes now.
     fn stream(&self) -> &Arc<CudaStream> {
-        if self.aside.get() { &self.beside } else { &self.main }
+        self.aside.get().map_or(&self.main, |number| &self.beside[number])
     }
 
     /// Calls `start`, which launches `kernel`, between two events where launches are timed.
@@ -312,7 +317,7 @@ impl Device for Gpu {
     }
 
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
-        self.transforms = Some(DeviceFft::new(size, &self.beside)?);
+        self.transforms = Some(DeviceFft::new(size, &self.beside[0])?);
         Ok(())
     }
 
@@ -322,7 +327,8 @@ impl Device for Gpu {
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: arrays of the planned sizes; transforms work on the stream beside, as does what comes before and after
+            // SAFETY: arrays of the planned sizes; transforms work on the first stream beside, as does what comes before and
+            // after: the mesh is the first thing beside
             unsafe {
                 match direction {
                     Direction::Forward => transforms.forward(grid, spectrum),
@@ -338,16 +344,23 @@ impl Device for Gpu {
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
         let what = "work side by side";
-        self.beside.join(&self.main).map_err(failed(what))?;
-        self.aside.set(true);
+        let (number, before) = (self.taken.get(), self.aside.get());
+        let (here, beside) = match self.beside.get(number) {
+            Some(beside) => (self.stream(), beside),
+            None => return Err(Error::Internal("more work side by side than there are streams".into())),
+        };
+        beside.join(here).map_err(failed(what))?;
+        self.taken.set(number + 1);
+        self.aside.set(Some(number));
         let done = first(self);
-        self.aside.set(false);
+        self.aside.set(before);
         if self.timing.get().is_some() {
-            self.main.join(&self.beside).map_err(failed(what))?;
+            here.join(beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
+        self.taken.set(number);
         // also after an error: a capture must not end with loose ends
-        self.main.join(&self.beside).map_err(failed(what))?;
+        here.join(beside).map_err(failed(what))?;
         done
     }
 

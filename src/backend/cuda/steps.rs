@@ -22,7 +22,7 @@ pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool)
     device.side_by_side(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums))
 }
 
-/// Pairs within the cutoff, and bonded terms.
+/// Pairs within the cutoff, and beside them bonded terms, which would else wait until the last pair is done.
 fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     let pairs = match (rule, sums) {
         (RULE_GEOMETRIC, false) => Kernel::PairGeometric,
@@ -34,12 +34,13 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
     };
     // as many warps as there may be chunks, most of which end at once: the hardware gives out blocks as others end, which
     // levels the work and lets the mesh in between
-    device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(pairs, a.chunk_capacity * WARP) }, a)?;
+    let pairs = Launch { block: SEARCH_WARPS * WARP, ..over(pairs, a.chunk_capacity * WARP) };
     let terms = a.bonded_starts[BONDED_KINDS as usize];
-    if terms > 0 {
-        device.launch(over(if sums { Kernel::BondedSums } else { Kernel::Bonded }, terms), a)?;
+    if terms == 0 {
+        return device.launch(pairs, a);
     }
-    Ok(())
+    let bonded = over(if sums { Kernel::BondedSums } else { Kernel::Bonded }, terms);
+    device.side_by_side(|device| device.launch(bonded, a), |device| device.launch(pairs, a))
 }
 
 /// The mesh.
