@@ -111,7 +111,11 @@ __device__ inline void split(double shift, float& high, float& low) {
 // All that follows from the cell, by one block of threads; where `dilated` is not zero, after a barostat's step.
 extern "C" __global__ void change_cell(const Arguments a, const double dilated) {
     if (threadIdx.x == 0) {
-        if (dilated != 0.0 && !halted(a)) dilate(a);
+        if (dilated != 0.0) {
+            // what is reported is what was there before the move that has failed, not before this
+            stop_after_fault(a);
+            if (!halted(a)) dilate(a);
+        }
         derive(*a.cell);
     }
     __syncthreads();

@@ -27,7 +27,7 @@ __device__ inline void watch(const Arguments& a, const Lattice& cell, u32 atom, 
 
 extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 slot = thread_number();
-    if (slot == 0 && (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM)) a.status->stopped = STOPPED_BY_FAULT;
+    if (slot == 0) stop_after_fault(a);
     for (u32 sum = slot; sum < SUMS; sum += gridDim.x * blockDim.x) a.sums[sum] = 0;
     if (slot >= a.slots) return;
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;

@@ -106,6 +106,12 @@ __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->overdue != 0;
 }
 
+// Stops all motion where something has gone wrong. For one thread of a kernel no other of whose threads asks whether it is
+// halted: blocks that begin before and after this would not agree.
+__device__ inline void stop_after_fault(const Arguments& a) {
+    if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
+}
+
 // Adds to a sum in fixed point: integers do not care in which order they are added. The scale is a power of two, so that
 // only the last step rounds, in either precision.
 template <class T>

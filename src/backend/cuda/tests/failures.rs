@@ -41,6 +41,21 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
 }
 
 #[test]
+fn a_barostat_leaves_a_failed_move_as_it_was() {
+    let mut sample = Sample::load("water").rigid();
+    sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
+    let mut cuda = sample.emulated(0);
+    cuda.forces(Workload { energy: false, virial: true }).unwrap();
+    cuda.advance(Advance { timestep: 0.002, virial: true, kinetic: false, coupled: false }).unwrap();
+    // by 0.1 percent
+    let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
+    cuda.dilate(Dilation { rate: 0.0, pressure: 0.0, thermal: 0.0, noise, stochastic: false }).unwrap();
+    let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
+    assert_eq!(atoms_of(error)[0], 30);
+    assert!(cuda.before_move() == (sample.state.cell, &sample.state.positions[..]));
+}
+
+#[test]
 fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
     let mut sample = Sample::load("peptide-vacuum").all_bonds();
     let bond = sample.system.constraints.bonds[40].atoms;
