@@ -177,7 +177,7 @@ __device__ inline void for_all_atoms(const Arguments& a, Work work) {
 
 // Takes the motion of the centre of mass and the rotation about it away, by one block of threads: systems without a cell are
 // small. Sums are in double precision, in a fixed order.
-extern "C" __global__ void stop_motion(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
     double mass = 0.0;
     Vec3<double> centre = vec3(0.0, 0.0, 0.0), drift = centre, turning = centre;

@@ -63,6 +63,8 @@ const COUPLED_REDUCTION: f64 = 1e-3;
 const COUPLED_STEPS: u32 = 100;
 /// Threads that work on one chain.
 pub(super) const COUPLED_THREADS: u32 = 256;
+/// Threads of the one block that works on all atoms.
+pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
 /// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
@@ -374,7 +376,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
-    constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS);
+    constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
     constants!("int": FIRST_TERMS STAR_ITERATIONS);

@@ -3,15 +3,12 @@
 use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
-    Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS, SUM_MOMENTUM,
-    UNIT_KINDS, WARP,
+    ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS,
+    SUM_MOMENTUM, UNIT_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
 use crate::error::Result;
-
-/// Threads of the one block that works on all atoms.
-const ALL_ATOMS_BLOCK: u32 = 512;
 
 /// Forces at the current positions, from the present lists; `sums`: energies and virial too.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
@@ -118,5 +115,5 @@ pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64)
 
 /// That, and the rotation about it.
 pub(super) fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
-    device.launch(Launch { block: ALL_ATOMS_BLOCK, ..over(Kernel::StopMotion, ALL_ATOMS_BLOCK) }, a)
+    device.launch(Launch { block: ALL_ATOMS_THREADS, ..over(Kernel::StopMotion, ALL_ATOMS_THREADS) }, a)
 }

@@ -1,6 +1,6 @@
 //! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
 
-use super::library;
+use super::{bounded, library};
 use crate::backend::cuda::device::{Device, Direction, Launch, Span, Timing};
 use crate::backend::cuda::kernel::Kernel;
 use crate::backend::cuda::layout::Arguments;
@@ -17,6 +17,10 @@ const UNTOUCHED: u128 = u128::MAX;
 
 /// Kernels of one transform in three dimensions, at most: one for each.
 const KERNELS_PER_TRANSFORM: u32 = 3;
+
+/// Threads of a block that a kernel may have whatever the compiler makes of it: with 255 registers each, the most there are,
+/// they have the 65 536 of a multiprocessor. A block of more may not start unless the compiler knows of it.
+const UNBOUNDED: u32 = 256;
 
 /// What the host has had done.
 #[derive(Clone, Copy, Debug, Default)]
@@ -138,6 +142,7 @@ impl Device for Emulated {
         if launch.threads == 0 || self.forgotten == Some(launch.kernel) {
             return Ok(());
         }
+        assert!(launch.block <= UNBOUNDED || bounded(launch.kernel), "{launch:?} may have too many registers");
         self.count(0, 1);
         self.span(launch.kernel);
         let geometry = [launch.threads.div_ceil(launch.block), launch.block];

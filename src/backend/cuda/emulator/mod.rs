@@ -29,6 +29,12 @@ pub(crate) fn library() -> &'static Library {
     LIBRARY.get_or_init(Library::compile)
 }
 
+/// Whether the compiler knows how many threads a block of this kernel has.
+fn bounded(kernel: Kernel) -> bool {
+    let name = format!(" {}(const Arguments", kernel.name());
+    source::text().lines().any(|line| line.contains("__launch_bounds__") && line.contains(&name))
+}
+
 /// The kernels by their numbers.
 fn table() -> String {
     let mut text = String::from(
