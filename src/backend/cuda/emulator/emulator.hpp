@@ -1,20 +1,22 @@
 // Enough of CUDA on one processor thread to run the kernels as they are written: the only check of their numbers where
 // there is no GPU. Blocks run one after another, the threads of a block as fibers that switch only where lanes meet. What
 // lock-step would hide is refused: lanes that meet at different collectives, or wait for lanes that have returned. The order
-// of blocks and threads can be changed, and must not change a bit of the result.
+// of blocks and threads can be changed, and must not change a bit of the result. What a block of threads shares holds, when
+// the block begins, no numbers: nothing of what the block before it left.
 
 #include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <link.h>
 #include <numeric>
 #include <ucontext.h>
 #include <vector>
 
 #define __device__
 #define __global__
-#define __shared__ static
+#define __shared__ static thread_local
 #define __launch_bounds__(...)
 
 struct float2 { float x, y; };
@@ -118,7 +120,29 @@ inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     return unsigned((unsigned long long)k * step % n);
 }
 
+// What blocks of threads share, and nothing else, is `thread_local`: it lies in one piece, which the loader knows.
+struct Piece {
+    void* start;
+    size_t size;
+};
+Piece shared_memory;
+thread_local volatile char asked_for;
+
+inline int find_shared(dl_phdr_info* library, size_t, void*) {
+    const auto here = reinterpret_cast<size_t>(&find_shared);
+    bool ours = false;
+    size_t size = 0;
+    for (unsigned k = 0; k < library->dlpi_phnum; ++k) {
+        const auto& part = library->dlpi_phdr[k];
+        if (part.p_type == PT_LOAD) ours |= here - (library->dlpi_addr + part.p_vaddr) < part.p_memsz;
+        if (part.p_type == PT_TLS) size = part.p_memsz;
+    }
+    if (ours) shared_memory = {library->dlpi_tls_data, size};
+    return ours;
+}
+
 inline void reset_block() {
+    memset(shared_memory.start, 0xff, shared_memory.size);
     for (auto& fiber : fibers) fiber.started = fiber.done = false;
     for (auto& group : warps) group = {LANES, 0, 0, NONE, {}};
     whole_block = {threads, 0, 0, NONE, {}};
@@ -166,6 +190,9 @@ inline const char* run(void (*kernel)(const void*, double), const void* a, doubl
     threads = size;
     fault = nullptr;
     if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads, whole warps";
+    // so that there is a piece of this thread
+    asked_for = 1;
+    if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "what blocks share is nowhere";
     fibers.resize(size);
     warps.resize(size / LANES);
     for (unsigned k = 0; k < grid; ++k) {
