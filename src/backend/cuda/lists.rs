@@ -58,19 +58,25 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Lists of another capacity; what they held is lost.
+/// Gives the memory of arrays back, where they have some.
+fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
+    arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
+}
+
+/// Lists of another capacity; what they held is lost. After an error there are none, and kernels do nothing with them.
 fn make_room(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
-    let old = [a.chunk_block.0, a.outer_groups.0, a.inner_groups.0, a.outer.0, a.inner.0];
-    for address in old.into_iter().filter(|&address| address != 0) {
-        device.free(address)?;
-    }
-    a.chunk_capacity = chunks;
+    a.chunk_capacity = 0;
+    let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
+    let entries = [&mut a.outer.0, &mut a.inner.0];
+    give_back(device, groups)?;
+    give_back(device, entries)?;
     let entries = chunks as usize * (CHUNK_GROUPS * WARP) as usize;
     a.chunk_block = room(device, chunks as usize)?;
     a.outer_groups = room(device, chunks as usize)?;
     a.inner_groups = room(device, chunks as usize)?;
     a.outer = room(device, entries)?;
     a.inner = room(device, entries)?;
+    a.chunk_capacity = chunks;
     Ok(())
 }
 
@@ -79,12 +85,12 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
     divide(device, a, cell)?;
     let slices = slices(a);
     if slices as u32 > a.slice_capacity {
-        for address in [a.slice_starts.0, a.slice_filled.0].into_iter().filter(|&address| address != 0) {
-            device.free(address)?;
-        }
-        a.slice_capacity = (slices as f64 * GROWTH) as u32;
-        a.slice_starts = room(device, a.slice_capacity as usize + 1)?;
-        a.slice_filled = room(device, a.slice_capacity as usize)?;
+        a.slice_capacity = 0;
+        give_back(device, [&mut a.slice_starts.0, &mut a.slice_filled.0])?;
+        let capacity = (slices as f64 * GROWTH) as u32;
+        a.slice_starts = room(device, capacity as usize + 1)?;
+        a.slice_filled = room(device, capacity as usize)?;
+        a.slice_capacity = capacity;
     }
     clear(device, a.slice_starts, slices + 1)?;
     clear(device, a.slice_filled, slices)?;

@@ -42,6 +42,7 @@ pub(crate) struct Emulated {
     /// a kernel that does nothing
     forgotten: Option<Kernel>,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
+    full: Cell<bool>,
     transforms: Option<RefCell<Fft3<f32>>>,
     tally: Cell<Tally>,
     timing: Cell<Option<Timing>>,
@@ -54,6 +55,7 @@ impl Emulated {
             order,
             forgotten: None,
             arrays: RefCell::default(),
+            full: Cell::new(false),
             transforms: None,
             tally: Cell::default(),
             timing: Cell::default(),
@@ -64,6 +66,11 @@ impl Emulated {
     /// A device at fault: this kernel does nothing.
     pub(crate) fn without(kernel: Kernel) -> Self {
         Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
+    }
+
+    /// From now on there is no room for more arrays.
+    pub(crate) fn fill(&self) {
+        self.full.set(true);
     }
 
     /// Since the beginning.
@@ -106,6 +113,9 @@ impl Device for Emulated {
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64> {
+        if self.full.get() {
+            return Err(Error::Device("no room".into()));
+        }
         let array = vec![UNTOUCHED; bytes.div_ceil(16) + 2 * GUARD];
         let address = array.as_ptr() as u64 + 16 * GUARD as u64;
         self.arrays.borrow_mut().insert(address, array);

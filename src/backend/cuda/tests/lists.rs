@@ -1,6 +1,6 @@
 //! The pair list of an emulated device against all pairs.
 
-use super::sample::Sample;
+use super::sample::{EVERYTHING, Sample};
 use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::read;
@@ -103,4 +103,18 @@ fn lists_grow_when_they_must() {
     cuda.surface().expect("lists that grow");
     assert!(cuda.arguments.chunk_capacity >= needed && cuda.epoch > epoch);
     assert_eq!(listed(&cuda, &sample, false).len(), before);
+}
+
+#[test]
+fn lists_that_find_no_room_are_reported_and_touch_nothing() {
+    let mut cuda = Sample::load("water").emulated(0);
+    // as if there had been hardly any from the start
+    cuda.arguments.chunk_capacity = 1;
+    cuda.device.fill();
+    cuda.rebuild_pairs();
+    cuda.prune_pairs(0.0);
+    // their memory has been given back
+    assert_eq!(cuda.arguments.chunk_capacity, 0);
+    let error = cuda.forces(EVERYTHING).expect_err("no lists");
+    assert!(error.to_string().contains("no room"), "{error}");
 }
