@@ -94,28 +94,51 @@ __device__ inline void append(const Arguments& a, Searcher& searcher, Found& fou
     }
 }
 
-// All atoms within reach in one lattice image.
+// The searching block in one lattice image.
+struct Image {
+    int na, nb, nc;
+    u32 shift;
+    bool home;
+    Vec3<float> low, high;
+    float reach2;
+};
+
+// Whether it is within reach of a box, the first or a later one of `boxes`.
+__device__ inline bool reaches(const Image& image, const float4* boxes, u32 number) {
+    return gap_squared(image.low, image.high, xyz(boxes[2 * number]), xyz(boxes[2 * number + 1])) < image.reach2;
+}
+
+// All atoms within reach of those of the 32 blocks that begin at `base`.
+__device__ inline void search_region(const Arguments& a, Searcher& searcher, Found& found, const float4* atoms,
+                                     const Image& image, u32 base) {
+    const u32 lane = lane_number(), block = searcher.block, candidate = base + lane;
+    const float4 origin = a.origins[block];
+    const bool near = candidate < a.blocks && lists(block, candidate, image.na, image.nb, image.nc) &&
+                      reaches(image, a.bounds, candidate);
+    for (u32 rest = __ballot_sync(ALL_LANES, near); rest != 0; rest &= rest - 1) {
+        const u32 slot = (base + __ffs(int(rest)) - 1) * WARP + lane;
+        const u32 entry = image.shift << SLOT_BITS | slot;
+        bool hit = a.slot_atom[slot] != NO_ATOM;
+        if (hit) hit = near_any(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
+        const u32 mask = hit ? interacting(a, block, slot, image.home) : 0u;
+        append(a, searcher, found, hit && mask != 0, entry, mask);
+    }
+}
+
+// All atoms within reach in one lattice image, region by region: of thousands of blocks nearly all are far away.
 __device__ inline void search_image(const Arguments& a, Searcher& searcher, Found& found, const float4* atoms, int na,
                                     int nb, int nc) {
-    const u32 lane = lane_number(), block = searcher.block, shift = shift_number(na, nb, nc);
-    const float4 origin = a.origins[block];
+    const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;
     const Vec3<float> moved = xyz(a.shifts[2 * shift]) + xyz(a.shifts[2 * shift + 1]);
-    const Vec3<float> low = xyz(a.bounds[2 * block]) - moved, high = xyz(a.bounds[2 * block + 1]) - moved;
     // corners are rounded to f32
-    const float reach = a.outer_radius + BOUNDS_ROUNDING, reach2 = reach * reach;
-    const bool home = na == 0 && nb == 0 && nc == 0;
-    for (u32 base = 0; base < a.blocks; base += WARP) {
-        const u32 candidate = base + lane;
-        const bool near = candidate < a.blocks && lists(block, candidate, na, nb, nc) &&
-                          gap_squared(low, high, xyz(a.bounds[2 * candidate]), xyz(a.bounds[2 * candidate + 1])) < reach2;
-        for (u32 rest = __ballot_sync(ALL_LANES, near); rest != 0; rest &= rest - 1) {
-            const u32 slot = (base + __ffs(int(rest)) - 1) * WARP + lane;
-            const u32 entry = shift << SLOT_BITS | slot;
-            bool hit = a.slot_atom[slot] != NO_ATOM;
-            if (hit) hit = near_any(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
-            const u32 mask = hit ? interacting(a, block, slot, home) : 0u;
-            append(a, searcher, found, hit && mask != 0, entry, mask);
-        }
+    const float reach = a.outer_radius + BOUNDS_ROUNDING;
+    const Image image = {na, nb, nc, shift, na == 0 && nb == 0 && nc == 0, xyz(a.bounds[2 * block]) - moved,
+                         xyz(a.bounds[2 * block + 1]) - moved, reach * reach};
+    for (u32 first = 0; first < regions; first += WARP) {
+        const u32 region = first + lane_number();
+        const bool near = region < regions && reaches(image, a.regions, region);
+        for (u32 rest = __ballot_sync(ALL_LANES, near); rest != 0; rest &= rest - 1)
+            search_region(a, searcher, found, atoms, image, (first + __ffs(int(rest)) - 1) * WARP);
     }
 }
 

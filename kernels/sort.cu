@@ -91,31 +91,55 @@ __device__ inline float quantised_middle(double low, double high) {
     return float(rint(0.5 * (low + high) / ORIGIN_QUANTUM) * ORIGIN_QUANTUM);
 }
 
-// One warp for each block: what the slots hold, and where the block is.
-extern "C" __global__ void sort_finish(const Arguments a, const double) {
-    const u32 slot = thread_number(), block = warp_number();
-    if (block >= a.blocks) return;
-    const bool used = slot < a.atoms;
-    const u32 atom = used ? a.slot_atom[slot] : NO_ATOM;
-    const double far = 1e300;
-    Vec3<double> low = vec3(far, far, far), high = vec3(-far, -far, -far);
+// A box by its lowest and its highest corner.
+struct Box {
+    Vec3<double> low, high;
+};
+
+// The box around those of all lanes.
+__device__ inline Box warp_box(const Box& box) {
+    return {vec3(warp_min(box.low.x), warp_min(box.low.y), warp_min(box.low.z)),
+            vec3(-warp_min(-box.high.x), -warp_min(-box.high.y), -warp_min(-box.high.z))};
+}
+
+__device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
+    boxes[2 * number] = make_float4(float(box.low.x), float(box.low.y), float(box.low.z), 0.0f);
+    boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
+}
+
+// One block of threads for each region, which is 32 blocks of atoms, a warp for each of these: what the slots hold, and
+// where blocks and regions are.
+extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
+    __shared__ float4 boxes[2 * WARP];
+    const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();
+    // around what is not there, and nowhere
+    const double far = 1e30;
+    Box box = {vec3(far, far, far), vec3(-far, -far, -far)};
     float2 lj = make_float2(a.empty_lj[0], a.empty_lj[1]);
     int4 image = make_int4(0, 0, 0, 0);
-    if (used) {
+    if (slot < a.atoms) {
+        const u32 atom = a.slot_atom[slot];
         image = a.atom_images[atom];
-        low = high = a.positions[atom] - lattice_shift(*a.cell, image.x, image.y, image.z);
+        box.low = box.high = a.positions[atom] - lattice_shift(*a.cell, image.x, image.y, image.z);
         lj = a.lj[atom];
         a.atom_slot[atom] = slot;
-    } else {
+    } else if (slot < a.slots) {
         a.slot_atom[slot] = NO_ATOM;
     }
-    a.images[slot] = image;
-    a.slot_lj[slot] = lj;
-    low = vec3(warp_min(low.x), warp_min(low.y), warp_min(low.z));
-    high = vec3(-warp_min(-high.x), -warp_min(-high.y), -warp_min(-high.z));
-    if (lane_number() > 0) return;
-    a.origins[block] = make_float4(quantised_middle(low.x, high.x), quantised_middle(low.y, high.y),
-                                   quantised_middle(low.z, high.z), 0.0f);
-    a.bounds[2 * block] = make_float4(float(low.x), float(low.y), float(low.z), 0.0f);
-    a.bounds[2 * block + 1] = make_float4(float(high.x), float(high.y), float(high.z), 0.0f);
+    if (slot < a.slots) {
+        a.images[slot] = image;
+        a.slot_lj[slot] = lj;
+    }
+    box = warp_box(box);
+    if (lane == 0) store_box(boxes, warp, box);
+    if (lane == 0 && block < a.blocks) {
+        a.origins[block] = make_float4(quantised_middle(box.low.x, box.high.x), quantised_middle(box.low.y, box.high.y),
+                                       quantised_middle(box.low.z, box.high.z), 0.0f);
+        store_box(a.bounds, block, box);
+    }
+    __syncthreads();
+    if (warp > 0) return;
+    // of corners that have been rounded, so that no block is outside
+    box = warp_box({widened(xyz(boxes[2 * lane])), widened(xyz(boxes[2 * lane + 1]))});
+    if (lane == 0) store_box(a.regions, blockIdx.x, box);
 }

@@ -256,6 +256,8 @@ shared! {
         // by block
         origins: Pointer<[f32; 4]>,
         bounds: Pointer<[f32; 4]>,
+        // by region of 32 blocks
+        regions: Pointer<[f32; 4]>,
         // lists
         shifts: Pointer<[f32; 4]>,
         chunk_block: Pointer<u32>,

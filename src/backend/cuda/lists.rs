@@ -98,7 +98,7 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
     device.launch(Launch { block: SCAN_THREADS, ..over(Kernel::SortScan, SCAN_THREADS) }, a)?;
     device.launch(over(Kernel::SortFill, a.atoms), a)?;
     device.launch(over(Kernel::SortOrder, slices as u32), a)?;
-    device.launch(over(Kernel::SortFinish, a.slots), a)
+    device.launch(Launch { block: WARP * WARP, ..over(Kernel::SortFinish, a.slots) }, a)
 }
 
 /// Sort the atoms and search the outer list; true where lists are elsewhere than before.

@@ -89,6 +89,7 @@ fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
     a.forces = room(device, 3 * slots)?;
     a.origins = room(device, blocks)?;
     a.bounds = room(device, 2 * blocks)?;
+    a.regions = room(device, 2 * blocks.div_ceil(WARP as usize))?;
     a.shifts = room(device, 2 * SHIFTS as usize)?;
     Ok(())
 }

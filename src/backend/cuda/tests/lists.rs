@@ -90,6 +90,29 @@ fn lists_hold_every_pair_once() {
     }
 }
 
+/// A box by its corners.
+type Corners = [[f32; 3]; 2];
+
+fn boxes(cuda: &Cuda<Emulated>, pointer: Pointer<[f32; 4]>, number: u32) -> Vec<Corners> {
+    let corners = array(cuda, pointer, 2 * number);
+    corners.chunks(2).map(|pair| [0, 1].map(|k| [pair[k][0], pair[k][1], pair[k][2]])).collect()
+}
+
+#[test]
+fn regions_are_the_boxes_around_their_blocks() {
+    let cuda = Sample::load("octahedron").emulated(0);
+    let a = &cuda.arguments;
+    let (blocks, number) = (boxes(&cuda, a.bounds, a.blocks), a.blocks.div_ceil(WARP));
+    let regions = boxes(&cuda, a.regions, number);
+    assert!(number > 2 && a.blocks % WARP != 0, "several, the last of which is not full");
+    for (blocks, region) in blocks.chunks(WARP as usize).zip(regions) {
+        let corner = |k: usize, pick: fn(f32, f32) -> f32| {
+            [0, 1, 2].map(|axis| blocks.iter().map(|corners| corners[k][axis]).reduce(pick).expect("a block"))
+        };
+        assert_eq!([corner(0, f32::min), corner(1, f32::max)], region);
+    }
+}
+
 #[test]
 fn lists_grow_when_they_must() {
     let sample = Sample::load("water");
