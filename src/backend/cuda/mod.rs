@@ -330,7 +330,9 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn prune_pairs(&mut self, foresight: f64) {
         self.keep(self.snapshot(Moment::Prune));
-        let there = Arguments { positions: self.snapshots[Moment::Prune as usize].positions, ..self.arguments };
+        let positions = self.snapshots[Moment::Prune as usize].positions;
+        // where nobody is yet, no list ends
+        let there = Arguments { positions, watched: 0, ..self.arguments };
         self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &there, foresight)));
     }
 

@@ -8,8 +8,8 @@ use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::cuda::layout::{CHUNK_GROUPS, NO_ATOM, SLOT_BITS, WARP};
 use crate::backend::cuda::shared::{Element, Pointer};
 use crate::cell::displacement;
-use crate::pair::shift_image;
-use crate::vec3::Vec3;
+use crate::pair::{ListSchedule, shift_image};
+use crate::vec3::{Vec3, vec3};
 use std::collections::HashMap;
 
 fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) -> Vec<T> {
@@ -111,6 +111,18 @@ fn regions_are_the_boxes_around_their_blocks() {
         };
         assert_eq!([corner(0, f32::min), corner(1, f32::max)], region);
     }
+}
+
+#[test]
+fn lists_end_where_atoms_are_and_not_where_they_are_foreseen() {
+    let mut sample = Sample::load("water");
+    sample.state.velocities.fill(vec3(1.0, 0.0, 0.0));
+    let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
+    cuda.upload(&sample.state).expect("a state");
+    cuda.rebuild_pairs();
+    // 0.2 nm away, four times as far as these lists allow
+    cuda.prune_pairs(0.2);
+    assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].overdue, 0);
 }
 
 #[test]
