@@ -104,7 +104,7 @@ fn regions_are_the_boxes_around_their_blocks() {
     let a = &cuda.arguments;
     let (blocks, number) = (boxes(&cuda, a.bounds, a.blocks), a.blocks.div_ceil(WARP));
     let regions = boxes(&cuda, a.regions, number);
-    assert!(number > 2 && a.blocks % WARP != 0, "several, the last of which is not full");
+    assert!(number > 2 && !a.blocks.is_multiple_of(WARP), "several, the last of which is not full");
     for (blocks, region) in blocks.chunks(WARP as usize).zip(regions) {
         let corner = |k: usize, pick: fn(f32, f32) -> f32| {
             [0, 1, 2].map(|axis| blocks.iter().map(|corners| corners[k][axis]).reduce(pick).expect("a block"))
