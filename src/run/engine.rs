@@ -9,7 +9,7 @@ use crate::backend::cuda::Emulated as Gpu;
 #[cfg(not(test))]
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::{self, Cuda, Programs};
-use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
@@ -97,7 +97,8 @@ impl Engine {
         let verdict = self.pool.install(|| {
             let mut gpu =
                 Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
-            compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
+            let cpu = self.cpu(system, schedule(plan, system, state))?;
+            compare(&mut gpu, &mut Host::new(system, cpu, self.level, self.team())?, state)
         });
         self.conclude(verdict)
     }
