@@ -118,7 +118,7 @@
 //! - Where displacements end the life of a list, the device makes no move with one from which a pair might be missing; the
 //!   host finds out later which moves are to be asked for again ([`backend::Backend::overdue`]).
 //! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
-//! - Before a run relies on a GPU, its forces and energies of the state are compared with the CPU's
+//! - Before a run relies on a GPU, its forces and energies of the state and a move from it are compared with the CPU's
 //!   ([`run::Engine::verify`]).
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see

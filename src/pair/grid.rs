@@ -4,6 +4,7 @@ use crate::cell::PeriodicCell;
 use crate::memory::{self, prefetch};
 use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
+use wide::f32x4;
 
 /// Slots of a block (j side).
 pub const BLOCK: usize = 8;
@@ -236,6 +237,7 @@ impl Grid {
     /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences.
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
+        let mut offsets = [[0.0; BLOCK]; 3];
         for lane in 0..BLOCK {
             let slot = block * BLOCK + lane;
             if let Some(&later) = self.slot_atom.get(slot + AHEAD) {
@@ -247,7 +249,16 @@ impl Grid {
             } else {
                 (positions[atom as usize] - self.origins[slot]).map(|v| v as f32).to_array()
             };
-            [to[lane], to[lane + 8], to[lane + 16]] = offset;
+            for (lanes, value) in offsets.iter_mut().zip(offset) {
+                lanes[lane] = value;
+            }
+        }
+        // in few stores: each waits until other caches have given up its line, and a processor lets some sixty wait at once
+        let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
+        for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
+            let [a, b, c, d, e, f, g, h] = lanes;
+            to[0] = f32x4::new([a, b, c, d]);
+            to[1] = f32x4::new([e, f, g, h]);
         }
     }
 }

@@ -3,8 +3,13 @@
 use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Plan, Precision, SimdLevel};
 use super::self_check::{Verdict, compare};
-use crate::backend::cuda::{self, Cuda, Gpu, Programs};
-use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
+// whole runs are tested without a GPU
+#[cfg(test)]
+use crate::backend::cuda::Emulated as Gpu;
+#[cfg(not(test))]
+use crate::backend::cuda::Gpu;
+use crate::backend::cuda::{self, Cuda, Programs};
+use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Reference, Workload};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
@@ -92,7 +97,8 @@ impl Engine {
         let verdict = self.pool.install(|| {
             let mut gpu =
                 Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
-            compare(&mut gpu, &mut self.cpu(system, schedule(plan, system, state))?, state)
+            let cpu = self.cpu(system, schedule(plan, system, state))?;
+            compare(&mut gpu, &mut Host::new(system, cpu, self.level, self.team())?, state)
         });
         self.conclude(verdict)
     }
@@ -295,14 +301,21 @@ fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPo
 }
 
 #[cfg(test)]
+impl Engine {
+    /// With the emulated GPU of this number, which was asked for or else just found.
+    pub(super) fn with_gpu(number: u32, automatic: bool) -> Self {
+        let found = Found { number, name: "A GPU".into(), agreement: None };
+        Engine { automatic, gpu: Ok(found), ..Engine::on(1).expect("a thread") }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
 
-    /// As if there were a GPU.
     fn engine(automatic: bool) -> Engine {
-        let found = Found { number: 0, name: "A GPU".into(), agreement: None };
-        Engine { automatic, gpu: Ok(found), ..Engine::on(1).expect("a thread") }
+        Engine::with_gpu(0, automatic)
     }
 
     fn used(engine: &Engine) -> std::result::Result<(), String> {

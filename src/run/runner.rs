@@ -1,6 +1,8 @@
 //! A whole run: stages in order, outputs, checkpoints, and the way back from one.
 
 mod descent;
+#[cfg(test)]
+mod tests;
 
 use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
 use super::engine::{Engine, lead};

@@ -1,6 +1,7 @@
-//! Whether a GPU computes what the CPU computes: forces and energies of one state, before a run relies on them.
+//! Whether a GPU computes what the CPU computes: forces and energies of one state and a move from it, before a run relies
+//! on them.
 
-use crate::backend::{Backend, Evaluation, ForceField, Workload};
+use crate::backend::{Advance, Backend, Evaluation, Workload};
 use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
@@ -14,6 +15,15 @@ const LATTICE_FORCE: f64 = 2e-3;
 /// Difference of any energy over the sum of the absolute terms: twice the bar of 10⁻⁶, as for the forces.
 const ENERGY: f64 = 2e-6;
 
+/// Time step of the move, ps.
+const TIMESTEP: f64 = 0.002;
+/// RMS difference of where both move atoms over the RMS of the moves, from rest. Usual forces move an atom by 10⁻⁴ nm;
+/// distances held to 10⁻⁶ on either side are a thousandth of that. Moves are made by kernels without sums of energies, and
+/// one that computes something else is off by more than this.
+const MOVE: f64 = 1e-2;
+/// That difference itself where hardly anything moves, nm: the same distances of 0.1 nm.
+const LEAST_MOVE: f64 = 2e-7;
+
 /// What a comparison has shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
@@ -25,21 +35,52 @@ pub(super) enum Verdict {
     Undecided,
 }
 
-/// Compares a GPU with a force field of the CPU at `state`.
-pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl ForceField, state: &State) -> Result<Verdict> {
-    let workload = Workload { energy: true, virial: false };
-    gpu.upload(state)?;
-    gpu.rebuild_pairs();
-    gpu.prune_pairs(0.0);
-    match gpu.forces(workload) {
+/// Compares a GPU with the CPU at `state`.
+pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl Backend, state: &State) -> Result<Verdict> {
+    let still = State { velocities: vec![Vec3::ZERO; state.positions.len()], ..state.clone() };
+    match evaluate(gpu, &still) {
         Err(Error::Unstable { .. }) => return Ok(Verdict::Undecided),
         outcome => outcome?,
     }
-    let (cell, positions, mut expected) = (state.cell.as_ref(), &state.positions, Evaluation::default());
-    cpu.rebuild(cell, positions);
-    cpu.prune(cell, positions);
-    cpu.evaluate(cell, positions, workload, &mut expected)?;
-    Ok(judge(gpu.evaluation(), &expected))
+    evaluate(cpu, &still)?;
+    let verdict = judge(gpu.evaluation(), cpu.evaluation());
+    let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
+    let expected = match advance(cpu) {
+        // the run will fail the same way, and say more
+        Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
+        outcome => outcome?,
+    };
+    Ok(judge_move(&advance(gpu)?, &expected, &still.positions, &how))
+}
+
+/// Forces and energies.
+fn evaluate(backend: &mut impl Backend, state: &State) -> Result<()> {
+    backend.upload(state)?;
+    backend.rebuild_pairs();
+    backend.prune_pairs(0.0);
+    backend.forces(Workload { energy: true, virial: false })
+}
+
+/// Where atoms are after a step as nearly all are, of which nothing else is wanted.
+fn advance(backend: &mut impl Backend) -> Result<Vec<Vec3>> {
+    backend.forces(Workload::default())?;
+    backend.advance(Advance { timestep: TIMESTEP, virial: false, kinetic: false, coupled: false })?;
+    let mut state = State::default();
+    backend.download(&mut state)?;
+    Ok(state.positions)
+}
+
+fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> Verdict {
+    let (off, moved) = (rms_difference(found, expected), rms_difference(expected, start));
+    let relative = off / moved.max(f64::MIN_POSITIVE);
+    // what is not a number is within no bar
+    let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
+    if !agrees {
+        return Verdict::Differs(format!(
+            "the GPU moves atoms otherwise than the CPU, by {relative:.1e} of the moves' RMS, bar {MOVE:.0e}"
+        ));
+    }
+    Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
 }
 
 /// The forces first: energies are their sums.
@@ -66,7 +107,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
         }
         largest = largest.max(off);
     }
-    Verdict::Agrees(format!("forces are within {relative:.1e} and energies within {largest:.1e} of the CPU's"))
+    Verdict::Agrees(format!("forces are within {relative:.1e} of the CPU's, energies within {largest:.1e}"))
 }
 
 fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
@@ -82,22 +123,25 @@ fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
 mod tests {
     use super::*;
     use crate::backend::cuda::{Emulated, Kernel, Sample};
-    use crate::backend::{Cpu, CpuOptions};
+    use crate::backend::{Cpu, CpuOptions, Host};
     use crate::simd::Level;
     use crate::team::Team;
     use crate::vec3::vec3;
 
     fn compared(sample: &Sample, device: Emulated) -> Verdict {
         let options = CpuOptions { parts: 1, level: Level::Portable, schedule: sample.schedule() };
-        let mut cpu = Cpu::new(&sample.system, options, Team::single()).expect("a supported system");
-        compare(&mut sample.on(device), &mut cpu, &sample.state).expect("two backends that work")
+        let cpu = Cpu::new(&sample.system, options, Team::single()).expect("a supported system");
+        let mut host = Host::new(&sample.system, cpu, Level::Portable, Team::single()).expect("a supported system");
+        compare(&mut sample.on(device), &mut host, &sample.state).expect("two backends that work")
     }
 
     #[test]
     fn a_device_that_works_agrees() {
-        for name in ["peptide-charged", "peptide-vacuum", "argon"] {
-            let verdict = compared(&Sample::load(name), Emulated::new(0));
-            assert!(matches!(verdict, Verdict::Agrees(_)), "{name}: {verdict:?}");
+        let rigid = |name| Sample::load(name).rigid();
+        let samples = ["peptide-charged", "peptide-vacuum", "argon"].map(Sample::load);
+        for sample in samples.into_iter().chain(["peptide-charged", "peptide-vacuum"].map(rigid)) {
+            let verdict = compared(&sample, Emulated::new(0));
+            assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("a step")), "{verdict:?}");
         }
     }
 
@@ -108,6 +152,16 @@ mod tests {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
             assert!(what.contains("bar"), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_moves_atoms_otherwise_is_found_out() {
+        let kernels = [Kernel::Bonded, Kernel::PairLorentzBerthelot, Kernel::Solve, Kernel::Advance];
+        for kernel in kernels {
+            let verdict = compared(&Sample::load("peptide-charged").rigid(), Emulated::without(kernel));
+            let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
+            assert!(what.contains("moves"), "{what}");
         }
     }
 

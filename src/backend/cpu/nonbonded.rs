@@ -292,12 +292,13 @@ impl Nonbonded {
         let shares = &self.shares;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
-                *to = [0.0; 24];
+                let mut sums = [0.0; 24];
                 for share in shares.iter().filter(|share| share.touched[block]) {
-                    for (sum, f) in to.iter_mut().zip(&share.forces[block]) {
+                    for (sum, f) in sums.iter_mut().zip(&share.forces[block]) {
                         *sum += f;
                     }
                 }
+                *to = sums;
             }
         });
     }

@@ -59,7 +59,9 @@ use sums::Sums;
 use watch::Watch;
 
 pub(crate) use cache::Programs;
-pub(crate) use gpu::{Gpu, Limits, limits};
+#[cfg(not(test))]
+pub(crate) use gpu::Gpu;
+pub(crate) use gpu::{Limits, limits};
 
 /// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
 pub(crate) fn find(number: u32) -> Result<String> {

@@ -1,6 +1,7 @@
 //! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
 
 use super::{bounded, library};
+use crate::backend::cuda::cache::Programs;
 use crate::backend::cuda::device::{Device, Direction, Launch, Span, Timing};
 use crate::backend::cuda::kernel::Kernel;
 use crate::backend::cuda::layout::Arguments;
@@ -61,6 +62,11 @@ impl Emulated {
             timing: Cell::default(),
             spans: RefCell::default(),
         }
+    }
+
+    /// As a GPU is opened: number 0 is sound, any other one is at fault at the kernel of this number.
+    pub(crate) fn open(number: u32, _: &Programs) -> Result<Self> {
+        Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
     }
 
     /// A device at fault: this kernel does nothing.
