@@ -234,7 +234,8 @@ impl Grid {
         origins.collect_into_vec(&mut self.origins);
     }
 
-    /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences.
+    /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences. `to` is aligned as
+    /// in [`AlignedArrays`](crate::simd::AlignedArrays).
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
         let mut offsets = [[0.0; BLOCK]; 3];

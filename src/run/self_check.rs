@@ -37,7 +37,8 @@ pub(super) enum Verdict {
 
 /// Compares a GPU with the CPU at `state`.
 pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl Backend, state: &State) -> Result<Verdict> {
-    let still = State { velocities: vec![Vec3::ZERO; state.positions.len()], ..state.clone() };
+    let (positions, velocities) = (state.positions.clone(), vec![Vec3::ZERO; state.positions.len()]);
+    let still = State { cell: state.cell, positions, velocities, ..State::default() };
     match evaluate(gpu, &still) {
         Err(Error::Unstable { .. }) => return Ok(Verdict::Undecided),
         outcome => outcome?,

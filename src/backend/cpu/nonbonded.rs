@@ -38,7 +38,7 @@ const ENERGY_TOLERANCE: f64 = 5e-7;
 /// Chunks of a list that a thread searches at a time, at most: one that others hold up leaves the rest to them. What is
 /// in a chunk does not depend on it.
 const CHUNKS: usize = 64;
-/// Blocks whose forces are summed at a time.
+/// Blocks that are packed, or whose forces are summed, at a time.
 const BLOCKS: usize = 64;
 
 /// Forces of one part.
@@ -238,9 +238,9 @@ impl Nonbonded {
     /// Offsets of all slots for the current positions.
     pub(super) fn pack(&mut self, positions: &[Vec3]) {
         let grid = &self.grid;
-        self.team.for_each(self.packed.par_chunks_mut(64).enumerate(), |(chunk, packed)| {
+        self.team.for_each(self.packed.par_chunks_mut(BLOCKS).enumerate(), |(chunk, packed)| {
             for (index, to) in packed.iter_mut().enumerate() {
-                grid.pack_block(chunk * 64 + index, positions, to);
+                grid.pack_block(chunk * BLOCKS + index, positions, to);
             }
         });
     }
@@ -292,6 +292,7 @@ impl Nonbonded {
         let shares = &self.shares;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
+                // in registers, then stored at once, as `Grid::pack_block` does and says why
                 let mut sums = [0.0; 24];
                 for share in shares.iter().filter(|share| share.touched[block]) {
                     for (sum, f) in sums.iter_mut().zip(&share.forces[block]) {

@@ -124,7 +124,7 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
     let mut dynamics = Dynamics { com_removal: None, ..dynamics(ThermostatKind::VRescale, barostat) };
     dynamics.thermostat.iter_mut().for_each(|thermostat| thermostat.every = 10);
     let lists = ListSchedule { rebuild: 40, prune: 40, ..sample.schedule() };
-    let backend = Cuda::new(&sample.system, Emulated::new(0), &lists).unwrap();
+    let backend = on_device(&sample, &lists);
     let mut simulation = Simulation::new(backend, &dynamics, (lists, 7, 1000), &sample.state, (0, 0.0), None).unwrap();
     let count = |simulation: &mut Simulation<'_, Cuda<Emulated>>, number| {
         (0..number).for_each(|_| _ = simulation.step(Wanted::default(), |_| Ok(())).unwrap());
@@ -161,6 +161,11 @@ fn a_run_on_a_device_goes_on_from_its_state() {
 const EXACT: f64 = 0.06;
 const LIVES: u64 = 16;
 
+fn on_device(sample: &Sample, lists: &ListSchedule) -> Cuda<Emulated> {
+    Cuda::new(&sample.system, Emulated::new(0), lists).unwrap()
+}
+
+/// A run with lists by displacement, on any backend.
 fn with_exact_lists<'a, B: Backend>(
     sample: &Sample,
     dynamics: &'a Dynamics,
@@ -175,7 +180,7 @@ fn with_exact_lists<'a, B: Backend>(
 fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     let sample = Sample::load("peptide-charged").rigid();
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
-    let device = |lists: &ListSchedule| Cuda::new(&sample.system, Emulated::new(0), lists).unwrap();
+    let device = |lists: &ListSchedule| on_device(&sample, lists);
     let mut quiet = with_exact_lists(&sample, &dynamics, device);
     let mut looking = with_exact_lists(&sample, &dynamics, device);
     let mut host = with_exact_lists(&sample, &dynamics, |_| {
@@ -204,7 +209,7 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
 fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     let sample = Sample::load("peptide-charged").rigid();
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
-    let device = |lists: &ListSchedule| Cuda::new(&sample.system, Emulated::new(0), lists).unwrap();
+    let device = |lists: &ListSchedule| on_device(&sample, lists);
     let mut whole = with_exact_lists(&sample, &dynamics, device);
     let half = go(&mut whole, 8);
     let origins = whole.list_origins().unwrap();
