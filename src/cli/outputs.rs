@@ -8,6 +8,7 @@ use clap::Args;
 use super::info::cell_line;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::extent::Extent;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
@@ -71,8 +72,8 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         return Err(Problem::new("there is no such file").in_file(path).into());
     };
     let before_first_step = found.body.is_start();
-    let Checkpoint { plan, stage, place, state, frames, .. } = found.body;
-    let mut text = String::from("checkpoint\n");
+    let Checkpoint { run_id, plan, stage, place, state, written, .. } = found.body;
+    let mut text = format!("checkpoint of run {run_id}\n");
     if let Some(warning) = found.warning {
         let _ = writeln!(text, "warning      {warning}");
     }
@@ -82,7 +83,9 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
-        let _ = writeln!(text, "frames       {frames} in the trajectory");
+        let count = |extent: Option<Extent>| extent.map_or(0, |extent| extent.count);
+        let _ = writeln!(text, "frames       {} in the trajectory", count(written.trajectory));
+        let _ = writeln!(text, "rows         {} in the energy table", count(written.energies));
     }
     let _ = writeln!(text, "topology     {}", plan.system.topology.display());
     Ok(text)
@@ -91,6 +94,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
 pub(super) fn summary(path: &Path) -> Result<String> {
     let found = Summary::read(path)?;
     let mut text = format!("summary of a run of md {} on {}\n", found.version, found.host);
+    let _ = writeln!(text, "run          {}", found.run_id);
     let _ = writeln!(text, "state        {:?}", found.state);
     let _ = writeln!(text, "atoms        {}", found.atoms);
     let _ = writeln!(text, "device       {}", found.device);
@@ -127,6 +131,7 @@ fn means(averages: &[Average]) -> String {
 pub(super) fn status(path: &Path) -> Result<String> {
     let found = Status::read(path)?;
     let mut text = format!("status of a run, process {} on {}\n", found.process, found.host);
+    let _ = writeln!(text, "run          {}", found.run_id);
     let _ = writeln!(text, "state        {:?}, written {}", found.state, found.updated);
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);

@@ -5,7 +5,9 @@
 
 mod account;
 mod checkpoint;
+mod directory;
 mod engine;
+mod fingerprint;
 mod instability;
 mod job;
 mod lists;
@@ -13,6 +15,7 @@ mod measure;
 pub mod minimize;
 mod outputs;
 mod plan;
+mod results;
 mod resume;
 mod runner;
 mod self_check;
@@ -23,8 +26,9 @@ mod surface;
 mod timing;
 mod tuning;
 
-pub use checkpoint::{Checkpoint, Place, state_hash};
+pub use checkpoint::{Checkpoint, Place, Written, state_hash};
 pub use engine::{Engine, check_device, processors};
+pub use fingerprint::Fingerprint;
 pub use job::{Job, Outcome};
 pub use lists::schedule;
 pub use measure::{Measured, Measurement, measure};

@@ -44,6 +44,15 @@ impl Case {
         case
     }
 
+    /// Ten million steps of a small molecule: nothing but a signal or `--steps` ends them.
+    pub(crate) fn endless(output: &str) -> Self {
+        let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n\
+            velocities = \"generate\"\ntemperature = \"300 K\"";
+        let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"";
+        let output = format!("[output]\nenergies = {{ every = \"20 fs\" }}\ntrajectory = \"none\"\n{output}");
+        Case::new("peptide-vacuum", &format!("{forces}\n{output}\n{stage}"))
+    }
+
     /// Another input file in the same folder.
     pub(crate) fn rewrite(&self, system: &str, rest: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(system);

@@ -7,12 +7,16 @@
 )]
 
 mod case;
+mod checkpoints;
 mod files;
+mod identity;
 mod lists;
+mod locks;
 mod physics;
 #[path = "../python/probe.rs"]
 mod probe;
 mod restart;
+mod signals;
 mod steps;
 mod tuning;
 mod unstable;
