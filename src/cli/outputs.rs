@@ -82,7 +82,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
-        let _ = writeln!(text, "frames       {frames} in the trajectory");
+        let _ = writeln!(text, "frames       {} in the trajectory", frames.count);
     }
     let _ = writeln!(text, "topology     {}", plan.system.topology.display());
     Ok(text)

@@ -7,6 +7,7 @@
 
 pub mod checkpoint;
 pub mod energies;
+pub mod extent;
 pub mod lock;
 pub mod log;
 pub mod progress;

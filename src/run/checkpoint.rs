@@ -5,6 +5,7 @@ use super::plan::{Plan, StageKind};
 use super::simulation::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
+use crate::observe::extent::Extent;
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
 use crate::observe::tuning::Tuning;
@@ -14,7 +15,7 @@ use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -30,7 +31,7 @@ pub struct Checkpoint {
     /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
     /// frames in the trajectory
-    pub frames: u64,
+    pub frames: Extent,
     /// averages of this stage
     pub statistics: Statistics,
     /// what the summary says of the stages before
@@ -72,7 +73,7 @@ impl Checkpoint {
             stage: 0,
             place: Place::default(),
             state: State::default(),
-            frames: 0,
+            frames: Extent::default(),
             statistics: Statistics::default(),
             stages: vec![],
             tuning: None,

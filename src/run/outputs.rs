@@ -7,6 +7,7 @@ use super::simulation::Observed;
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_pdb, write_rst7};
 use crate::observe::energies::{EnergyRow, EnergyTable};
+use crate::observe::extent::Extent;
 use crate::observe::lock::{OutputLock, host_name};
 use crate::observe::status::RunState;
 use crate::observe::summary::Summary;
@@ -112,12 +113,12 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Create the files, or go on after `frames` frames and the row of `step`.
+    /// Create the files, or go on after these frames and the row of `step`.
     pub(super) fn open(
         directory: &Directory,
         (plan, system, input): (&Plan, &System, &str),
         periodic: bool,
-        resume: Option<(u64, u64)>,
+        resume: Option<(Extent, u64)>,
     ) -> Result<Self> {
         let path = directory.file("trajectory.h5md");
         let trajectory = match (&plan.output.trajectory, resume) {
@@ -198,18 +199,18 @@ impl Outputs {
         })
     }
 
-    /// Everything on disk; returns the number of frames.
-    pub(super) fn sync(&mut self) -> Result<u64> {
+    /// Everything on disk; returns the frames there are.
+    pub(super) fn sync(&mut self) -> Result<Extent> {
         if let Some(energies) = &mut self.energies {
             energies.sync()?;
         }
-        self.trajectory.as_mut().map_or(Ok(0), TrajectoryWriter::sync)
+        self.trajectory.as_mut().map_or(Ok(Extent::default()), TrajectoryWriter::sync)
     }
 
     /// Close the files.
     pub(super) fn close(mut self) -> Result<()> {
         self.sync()?;
-        self.trajectory.map_or(Ok(0), TrajectoryWriter::close).map(|_| ())
+        self.trajectory.map_or(Ok(Extent::default()), TrajectoryWriter::close).map(|_| ())
     }
 }
 
@@ -223,6 +224,7 @@ fn create_trajectory(
 ) -> Result<TrajectoryWriter> {
     let observables = OBSERVABLES.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() });
     let provenance = Provenance {
+        run_id: String::new(),
         version: env!("CARGO_PKG_VERSION").into(),
         commit: String::new(),
         host: host_name(),
