@@ -65,7 +65,7 @@ fn cost_of_a_frame_of_24000_atoms() {
                     caller += before.elapsed().as_secs_f64();
                 }
             }
-            let frames = writer.close().unwrap();
+            let frames = writer.close().unwrap().count;
             let total = start.elapsed().as_secs_f64();
             let size = std::fs::metadata(&path).unwrap().len() as f64 / frames as f64;
             println!(

@@ -1,10 +1,16 @@
 //! The time series of an open trajectory, in the order in which a frame is written.
 
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::{fs, io};
+
+use crc32fast::Hasher;
 use hdf5::{File, Result};
 
-use super::hdf::Series;
+use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
 use crate::cell::PeriodicCell;
+use crate::observe::extent::Extent;
 use crate::vec3::Vec3;
 
 /// An owned frame: the buffer that travels between the run and the writer's thread.
@@ -36,6 +42,8 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
+    /// of each frame; files of older versions have none
+    checksums: Option<Series>,
 }
 
 const PARTICLES: &str = "particles/trajectory";
@@ -62,6 +70,7 @@ impl Datasets {
             forces: optional("force")?,
             images: optional("image")?,
             positions: Series::open(file, &format!("{PARTICLES}/position/value"))?,
+            checksums: Series::open_if_present(file, "md/checksum")?,
         })
     }
 
@@ -87,13 +96,32 @@ impl Datasets {
 
     /// Frames every series has.
     pub(super) fn frames(&self) -> usize {
-        self.all().map(Series::len).min().unwrap_or(0)
+        self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Keeps the first `frames` of every series; positions, the commit mark, first.
+    /// Keeps the first `frames` of every series; the checksum, which makes a frame complete, first.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {
-        self.positions.truncate(frames)?;
-        self.all().try_for_each(|series| series.truncate(frames))
+        self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
+    }
+
+    /// The checksum stored with the last of the first `frames`: it tells what all of them hold. 0 where there are no
+    /// frames, `None` in files that have no checksums.
+    pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
+        let Some(checksums) = &self.checksums else { return Ok(None) };
+        let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
+        Ok(checksums.row(last)?.first().copied())
+    }
+
+    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they lie in the file, packed
+    /// ones (positions, velocities, forces, images) with the filters they did not pass.
+    pub(super) fn checksum(&self, stored: &mut Stored, index: usize, before: u32) -> Result<u32> {
+        let mut sum = Hasher::new_with_initial(before);
+        for series in self.contents() {
+            let (bytes, mask) = series.stored_row(index)?;
+            sum.update(&mask.to_le_bytes());
+            sum.update(stored.read(bytes).map_err(|e| format!("{}: {e}", series.dataset().name()))?);
+        }
+        Ok(sum.finalize())
     }
 
     /// Step and time of frame `index`.
@@ -108,7 +136,8 @@ impl Datasets {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
-    fn all(&self) -> impl Iterator<Item = &Series> {
+    /// The series a frame is made of, in the order in which they are written.
+    fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]
             .into_iter()
@@ -121,37 +150,68 @@ impl Datasets {
     }
 }
 
+/// The file as bytes, beside the library.
+pub(super) struct Stored {
+    file: fs::File,
+    length: u64,
+    buffer: Vec<u8>,
+}
+
+impl Stored {
+    /// Opens the file for reading.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = fs::File::open(path)?;
+        Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
+    }
+
+    /// Reads some bytes; what lies beyond the end of the file is an error before memory is taken for it.
+    pub(super) fn read(&mut self, Bytes { offset, length }: Bytes) -> io::Result<&[u8]> {
+        let end = offset.saturating_add(length);
+        if end > self.length {
+            // it may have grown
+            self.length = self.file.metadata()?.len();
+        }
+        if end > self.length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.buffer.resize(length as usize, 0);
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.file.read_exact(&mut self.buffer)?;
+        Ok(&self.buffer)
+    }
+}
+
 /// Converts frames to the stored types and appends them.
 pub(super) struct FrameSink {
     datasets: Datasets,
     molecules: WholeMolecules,
-    frames: usize,
+    stored: Stored,
+    extent: Extent,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
 }
 
 impl FrameSink {
-    /// Goes on after the frames `datasets` has.
-    pub(super) fn new(datasets: Datasets, molecules: WholeMolecules) -> Self {
+    /// Goes on after the frames `datasets` has, which are `extent`.
+    pub(super) fn new(datasets: Datasets, stored: Stored, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
-        Self {
-            frames: datasets.frames(),
-            molecules,
-            vectors: vec![[0.0; 3]; atoms],
-            images: vec![[0; 3]; images],
-            datasets,
-        }
+        Self { molecules, stored, extent, vectors: vec![[0.0; 3]; atoms], images: vec![[0; 3]; images], datasets }
+    }
+
+    /// What frames go to.
+    pub(super) fn datasets(&self) -> &Datasets {
+        &self.datasets
     }
 
     /// Frames written.
-    pub(super) fn frames(&self) -> usize {
-        self.frames
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
     }
 
-    /// Writes one frame, each series flushed, positions last.
+    /// Writes one frame, each series flushed, positions last, then the checksum that makes it count.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
-        let (n, data) = (self.frames, &self.datasets);
+        let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
         data.time.append(n, &[frame.time])?;
         if let (Some(series), Some(cell)) = (&data.cell, &frame.cell) {
@@ -177,7 +237,11 @@ impl FrameSink {
             images.append(n, self.images.as_flattened())?;
         }
         data.positions.append(n, self.vectors.as_flattened())?;
-        self.frames += 1;
+        let checksum = data.checksum(&mut self.stored, n, self.extent.checksum)?;
+        if let Some(checksums) = &data.checksums {
+            checksums.append(n, &[checksum])?;
+        }
+        self.extent = Extent { count: self.extent.count + 1, checksum };
         Ok(())
     }
 }

@@ -1,8 +1,7 @@
-//! What the HDF5 binding lacks: strings of a length known at run time, rows appended and flushed one by one.
+//! What the HDF5 binding lacks: strings of a length known at run time, attributes that every reader takes.
 
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
-use hdf5::{Dataset, File, FileBuilder, Group, H5Type, Hyperslab, Location, Result, SliceOrIndex};
-use ndarray::{ArrayViewD, IxDyn};
+use hdf5::{File, FileBuilder, Group, Location, Result};
 
 /// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
 /// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
@@ -76,77 +75,4 @@ pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
         hdf5::h5check(status)
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A dataset with one row per frame.
-pub(super) struct Series {
-    dataset: Dataset,
-    /// shape of a row
-    row: Vec<usize>,
-}
-
-impl Series {
-    /// Opens `path` in `file`.
-    pub(super) fn open(file: &File, path: &str) -> Result<Self> {
-        let dataset = file.dataset(path)?;
-        let row = dataset.shape().get(1..).unwrap_or_default().to_vec();
-        Ok(Self { dataset, row })
-    }
-
-    /// Opens `path` in `file` if it is there.
-    pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // a link is looked up one level at a time: a missing parent is an error to the library
-        let mut prefix = String::new();
-        for part in path.split('/') {
-            prefix = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
-            if !file.link_exists(&prefix) {
-                return Ok(None);
-            }
-        }
-        Self::open(file, path).map(Some)
-    }
-
-    /// Number of rows.
-    pub(super) fn len(&self) -> usize {
-        self.dataset.shape().first().copied().unwrap_or(0)
-    }
-
-    /// The dataset.
-    pub(super) fn dataset(&self) -> &Dataset {
-        &self.dataset
-    }
-
-    /// Keeps the first `rows`.
-    pub(super) fn truncate(&self, rows: usize) -> Result<()> {
-        if self.len() == rows {
-            return Ok(());
-        }
-        self.dataset.resize(self.shape(rows))?;
-        self.dataset.flush()
-    }
-
-    /// Row number `index`, which must be there.
-    pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
-        let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
-        Ok(rows.into_raw_vec_and_offset().0)
-    }
-
-    /// Adds row number `index` and hands it to the operating system.
-    pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
-        self.dataset.resize(self.shape(index + 1))?;
-        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
-        self.dataset.write_slice(view, self.selection(index))?;
-        self.dataset.flush()
-    }
-
-    /// All of row number `index`.
-    fn selection(&self, index: usize) -> Hyperslab {
-        let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
-        selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
-        Hyperslab::from(selection)
-    }
-
-    fn shape(&self, rows: usize) -> Vec<usize> {
-        std::iter::once(rows).chain(self.row.iter().copied()).collect()
-    }
 }

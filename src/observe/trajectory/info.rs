@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use hdf5::OpenMode;
 use hdf5::filters::{Filter, ScaleOffset};
+use hdf5::{File, OpenMode};
 
 use super::datasets::{Datasets, list_observables};
 use super::hdf::{options, read_text};
@@ -33,6 +33,8 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
+    /// identity of the run that wrote it; empty where it has none
+    pub run_id: String,
     /// version of the program that wrote it
     pub version: String,
     /// the input file of the run
@@ -69,10 +71,20 @@ fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
         fields: datasets.fields(),
         precision: precision(&datasets.positions().dataset().filters()),
         observables: list_observables(&file)?,
+        run_id: run_id(&file)?,
         version: read_text(&parameters, "version")?,
         input: read_text(&parameters, "input")?,
         size,
     })
+}
+
+/// Identity of the run that wrote a file; empty where it has none.
+pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
+    let parameters = file.group("parameters")?;
+    match parameters.link_exists("run_id") {
+        true => read_text(&parameters, "run_id").map(|text| text.trim().to_owned()),
+        false => Ok(String::new()),
+    }
 }
 
 fn precision(filters: &[Filter]) -> Precision {

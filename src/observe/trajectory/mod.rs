@@ -28,6 +28,7 @@ mod info;
 mod layout;
 mod names;
 mod reader;
+mod series;
 mod superblock;
 mod whole;
 mod writer;
@@ -79,6 +80,8 @@ pub struct Observable {
 /// How a trajectory came to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
+    /// identity of the run, the same in all its files
+    pub run_id: String,
     /// version of this program
     pub version: String,
     /// source revision it was built from
