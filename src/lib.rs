@@ -155,6 +155,10 @@
 //!   line, what was expected and how to mend it.
 //! - Files that are replaced are replaced at once; files that grow are readable up to the last flush after a kill at any
 //!   moment; a checkpoint is never the only one ([`observe`]).
+//! - Every file of a run is known to be its own: one identity in all, and in the checkpoint the number of records and a
+//!   checksum of what it has seen ([`observe::extent::Extent`]). A run goes on only with those files, the same system
+//!   ([`run::Fingerprint`]) and the directory it holds ([`observe::lock`]); it has finished when the summary, which is
+//!   written after all other files are closed, says so.
 //! - Everything in a run happens inside one thread pool, which the run owns.
 //!
 //! # Absent on purpose

@@ -1,8 +1,8 @@
 //! What identifies a system: a hash of each of its parts, so that a changed one can be named.
 
 use crate::system::{
-    Angle, Atom, Bond, Cmap, CmapGrid, Constraint, ForceSettings, HarmonicImproper, Name, Pair14, Residue, Settle, System,
-    Torsion,
+    Angle, Atom, Bond, Cmap, CmapGrid, Constraint, ForceSettings, HarmonicImproper, Name, Pair14, Residue, Settle,
+    System, Torsion,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,12 @@ impl Fingerprint {
             part("atoms", "masses", atoms, |atom: &Atom| atom.mass),
             part("atoms", "charges", atoms, |atom: &Atom| atom.charge),
             part("atoms", "Lennard-Jones types", atoms, |atom: &Atom| atom.lj_type),
-            part("atoms", "names, elements or residues", atoms, |&Atom { name, type_name, element, residue, .. }| {
-                ([name, type_name].map(bytes), element, residue)
-            }),
+            part(
+                "atoms",
+                "names, elements or residues",
+                atoms,
+                |&Atom { name, type_name, element, residue, .. }| ([name, type_name].map(bytes), element, residue),
+            ),
             part("residues", "names or numbers", &topology.residues, |&Residue { name, number, first }| {
                 (bytes(name), number, first)
             }),
@@ -55,9 +58,11 @@ impl Fingerprint {
         readings.extend(terms("bonds", &bonded.bonds, |&Bond { atoms, length, force_constant }| {
             (atoms, (length, force_constant))
         }));
-        readings.extend(terms("Urey-Bradley terms", &bonded.urey_bradleys, |&Bond { atoms, length, force_constant }| {
-            (atoms, (length, force_constant))
-        }));
+        readings.extend(terms(
+            "Urey-Bradley terms",
+            &bonded.urey_bradleys,
+            |&Bond { atoms, length, force_constant }| (atoms, (length, force_constant)),
+        ));
         readings.extend(terms("angles", &bonded.angles, |&Angle { atoms, angle, force_constant }| {
             (atoms, (angle, force_constant))
         }));
@@ -133,22 +138,12 @@ fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     items: &'a [T],
     split: impl Fn(&T) -> (A, P) + Send + Sync + Copy + 'a,
 ) -> [Reading<'a>; 2] {
-    [
-        part(list, "atoms", items, move |term| split(term).0),
-        part(list, "parameters", items, move |term| split(term).1),
-    ]
+    [part(list, "atoms", items, move |term| split(term).0), part(list, "parameters", items, move |term| split(term).1)]
 }
 
 fn force_settings(settings: &ForceSettings) -> [Reading<'_>; 5] {
-    let ForceSettings {
-        cutoff,
-        cutoff_lj,
-        electrostatics,
-        lj_modifier,
-        coulomb_modifier,
-        dispersion_correction,
-        list,
-    } = *settings;
+    let ForceSettings { cutoff, cutoff_lj, electrostatics, lj_modifier, coulomb_modifier, dispersion_correction, list } =
+        *settings;
     let one = |aspect: &'static str, value: Vec<u8>| -> Reading<'_> {
         Box::new(move || Part::new("settings", aspect, 1, value.iter()))
     };

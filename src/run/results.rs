@@ -59,7 +59,11 @@ pub(super) fn hash_text(state: &State) -> String {
 }
 
 /// What a summary says of the files of a run that has ended; final structures only where there are any.
-pub(super) fn closed_files(directory: &Directory, written: Written, finished: bool) -> Result<BTreeMap<String, Extent>> {
+pub(super) fn closed_files(
+    directory: &Directory,
+    written: Written,
+    finished: bool,
+) -> Result<BTreeMap<String, Extent>> {
     let growing = [("energies.csv", written.energies), ("trajectory.h5md", written.trajectory)];
     let mut files: BTreeMap<_, _> =
         growing.into_iter().filter_map(|(name, extent)| Some((name.to_owned(), extent?))).collect();

@@ -54,7 +54,8 @@ fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
-            let reason = found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
+            let reason =
+                found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
             directory.check_unused(reason).map(|()| (None, None))
         }
     }

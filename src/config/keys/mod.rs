@@ -248,7 +248,7 @@ static CHECKPOINT: &[Key] = &[Key {
     kind: Quantity(WallTime, Range::POSITIVE),
     default: Is("\"5 min\""),
     example: "\"5 min\"",
-    doc: "Wall-clock time between restart points.",
+    doc: "Wall-clock time between restart points; the first two of a process come after five seconds each, if that is sooner.",
     ..KEY
 }];
 

@@ -10,6 +10,7 @@ use super::hdf::{options, read_text};
 use super::superblock::Superblock;
 use super::{Fields, Observable, Precision};
 use crate::error::{Error, Problem, Result};
+use crate::observe::extent::Extent;
 use crate::observe::lock::OutputLock;
 
 /// What is in a trajectory.
@@ -17,6 +18,8 @@ use crate::observe::lock::OutputLock;
 pub struct TrajectoryInfo {
     /// complete frames
     pub frames: u64,
+    /// the same with the checksum that the file keeps of their contents; `None` where it keeps none
+    pub extent: Option<Extent>,
     /// atoms in each
     pub atoms: usize,
     /// step and time (ps) of the first frame
@@ -63,6 +66,7 @@ fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
     let parameters = file.group("parameters")?;
     Ok(TrajectoryInfo {
         frames: frames as u64,
+        extent: datasets.stored_checksum(frames)?.map(|checksum| Extent { count: frames as u64, checksum }),
         atoms: datasets.atoms(),
         first: if frames > 0 { at(0)? } else { None },
         last: if frames > 0 { at(frames - 1)? } else { None },
