@@ -3,6 +3,7 @@
 //! Every line is one of numbers, so that any reader of tables takes the file. What ties it to its run is kept elsewhere:
 //! checkpoint and summary hold the number of rows and a checksum over their text ([`Extent`]).
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -152,28 +153,21 @@ impl EnergyTable {
     /// does not begin with these is refused.
     pub fn append(path: &Path, periodic: bool, keep: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-        let (length, rows) = read_rows(BufReader::new(&file), path, &header(periodic), keep.count)?;
-        let refuse = |message: String| {
-            let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and \
-                        --force";
-            Err(Problem::new(message).in_file(path).help(help).into())
-        };
-        if rows.count < keep.count {
-            return refuse(format!("{} rows found, the checkpoint was written after {}", rows.count, keep.count));
-        }
-        if rows.extent() != keep {
-            return refuse(format!("the first {} rows are not those the checkpoint was written after", keep.count));
-        }
+        let (length, rows) = kept_rows(path, periodic, keep)?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Self::new(path, file, periodic, rows))
     }
 
+    /// Refuses what [`Self::append`] would refuse; changes nothing.
+    pub fn check(path: &Path, periodic: bool, keep: Extent) -> Result<()> {
+        kept_rows(path, periodic, keep).map(|_| ())
+    }
+
     /// All rows of a table that nobody writes to.
     pub fn extent(path: &Path, periodic: bool) -> Result<Extent> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        read_rows(BufReader::new(file), path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
+        read_rows(path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
     }
 
     fn new(path: &Path, file: File, periodic: bool, written: Rows) -> Self {
@@ -249,8 +243,21 @@ fn header(periodic: bool) -> String {
     format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
 }
 
+/// The rows that `keep` tells of, and where they end.
+fn kept_rows(path: &Path, periodic: bool, keep: Extent) -> Result<(u64, Rows)> {
+    let (length, rows) = read_rows(path, &header(periodic), keep.count)?;
+    let message = match rows.count.cmp(&keep.count) {
+        _ if rows.extent() == keep => return Ok((length, rows)),
+        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, keep.count),
+        _ => format!("the first {} rows are not those the checkpoint was written after", keep.count),
+    };
+    let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
+    Err(Problem::new(message).in_file(path).help(help).into())
+}
+
 /// The first `most` rows that are complete, and where they end.
-fn read_rows(mut reader: impl BufRead, path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
+fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
+    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
     let mut next = |line: &mut Vec<u8>| {
         line.clear();

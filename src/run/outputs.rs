@@ -60,6 +60,12 @@ impl Outputs {
                 *written = None;
             }
         };
+        let table = directory.file("energies.csv");
+        if let Some(kept) = written.energies.filter(|_| output.energies.is_some() || table.exists()) {
+            // before anything is changed
+            check_present(&table, kept, "rows")?;
+            EnergyTable::check(&table, source.periodic, kept)?;
+        }
         let path = directory.file("trajectory.h5md");
         let trajectory = match &output.trajectory {
             Some(options) => Some(open_trajectory(&path, options, source, written.trajectory)?),
@@ -72,15 +78,14 @@ impl Outputs {
                 None
             }
         };
-        let path = directory.file("energies.csv");
-        let energies = match output.energies {
-            Some(_) => Some(open_energies(&path, source.periodic, written.energies)?),
-            None => {
-                forget(&path, &mut written.energies);
-                if let Some(kept) = written.energies {
-                    EnergyTable::append(&path, source.periodic, kept)?;
-                }
-                None
+        if output.energies.is_none() {
+            forget(&table, &mut written.energies);
+        }
+        let energies = match (output.energies, written.energies) {
+            (None, None) => None,
+            (Some(_), None) => Some(EnergyTable::create(&table, source.periodic)?),
+            (asked, Some(kept)) => {
+                Some(EnergyTable::append(&table, source.periodic, kept)?).filter(|_| asked.is_some())
             }
         };
         let mass = source.system.topology.atoms.iter().map(|atom| atom.mass).sum();
@@ -228,12 +233,6 @@ fn check_present(path: &Path, kept: Extent, records: &str) -> Result<()> {
     let message = format!("this file is missing; the checkpoint was written after {} {records} of it", kept.count);
     let help = "put it back, or use --no-append to go on in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())
-}
-
-fn open_energies(path: &Path, periodic: bool, written: Option<Extent>) -> Result<EnergyTable> {
-    let Some(kept) = written else { return EnergyTable::create(path, periodic) };
-    check_present(path, kept, "rows")?;
-    EnergyTable::append(path, periodic, kept)
 }
 
 /// How a trajectory stores what is asked for.

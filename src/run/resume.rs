@@ -1,9 +1,10 @@
 //! The way back into a run: its checkpoint, and what may have changed since.
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, Written};
 use super::directory::Directory;
 use super::fingerprint::Fingerprint;
 use super::job::Job;
+use super::outputs::{Outputs, Source};
 use super::plan::{Plan, Stage, StageKind};
 use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
@@ -78,6 +79,32 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     refuse("the run in this directory was begun with other settings", changes)?;
     let what = "the topology or its parameters have changed since the run in this directory began";
     Ok(refuse(what, checkpoint.system.differences(system))?)
+}
+
+/// Trajectory and energies as the checkpoint knows them, and the checkpoint of a run that goes on.
+pub(super) fn open_outputs(
+    job: &Job<'_>,
+    directory: &Directory,
+    run_id: &str,
+    checkpoint: Option<Checkpoint>,
+) -> Result<(Outputs, Option<Checkpoint>)> {
+    let (plan, system, input, periodic) = (job.plan, &*job.system, job.input, job.start.cell.is_some());
+    let source = Source { run_id, plan, system, input, periodic };
+    let Some(mut checkpoint) = checkpoint else {
+        return Outputs::open(directory, &source, Written::default()).map(|outputs| (outputs, None));
+    };
+    if job.no_append {
+        directory.begin_new_files()?;
+    }
+    let written = if job.no_append { Written::default() } else { checkpoint.written };
+    let mut outputs = Outputs::open(directory, &source, written)?;
+    // from now on it speaks of the files that are there
+    let written = outputs.sync()?;
+    if written != checkpoint.written {
+        checkpoint.written = written;
+        checkpoint.write(&directory.file("checkpoint.md"))?;
+    }
+    Ok((outputs, Some(checkpoint)))
 }
 
 /// Stages that are over, though `--steps` ended them earlier than this run would: the run goes on behind them.

@@ -4,16 +4,16 @@ mod descent;
 #[cfg(test)]
 mod tests;
 
-use super::checkpoint::{Checkpoint, Place, Written};
+use super::checkpoint::{Checkpoint, Place};
 use super::directory::Directory;
 use super::engine::{Engine, lead};
 use super::fingerprint::Fingerprint;
 use super::instability::explain;
 use super::job::{Job, Outcome};
-use super::outputs::{Outputs, Source};
+use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::results::{are_complete, closed_files, hash_text, write_final};
-use super::resume::{Beginning, begin, cut_stages};
+use super::resume::{Beginning, begin, cut_stages, open_outputs};
 use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
@@ -129,32 +129,6 @@ pub fn run(
         session.fail(error);
     }
     end
-}
-
-/// Trajectory and energies as the checkpoint knows them, and the checkpoint of a run that goes on.
-fn open_outputs(
-    job: &Job<'_>,
-    directory: &Directory,
-    run_id: &str,
-    checkpoint: Option<Checkpoint>,
-) -> Result<(Outputs, Option<Checkpoint>)> {
-    let (plan, system, input, periodic) = (job.plan, &*job.system, job.input, job.start.cell.is_some());
-    let source = Source { run_id, plan, system, input, periodic };
-    let Some(mut checkpoint) = checkpoint else {
-        return Outputs::open(directory, &source, Written::default()).map(|outputs| (outputs, None));
-    };
-    if job.no_append {
-        directory.begin_new_files()?;
-    }
-    let written = if job.no_append { Written::default() } else { checkpoint.written };
-    let mut outputs = Outputs::open(directory, &source, written)?;
-    // from now on it speaks of the files that are there
-    let written = outputs.sync()?;
-    if written != checkpoint.written {
-        checkpoint.written = written;
-        checkpoint.write(&directory.file("checkpoint.md"))?;
-    }
-    Ok((outputs, Some(checkpoint)))
 }
 
 impl Session<'_> {
@@ -346,15 +320,17 @@ impl Session<'_> {
         self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
-        self.checkpoint(index, state, here(&simulation)?)?;
-        if index + 1 == plan.stages.len() {
-            // the last state has numbers too; they need one more step, which nobody sees
-            let (row, frame) = (due(rows, simulation.local_step), due(frames, simulation.local_step));
-            if row || frame {
-                self.one_step(&mut simulation, index, row, frame)?;
-            }
-        }
-        Ok(Outcome::Finished)
+        let (place, statistics) = (here(&simulation)?, self.statistics.clone());
+        let step = simulation.local_step;
+        let (row, frame) = (due(rows, step), due(frames, step));
+        // the last state has numbers too; they need one more step, which nobody sees
+        let is_last = index + 1 == plan.stages.len() && (row || frame);
+        let last = if is_last { self.one_step(&mut simulation, index, row, frame) } else { Ok(()) };
+        // a run that goes on from here finds that row and frame in its files, and counts the row anew
+        let statistics = std::mem::replace(&mut self.statistics, statistics);
+        self.checkpoint(index, state, place)?;
+        self.statistics = statistics;
+        last.map(|()| Outcome::Finished)
     }
 
     /// The state at the start of the next step.
@@ -433,7 +409,9 @@ impl Session<'_> {
 
     fn checkpoint(&mut self, stage: usize, state: &mut State, place: Place) -> Result<()> {
         let start = Instant::now();
+        self.directory.check()?;
         let written = self.outputs.sync()?;
+        // once more: that may have taken a while
         self.directory.check()?;
         let checkpoint = Checkpoint {
             run_id: self.run_id.clone(),

@@ -135,10 +135,10 @@ impl Case {
         }
     }
 
-    /// Every file of a folder but the lock, with its bytes.
+    /// Every file of a folder but the lock and links that lead nowhere, with its bytes.
     pub(crate) fn contents(&self, directory: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = std::fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path());
-        let files = entries.filter(|path| !path.ends_with(".md.lock"));
+        let files = entries.filter(|path| path.exists() && !path.ends_with(".md.lock"));
         files.map(|path| (path.file_name().unwrap().into(), std::fs::read(&path).unwrap())).collect()
     }
 }

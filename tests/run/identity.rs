@@ -85,13 +85,8 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     let good = case.contents("out");
     let record = case.record("out");
     // what can be made again is
-    for (name, part) in [("final.rst7", 0), ("final.pdb", 0), ("summary.json", 0), ("energies.csv", 1)] {
-        match part {
-            0 => fs::remove_file(case.path("out").join(name)).unwrap(),
-            // the row that was written behind the last checkpoint
-            _ => fs::write(case.path("out").join(name), &good[Path::new(name)][..good[Path::new(name)].len() - 9])
-                .unwrap(),
-        }
+    for name in ["final.rst7", "final.pdb", "summary.json"] {
+        fs::remove_file(case.path("out").join(name)).unwrap();
         let messages = case.ends_with(0, &[]);
         assert!(!messages.contains("finished already"), "{name}: {messages}");
         assert_same(&record, &case.record("out"));
@@ -122,13 +117,11 @@ fn a_trajectory_left_open_behind_a_summary_is_completed() {
     case.ends_with(0, &[]);
     let record = case.record("out");
     let path = case.path("out/trajectory.h5md");
-    let frames = info(&path).unwrap().frames;
     let writer = TrajectoryWriter::append(&path, checkpoint(&case).written.trajectory).unwrap();
     fs::copy(&path, case.path("open.h5md")).unwrap();
     drop(writer);
     fs::rename(case.path("open.h5md"), &path).unwrap();
-    let left = info(&path).unwrap();
-    assert!(!left.closed && left.frames + 1 == frames, "{} frames", left.frames);
+    assert!(!info(&path).unwrap().closed);
     case.ends_with(0, &[]);
     assert!(info(&path).unwrap().closed);
     assert_same(&record, &case.record("out"));
@@ -191,7 +184,7 @@ fn changed_output_is_honoured_or_refused() {
 
 /// The value of a section of an AMBER topology, and another in its place.
 fn with_first(text: &str, section: &str, factor: f64) -> String {
-    let flag = text.find(&format!("%FLAG {section} ")).unwrap();
+    let flag = text.find(&format!("%FLAG {section}\n")).unwrap();
     let start = flag + text[flag..].match_indices('\n').nth(1).unwrap().0 + 1;
     let value: f64 = text[start..start + 16].trim().parse().unwrap();
     format!("{}{:16.8E}{}", &text[..start], value * factor, &text[start + 16..])
@@ -204,13 +197,14 @@ fn another_force_field_is_refused_and_named() {
     let (topology, start) = (case.path("p.prmtop"), folder.join("peptide-vacuum.rst7.xz"));
     let good = String::from_utf8(md::format::read(&folder.join("peptide-vacuum.prmtop.xz")).unwrap()).unwrap();
     fs::write(&topology, &good).unwrap();
-    case.write_input(&topology, &start, &input(OUTPUT));
+    // every term counts
+    case.write_input(&topology, &start, &input(OUTPUT).replace("[output]", "constraints = \"none\"\n[output]"));
     case.ends_with(0, &["--steps", "40"]);
     for (section, part) in [
         ("BOND_FORCE_CONSTANT", "bonds: parameters differ"),
         ("ANGLE_EQUIL_VALUE", "angles: parameters differ"),
         ("DIHEDRAL_FORCE_CONSTANT", "torsions: parameters differ"),
-        ("SCEE_SCALE_FACTOR", "1-4 pairs: parameters differ"),
+        ("LENNARD_JONES_ACOEF", "Lennard-Jones parameters: C12 differ"),
         ("CHARGE", "atoms: charges differ"),
     ] {
         fs::write(&topology, with_first(&good, section, 1.01)).unwrap();
