@@ -1,12 +1,9 @@
 //! The time series of an open trajectory, in the order in which a frame is written.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-use std::{fs, io};
-
 use crc32fast::Hasher;
 use hdf5::{File, Result};
 
+use super::journal::Journal;
 use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
 use crate::cell::PeriodicCell;
@@ -112,16 +109,24 @@ impl Datasets {
         Ok(checksums.row(last)?.first().copied())
     }
 
-    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they lie in the file, packed
-    /// ones (positions, velocities, forces, images) with the filters they did not pass.
-    pub(super) fn checksum(&self, stored: &mut Stored, index: usize, before: u32) -> Result<u32> {
+    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they are stored, packed ones
+    /// (positions, velocities, forces, images) with the filters they did not pass.
+    pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
-            let (bytes, mask) = series.stored_row(index)?;
+            let (bytes, mask) = series.stored_row(index, buffer)?;
             sum.update(&mask.to_le_bytes());
-            sum.update(stored.read(bytes).map_err(|e| format!("{}: {e}", series.dataset().name()))?);
+            sum.update(bytes);
         }
         Ok(sum.finalize())
+    }
+
+    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not; the flag tells the
+    /// packed rows of the last frame.
+    pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
+        self.contents().chain(&self.checksums).try_for_each(|series| {
+            series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
+        })
     }
 
     /// Step and time of frame `index`.
@@ -150,53 +155,31 @@ impl Datasets {
     }
 }
 
-/// The file as bytes, beside the library.
-pub(super) struct Stored {
-    file: fs::File,
-    length: u64,
-    buffer: Vec<u8>,
-}
-
-impl Stored {
-    /// Opens the file for reading.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = fs::File::open(path)?;
-        Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
-    }
-
-    /// Reads some bytes; what lies beyond the end of the file is an error before memory is taken for it.
-    pub(super) fn read(&mut self, Bytes { offset, length }: Bytes) -> io::Result<&[u8]> {
-        let end = offset.saturating_add(length);
-        if end > self.length {
-            // it may have grown
-            self.length = self.file.metadata()?.len();
-        }
-        if end > self.length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.buffer.resize(length as usize, 0);
-        self.file.seek(SeekFrom::Start(offset))?;
-        self.file.read_exact(&mut self.buffer)?;
-        Ok(&self.buffer)
-    }
-}
-
 /// Converts frames to the stored types and appends them.
 pub(super) struct FrameSink {
     datasets: Datasets,
     molecules: WholeMolecules,
-    stored: Stored,
+    journal: Journal,
     extent: Extent,
+    stored: Vec<u8>,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
 }
 
 impl FrameSink {
     /// Goes on after the frames `datasets` has, which are `extent`.
-    pub(super) fn new(datasets: Datasets, stored: Stored, extent: Extent, molecules: WholeMolecules) -> Self {
+    pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
-        Self { molecules, stored, extent, vectors: vec![[0.0; 3]; atoms], images: vec![[0; 3]; images], datasets }
+        Self {
+            molecules,
+            journal,
+            extent,
+            stored: vec![],
+            vectors: vec![[0.0; 3]; atoms],
+            images: vec![[0; 3]; images],
+            datasets,
+        }
     }
 
     /// What frames go to.
@@ -207,6 +190,11 @@ impl FrameSink {
     /// Frames written.
     pub(super) fn extent(&self) -> Extent {
         self.extent
+    }
+
+    /// Once all is on disk: keeps in the journal what later frames change.
+    pub(super) fn record(&mut self) -> crate::error::Result<()> {
+        self.journal.record(&self.datasets, self.extent)
     }
 
     /// Writes one frame, each series flushed, positions last, then the checksum that makes it count.
@@ -237,7 +225,7 @@ impl FrameSink {
             images.append(n, self.images.as_flattened())?;
         }
         data.positions.append(n, self.vectors.as_flattened())?;
-        let checksum = data.checksum(&mut self.stored, n, self.extent.checksum)?;
+        let checksum = data.checksum(n, self.extent.checksum, &mut self.stored)?;
         if let Some(checksums) = &data.checksums {
             checksums.append(n, &[checksum])?;
         }

@@ -3,11 +3,15 @@
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{File, FileBuilder, Group, Location, Result};
 
+/// How often a reader beside the writer tries again to read metadata whose checksum is wrong because it is just being
+/// written. The library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
+const READ_ATTEMPTS: u32 = 22;
+
 /// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
 /// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    options.with_fapl(|p| p.libver_v110().file_locking(false));
+    options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS));
     options
 }
 

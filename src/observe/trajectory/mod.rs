@@ -25,6 +25,7 @@
 mod datasets;
 mod hdf;
 mod info;
+mod journal;
 mod layout;
 mod names;
 mod reader;

@@ -4,7 +4,7 @@ use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
 use ndarray::{ArrayViewD, IxDyn};
 
 /// Bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Bytes {
     /// of the first byte
     pub(super) offset: u64,
@@ -86,45 +86,72 @@ impl Series {
         self.dataset.flush()
     }
 
-    /// Where row number `index` lies in the file, and which filters it did not pass (a bit each): a packed row is a
-    /// chunk of its own.
-    pub(super) fn stored_row(&self, index: usize) -> Result<(Bytes, u32)> {
+    /// Row number `index` as it is stored, in `buffer`, and which filters it did not pass (a bit each): a packed row is
+    /// a chunk of its own.
+    pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
         let unlike = || hdf5::Error::from(format!("{} is stored in a way md does not", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
-        let (chunk, mask) = self.chunk(index as u64 / rows)?;
+        let first = index as u64 / rows * rows;
+        let (length, mask) = self.stored_chunk(first, buffer)?;
         if rows == 1 {
-            return Ok((chunk, mask));
+            return Ok((&buffer[..length], mask));
         }
-        let start = (index as u64 % rows).saturating_mul(self.row_bytes);
-        if self.filtered || start.saturating_add(self.row_bytes) > chunk.length {
-            return Err(unlike());
-        }
-        Ok((Bytes { offset: chunk.offset.saturating_add(start), length: self.row_bytes }, mask))
+        let start = (index as u64 - first) * self.row_bytes;
+        let place = start as usize..(start + self.row_bytes) as usize;
+        let row = buffer[..length].get(place).filter(|_| !self.filtered).ok_or_else(unlike)?;
+        Ok((row, mask))
     }
 
-    /// Where chunk number `index` lies in the file, and which filters it did not pass.
-    fn chunk(&self, index: u64) -> Result<(Bytes, u32)> {
+    /// The chunk that begins with row `first`: its stored bytes at the beginning of `buffer`, how many they are, and
+    /// which filters they did not pass.
+    fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
+        // packing never doubles anything
+        let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
         let mut corner = vec![0; 1 + self.row.len()];
-        corner[0] = index.saturating_mul(self.rows_per_chunk.unwrap_or(1));
-        let (mut mask, mut offset, mut length) = (0, hdf5_sys::h5::HADDR_UNDEF, 0);
-        hdf5::sync::sync(|| {
-            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for each
-            // dimension of the dataset, and the other three outlive the call.
-            let status = unsafe {
-                hdf5_sys::h5d::H5Dget_chunk_info_by_coord(
-                    self.dataset.id(),
-                    corner.as_ptr(),
-                    &raw mut mask,
-                    &raw mut offset,
-                    &raw mut length,
-                )
-            };
-            hdf5::h5check(status)
-        })?;
-        if offset == hdf5_sys::h5::HADDR_UNDEF {
-            return Err(hdf5::Error::from(format!("{} lacks rows", self.dataset.name())));
+        corner[0] = first;
+        loop {
+            let (mut mask, mut length) = (0, buffer.len());
+            hdf5::sync::sync(|| {
+                // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
+                // each dimension of the dataset; no more than `length` bytes are written to `buffer`, which has them.
+                let status = unsafe {
+                    hdf5_sys::h5d::H5Dread_chunk(
+                        self.dataset.id(),
+                        hdf5_sys::h5p::H5P_DEFAULT,
+                        corner.as_ptr(),
+                        &raw mut mask,
+                        buffer.as_mut_ptr().cast(),
+                        &raw mut length,
+                    )
+                };
+                hdf5::h5check(status)
+            })?;
+            if length <= buffer.len() {
+                return Ok((length, mask));
+            }
+            if length as u64 > limit {
+                let name = self.dataset.name();
+                return Err(hdf5::Error::from(format!("{name} claims {length} stored bytes for {limit} at most")));
+            }
+            buffer.resize(length, 0);
         }
-        Ok((Bytes { offset, length }, mask))
+    }
+
+    /// Whether every row is a chunk of its own.
+    pub(super) fn is_packed(&self) -> bool {
+        self.rows_per_chunk == Some(1)
+    }
+
+    /// Calls `found` with each chunk that the first `to` rows fill and the first `from` do not, and its first row.
+    pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(u64, Bytes)) -> Result<()> {
+        let Some(rows) = self.rows_per_chunk.filter(|&rows| to >= rows) else { return Ok(()) };
+        self.dataset.chunks_visit(|chunk| {
+            let first = chunk.offset[0];
+            if (from + 1..=to).contains(&(first.saturating_add(rows))) {
+                found(first, Bytes { offset: chunk.addr, length: chunk.size });
+            }
+            0
+        })
     }
 
     /// All of row number `index`.

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use hdf5::File;
 
-use super::datasets::{Buffer, Datasets, FrameSink, Stored, list_observables};
+use super::datasets::{Buffer, Datasets, FrameSink, list_observables};
 use super::info::run_id;
+use super::journal::{self, Journal};
 use super::superblock::Superblock;
 use super::{Contents, Fields, Frame, Observable, WholeMolecules, hdf, layout, names};
 use crate::error::{Error, Problem, Result};
@@ -72,6 +73,9 @@ impl TrajectoryWriter {
     }
 
     fn append_by(path: &Path, keep: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+        if let Some(extent) = keep {
+            journal::restore(path, extent)?;
+        }
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
         let file = hdf::options().open_rw(path).map_err(io)?;
@@ -90,8 +94,10 @@ impl TrajectoryWriter {
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
         let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
-        let stored = Stored::open(path).map_err(|e| Error::io(path, e))?;
-        let sink = FrameSink::new(datasets, stored, extent, molecules);
+        let mut sink = FrameSink::new(datasets, Journal::new(path, &file)?, extent, molecules);
+        file.flush().map_err(io)?;
+        sync_file(path)?;
+        sink.record()?;
         Self::start(path, (file, shared), sink, (run_id, observables), last_step)
     }
 
@@ -295,6 +301,7 @@ fn write_frames(
             }
             Message::Sync(answer) => {
                 sync_file(path)?;
+                sink.record()?;
                 let _ = answer.send(sink.extent());
             }
         }
@@ -312,6 +319,7 @@ fn write_frames(
     drop(sink);
     file.close().map_err(io)?;
     sync_file(path)?;
+    journal::remove(path)?;
     Ok(extent)
 }
 
