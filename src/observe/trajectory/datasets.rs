@@ -34,7 +34,7 @@ pub(super) struct Datasets {
     step: Series,
     time: Series,
     cell: Option<CellSeries>,
-    observables: Vec<Series>,
+    observables: Vec<(Observable, Series)>,
     velocities: Option<Series>,
     forces: Option<Series>,
     images: Option<Series>,
@@ -48,6 +48,16 @@ const PARTICLES: &str = "particles/trajectory";
 impl Datasets {
     /// Opens them all.
     pub(super) fn open(file: &File) -> Result<Self> {
+        Self::open_with(file, |found| found)
+    }
+
+    /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
+    pub(super) fn open_readable(file: &File) -> Result<Self> {
+        Self::open_with(file, |found| Ok(found.unwrap_or(None)))
+    }
+
+    /// `spare` decides over what a trajectory may lack.
+    fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
             Some(edges) => {
@@ -56,18 +66,21 @@ impl Datasets {
             }
             None => None,
         };
-        let observables =
-            list_observables(file)?.into_iter().map(|o| Series::open(file, &format!("observables/{}/value", o.name)));
+        let mut observables = vec![];
+        for observable in list_observables(file).or_else(|error| spare(Err(error)).map(|_| vec![]))? {
+            let series = Series::open(file, &format!("observables/{}/value", observable.name)).map(Some);
+            observables.extend(spare(series)?.map(|series| (observable, series)));
+        }
         Ok(Self {
             step: Series::open(file, &format!("{PARTICLES}/position/step"))?,
             time: Series::open(file, &format!("{PARTICLES}/position/time"))?,
             cell,
-            observables: observables.collect::<Result<_>>()?,
-            velocities: optional("velocity")?,
-            forces: optional("force")?,
-            images: optional("image")?,
+            observables,
+            velocities: spare(optional("velocity"))?,
+            forces: spare(optional("force"))?,
+            images: spare(optional("image"))?,
             positions: Series::open(file, &format!("{PARTICLES}/position/value"))?,
-            checksums: Series::open_if_present(file, "md/checksum")?,
+            checksums: spare(Series::open_if_present(file, "md/checksum"))?,
         })
     }
 
@@ -79,6 +92,11 @@ impl Datasets {
     /// Which optional fields there are.
     pub(super) fn fields(&self) -> Fields {
         Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: self.images.is_some() }
+    }
+
+    /// Names and units of the numbers recorded with every frame.
+    pub(super) fn observables(&self) -> Vec<Observable> {
+        self.observables.iter().map(|(observable, _)| observable.clone()).collect()
     }
 
     /// Whether frames have a cell.
@@ -121,6 +139,18 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
+    /// Appends frame `index` to a file of the same layout as its frame `to.0`, after a frame of checksum `to.1`; gives
+    /// its own.
+    pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
+        for (from, target) in self.contents().zip(file.contents()) {
+            let (bytes, mask) = from.stored_row(index, buffer)?;
+            target.append_stored(to.0, bytes, mask)?;
+        }
+        let checksum = file.checksum(to.0, to.1, buffer)?;
+        file.checksums.iter().try_for_each(|series| series.append(to.0, &[checksum]))?;
+        Ok(checksum)
+    }
+
     /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not; the flag tells the
     /// packed rows of the last frame.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
@@ -147,7 +177,7 @@ impl Datasets {
         [&self.step, &self.time]
             .into_iter()
             .chain(cell)
-            .chain(&self.observables)
+            .chain(self.observables.iter().map(|(_, series)| series))
             .chain(&self.velocities)
             .chain(&self.forces)
             .chain(&self.images)
@@ -209,7 +239,7 @@ impl FrameSink {
             series.lengths.append(n, &single(lengths))?;
             series.angles.append(n, &single(angles))?;
         }
-        for (series, value) in data.observables.iter().zip(&frame.observables) {
+        for ((_, series), value) in data.observables.iter().zip(&frame.observables) {
             series.append(n, &[*value])?;
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {
@@ -235,7 +265,7 @@ impl FrameSink {
 }
 
 /// Names and units of the numbers recorded with every frame, in order of creation.
-pub(super) fn list_observables(file: &File) -> Result<Vec<Observable>> {
+fn list_observables(file: &File) -> Result<Vec<Observable>> {
     if !file.link_exists("observables") {
         return Ok(vec![]);
     }

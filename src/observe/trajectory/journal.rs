@@ -201,10 +201,20 @@ pub(super) fn remove(path: &Path) -> Result<()> {
 /// Gives a trajectory that was not closed back the state of its last sync, if there is a journal that fits and that
 /// state has at least the frames of `wanted`. Says whether it did.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
-    let Some((header, image)) = read(&beside(path)) else { return Ok(false) };
-    if header.extent.count < wanted.count || (header.extent.count == wanted.count && header.extent != wanted) {
-        return Ok(false);
+    match read(&beside(path)) {
+        Some((header, _)) if header.extent.count < wanted.count => Ok(false),
+        Some((header, _)) if header.extent.count == wanted.count && header.extent != wanted => Ok(false),
+        Some(journal) => apply(journal, path),
+        None => Ok(false),
     }
+}
+
+/// Gives `copy` of the trajectory at `path` the state of the last sync, if there is a journal that fits.
+pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
+    read(&beside(path)).map_or(Ok(false), |journal| apply(journal, copy))
+}
+
+fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
     // a file that was put in the place of the one the journal is of must not be touched

@@ -1,7 +1,10 @@
 //! A dataset with one row per frame: rows appended and flushed one by one, and where their bytes lie in the file.
 
+use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
 use ndarray::{ArrayViewD, IxDyn};
+
+use super::hdf::claimed_bytes;
 
 /// Bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -28,14 +31,19 @@ impl Series {
     /// Opens `path` in `file`.
     pub(super) fn open(file: &File, path: &str) -> Result<Self> {
         let dataset = file.dataset(path)?;
-        let row = dataset.shape().get(1..).unwrap_or_default().to_vec();
-        let rows_per_chunk = match dataset.chunk().as_deref() {
+        let (shape, chunk) = (dataset.shape(), dataset.chunk());
+        let value_bytes = dataset.dtype()?.size();
+        // numbers are converted to eight bytes at most
+        let row = shape.get(1..).unwrap_or_default().to_vec();
+        claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
+        claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
+        // no frame takes less than a byte
+        claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
+        let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
+        let rows_per_chunk = match chunk.as_deref() {
             Some([rows, rest @ ..]) if rest == row => Some(*rows as u64).filter(|&rows| rows > 0),
             _ => None,
         };
-        let value_bytes = dataset.dtype()?.size() as u64;
-        let row_bytes = row.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n as u64));
-        let row_bytes = row_bytes.ok_or_else(|| hdf5::Error::from(format!("rows of {path} have {row:?} values")))?;
         let filtered = !dataset.filters().is_empty();
         Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
     }
@@ -78,11 +86,58 @@ impl Series {
         Ok(rows.into_raw_vec_and_offset().0)
     }
 
+    /// Adds row number `index` as [`Self::stored_row`] gave it from a series of the same layout.
+    pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
+        let unlike = || hdf5::Error::from(format!("{} has rows of another form", self.dataset.name()));
+        if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
+            return Err(unlike());
+        }
+        self.dataset.resize(self.shape(index + 1))?;
+        if !self.is_packed() {
+            return self.write_bytes(index, bytes);
+        }
+        let mut corner = vec![0; 1 + self.row.len()];
+        corner[0] = index as u64;
+        hdf5::sync::sync(|| {
+            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for each
+            // dimension of the dataset; as many bytes are read as `bytes` has.
+            let status = unsafe {
+                hdf5_sys::h5d::H5Dwrite_chunk(
+                    self.dataset.id(),
+                    hdf5_sys::h5p::H5P_DEFAULT,
+                    mask,
+                    corner.as_ptr(),
+                    bytes.len(),
+                    bytes.as_ptr().cast(),
+                )
+            };
+            hdf5::h5check(status).map(drop)
+        })
+    }
+
+    /// Writes a row of values in their stored form.
+    fn write_bytes(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        fn values<T: H5Type + bytemuck::Pod>(series: &Series, index: usize, bytes: &[u8]) -> Result<()> {
+            let row: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
+            series.write(index, &row)
+        }
+        match self.dataset.dtype()?.to_descriptor()? {
+            TypeDescriptor::Integer(IntSize::U8) => values::<i64>(self, index, bytes),
+            TypeDescriptor::Float(FloatSize::U4) => values::<f32>(self, index, bytes),
+            TypeDescriptor::Float(FloatSize::U8) => values::<f64>(self, index, bytes),
+            kind => Err(hdf5::Error::from(format!("{} holds {kind}", self.dataset.name()))),
+        }
+    }
+
+    fn write<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
+        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+        self.dataset.write_slice(view, self.selection(index))
+    }
+
     /// Adds row number `index` and hands it to the operating system.
     pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
         self.dataset.resize(self.shape(index + 1))?;
-        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
-        self.dataset.write_slice(view, self.selection(index))?;
+        self.write(index, row)?;
         self.dataset.flush()
     }
 
