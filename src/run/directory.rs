@@ -68,7 +68,7 @@ impl Directory {
                 .help("move it away, choose another output.directory, or use --force to move all old output aside")
                 .into());
         }
-        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", UNSTABLE] {
+        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", ".trajectory.h5md.journal", UNSTABLE] {
             match fs::remove_file(self.file(name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Error::io(&self.file(name), error));
@@ -79,10 +79,12 @@ impl Directory {
         Ok(())
     }
 
-    /// Gives trajectory and energies of the run so far names of their own, so that new ones can be begun.
-    pub(super) fn begin_new_files(&self) -> Result<()> {
-        let part = |n: u32, name: &str| self.file(&name.replacen('.', &format!(".part{n}."), 1));
-        let names = ["trajectory.h5md", "energies.csv"];
+    /// Gives files names of their own, `energies.csv` that of `energies.part1.csv`, so that new ones can be begun.
+    pub(super) fn rename_as_part(&self, names: &[&str]) -> Result<()> {
+        let part = |n: u32, name: &str| {
+            let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
+            self.file(&format!("{stem}.part{n}{rest}"))
+        };
         let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
         let number = (1..).find(is_free).expect("there are more numbers than files");
         for name in names {

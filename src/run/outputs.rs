@@ -72,8 +72,7 @@ impl Outputs {
             None => {
                 forget(&path, &mut written.trajectory);
                 if let Some(kept) = written.trajectory {
-                    check_owner(&path, source.run_id, kept)?;
-                    TrajectoryWriter::append(&path, Some(kept))?.close()?;
+                    close_trajectory(&path, source.run_id, kept)?;
                 }
                 None
             }
@@ -99,6 +98,18 @@ impl Outputs {
             );
         }
         Ok(outputs)
+    }
+
+    /// Leaves the files as the checkpoint knows them, closed, under other names. One that is not as it was left, or cannot
+    /// be read, is renamed as it is.
+    pub(super) fn set_aside(directory: &Directory, (run_id, periodic): (&str, bool), written: Written) -> Result<()> {
+        if let Some(kept) = written.trajectory {
+            let _ = close_trajectory(&directory.file("trajectory.h5md"), run_id, kept);
+        }
+        if let Some(kept) = written.energies {
+            let _ = EnergyTable::append(&directory.file("energies.csv"), periodic, kept);
+        }
+        directory.rename_as_part(&["trajectory.h5md", "energies.csv", ".trajectory.h5md.journal"])
     }
 
     /// Keep the state at the start of a step for the frame whose numbers follow.
@@ -217,13 +228,26 @@ fn open_trajectory(
 /// A trajectory in which this run has written so much.
 fn check_owner(path: &Path, run_id: &str, kept: Extent) -> Result<TrajectoryInfo> {
     check_present(path, kept, "frames")?;
-    let found = info(path)?;
+    let found = match info(path) {
+        Ok(found) => found,
+        // as a loss of power leaves it: the writer mends what it can, and says what is wrong with the rest
+        Err(_) => {
+            TrajectoryWriter::append(path, Some(kept))?.close()?;
+            info(path)?
+        }
+    };
     if found.run_id == run_id {
         return Ok(found);
     }
     let message = format!("this trajectory belongs to another run ({}), not to this one ({run_id})", found.run_id);
     let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())
+}
+
+/// Leaves a trajectory of this run closed, with what the checkpoint knows of.
+fn close_trajectory(path: &Path, run_id: &str, kept: Extent) -> Result<()> {
+    check_owner(path, run_id, kept)?;
+    TrajectoryWriter::append(path, Some(kept))?.close().map(|_| ())
 }
 
 fn check_present(path: &Path, kept: Extent, records: &str) -> Result<()> {

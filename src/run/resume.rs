@@ -94,7 +94,7 @@ pub(super) fn open_outputs(
         return Outputs::open(directory, &source, Written::default()).map(|outputs| (outputs, None));
     };
     if job.no_append {
-        directory.begin_new_files()?;
+        Outputs::set_aside(directory, (run_id, periodic), checkpoint.written)?;
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written };
     let mut outputs = Outputs::open(directory, &source, written)?;

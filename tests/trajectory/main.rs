@@ -5,6 +5,7 @@
 mod allocation;
 mod cost;
 mod crash;
+mod power;
 #[path = "../python/probe.rs"]
 mod probe;
 mod python;

@@ -213,7 +213,7 @@ fn info_tells_what_is_there() {
     assert_eq!((closed.version, closed.input), ("0.1.0".to_owned(), sample::provenance().input));
     assert_eq!(closed.run_id, sample::provenance().run_id);
     assert!(closed.fields.velocities && closed.fields.forces && closed.fields.image);
-    assert_eq!(repair(&path).unwrap().frames, 3);
+    assert_eq!(repair(&path).unwrap().info.frames, 3);
     assert_contents(&path, "orthorhombic", Precision::Decimals4, 3, atoms);
 }
 
@@ -308,5 +308,5 @@ fn misuse_is_refused() {
     let lock = OutputLock::acquire(directory.path()).unwrap();
     assert_eq!(repair(&path).unwrap_err().exit_code(), 2);
     drop(lock);
-    assert_eq!(repair(&path).unwrap().frames, 2);
+    assert_eq!(repair(&path).unwrap().info.frames, 2);
 }

@@ -1,12 +1,9 @@
 //! The time series of an open trajectory, in the order in which a frame is written.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-use std::{fs, io};
-
 use crc32fast::Hasher;
 use hdf5::{File, Result};
 
+use super::journal::Journal;
 use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
 use crate::cell::PeriodicCell;
@@ -37,7 +34,7 @@ pub(super) struct Datasets {
     step: Series,
     time: Series,
     cell: Option<CellSeries>,
-    observables: Vec<Series>,
+    observables: Vec<(Observable, Series)>,
     velocities: Option<Series>,
     forces: Option<Series>,
     images: Option<Series>,
@@ -51,6 +48,16 @@ const PARTICLES: &str = "particles/trajectory";
 impl Datasets {
     /// Opens them all.
     pub(super) fn open(file: &File) -> Result<Self> {
+        Self::open_with(file, |found| found)
+    }
+
+    /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
+    pub(super) fn open_readable(file: &File) -> Result<Self> {
+        Self::open_with(file, |found| Ok(found.unwrap_or(None)))
+    }
+
+    /// `spare` decides over what a trajectory may lack.
+    fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
             Some(edges) => {
@@ -59,18 +66,21 @@ impl Datasets {
             }
             None => None,
         };
-        let observables =
-            list_observables(file)?.into_iter().map(|o| Series::open(file, &format!("observables/{}/value", o.name)));
+        let mut observables = vec![];
+        for observable in list_observables(file).or_else(|error| spare(Err(error)).map(|_| vec![]))? {
+            let series = Series::open(file, &format!("observables/{}/value", observable.name)).map(Some);
+            observables.extend(spare(series)?.map(|series| (observable, series)));
+        }
         Ok(Self {
             step: Series::open(file, &format!("{PARTICLES}/position/step"))?,
             time: Series::open(file, &format!("{PARTICLES}/position/time"))?,
             cell,
-            observables: observables.collect::<Result<_>>()?,
-            velocities: optional("velocity")?,
-            forces: optional("force")?,
-            images: optional("image")?,
+            observables,
+            velocities: spare(optional("velocity"))?,
+            forces: spare(optional("force"))?,
+            images: spare(optional("image"))?,
             positions: Series::open(file, &format!("{PARTICLES}/position/value"))?,
-            checksums: Series::open_if_present(file, "md/checksum")?,
+            checksums: spare(Series::open_if_present(file, "md/checksum"))?,
         })
     }
 
@@ -82,6 +92,11 @@ impl Datasets {
     /// Which optional fields there are.
     pub(super) fn fields(&self) -> Fields {
         Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: self.images.is_some() }
+    }
+
+    /// Names and units of the numbers recorded with every frame.
+    pub(super) fn observables(&self) -> Vec<Observable> {
+        self.observables.iter().map(|(observable, _)| observable.clone()).collect()
     }
 
     /// Whether frames have a cell.
@@ -112,16 +127,36 @@ impl Datasets {
         Ok(checksums.row(last)?.first().copied())
     }
 
-    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they lie in the file, packed
-    /// ones (positions, velocities, forces, images) with the filters they did not pass.
-    pub(super) fn checksum(&self, stored: &mut Stored, index: usize, before: u32) -> Result<u32> {
+    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they are stored, packed ones
+    /// (positions, velocities, forces, images) with the filters they did not pass.
+    pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
-            let (bytes, mask) = series.stored_row(index)?;
+            let (bytes, mask) = series.stored_row(index, buffer)?;
             sum.update(&mask.to_le_bytes());
-            sum.update(stored.read(bytes).map_err(|e| format!("{}: {e}", series.dataset().name()))?);
+            sum.update(bytes);
         }
         Ok(sum.finalize())
+    }
+
+    /// Appends frame `index` to a file of the same layout as its frame `to.0`, after a frame of checksum `to.1`; gives
+    /// its own.
+    pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
+        for (from, target) in self.contents().zip(file.contents()) {
+            let (bytes, mask) = from.stored_row(index, buffer)?;
+            target.append_stored(to.0, bytes, mask)?;
+        }
+        let checksum = file.checksum(to.0, to.1, buffer)?;
+        file.checksums.iter().try_for_each(|series| series.append(to.0, &[checksum]))?;
+        Ok(checksum)
+    }
+
+    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not; the flag tells the
+    /// packed rows of the last frame.
+    pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
+        self.contents().chain(&self.checksums).try_for_each(|series| {
+            series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
+        })
     }
 
     /// Step and time of frame `index`.
@@ -142,7 +177,7 @@ impl Datasets {
         [&self.step, &self.time]
             .into_iter()
             .chain(cell)
-            .chain(&self.observables)
+            .chain(self.observables.iter().map(|(_, series)| series))
             .chain(&self.velocities)
             .chain(&self.forces)
             .chain(&self.images)
@@ -150,53 +185,31 @@ impl Datasets {
     }
 }
 
-/// The file as bytes, beside the library.
-pub(super) struct Stored {
-    file: fs::File,
-    length: u64,
-    buffer: Vec<u8>,
-}
-
-impl Stored {
-    /// Opens the file for reading.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = fs::File::open(path)?;
-        Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
-    }
-
-    /// Reads some bytes; what lies beyond the end of the file is an error before memory is taken for it.
-    pub(super) fn read(&mut self, Bytes { offset, length }: Bytes) -> io::Result<&[u8]> {
-        let end = offset.saturating_add(length);
-        if end > self.length {
-            // it may have grown
-            self.length = self.file.metadata()?.len();
-        }
-        if end > self.length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.buffer.resize(length as usize, 0);
-        self.file.seek(SeekFrom::Start(offset))?;
-        self.file.read_exact(&mut self.buffer)?;
-        Ok(&self.buffer)
-    }
-}
-
 /// Converts frames to the stored types and appends them.
 pub(super) struct FrameSink {
     datasets: Datasets,
     molecules: WholeMolecules,
-    stored: Stored,
+    journal: Journal,
     extent: Extent,
+    stored: Vec<u8>,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
 }
 
 impl FrameSink {
     /// Goes on after the frames `datasets` has, which are `extent`.
-    pub(super) fn new(datasets: Datasets, stored: Stored, extent: Extent, molecules: WholeMolecules) -> Self {
+    pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
-        Self { molecules, stored, extent, vectors: vec![[0.0; 3]; atoms], images: vec![[0; 3]; images], datasets }
+        Self {
+            molecules,
+            journal,
+            extent,
+            stored: vec![],
+            vectors: vec![[0.0; 3]; atoms],
+            images: vec![[0; 3]; images],
+            datasets,
+        }
     }
 
     /// What frames go to.
@@ -207,6 +220,11 @@ impl FrameSink {
     /// Frames written.
     pub(super) fn extent(&self) -> Extent {
         self.extent
+    }
+
+    /// Once all is on disk: keeps in the journal what later frames change.
+    pub(super) fn record(&mut self) -> crate::error::Result<()> {
+        self.journal.record(&self.datasets, self.extent)
     }
 
     /// Writes one frame, each series flushed, positions last, then the checksum that makes it count.
@@ -221,7 +239,7 @@ impl FrameSink {
             series.lengths.append(n, &single(lengths))?;
             series.angles.append(n, &single(angles))?;
         }
-        for (series, value) in data.observables.iter().zip(&frame.observables) {
+        for ((_, series), value) in data.observables.iter().zip(&frame.observables) {
             series.append(n, &[*value])?;
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {
@@ -237,7 +255,7 @@ impl FrameSink {
             images.append(n, self.images.as_flattened())?;
         }
         data.positions.append(n, self.vectors.as_flattened())?;
-        let checksum = data.checksum(&mut self.stored, n, self.extent.checksum)?;
+        let checksum = data.checksum(n, self.extent.checksum, &mut self.stored)?;
         if let Some(checksums) = &data.checksums {
             checksums.append(n, &[checksum])?;
         }
@@ -247,7 +265,7 @@ impl FrameSink {
 }
 
 /// Names and units of the numbers recorded with every frame, in order of creation.
-pub(super) fn list_observables(file: &File) -> Result<Vec<Observable>> {
+fn list_observables(file: &File) -> Result<Vec<Observable>> {
     if !file.link_exists("observables") {
         return Ok(vec![]);
     }

@@ -1,13 +1,18 @@
 //! What the HDF5 binding lacks: strings of a length known at run time, attributes that every reader takes.
 
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
-use hdf5::{File, FileBuilder, Group, Location, Result};
+use hdf5::{Dataset, File, FileBuilder, Group, H5Type, Location, Result};
+
+/// How often a reader beside the writer tries again to read metadata whose checksum is wrong because it is just being
+/// written. The library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
+const READ_ATTEMPTS: u32 = 22;
 
 /// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
 /// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    options.with_fapl(|p| p.libver_v110().file_locking(false));
+    // without the buffer for small datasets: what it holds is written when a handle is dropped, which tells no error
+    options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
 
@@ -21,6 +26,11 @@ pub(super) fn unit_attribute(location: &Location, name: &str, unit: &str) -> Res
 pub(super) fn text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
     let unicode: VarLenUnicode = text.replace('\0', " ").parse().map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&unicode)
+}
+
+/// Reads back an attribute of [`text_attribute`].
+pub(super) fn text_of_attribute(location: &Location, name: &str) -> Result<String> {
+    Ok(location.attr(name)?.read_scalar::<VarLenUnicode>()?.as_str().to_owned())
 }
 
 /// A fixed-length text attribute of up to 64 bytes: what the H5MD specification asks for in author and creator.
@@ -54,11 +64,36 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
     })
 }
 
+/// Times its own length that a file may claim to hold in one array. A row of positions never has more bytes than the
+/// names and masses of its atoms, which are in the file too; ten leaves room for those packed by another program.
+const EXPANSION: u64 = 10;
+
+/// Bytes of an array of such shape in the file of `dataset`; more than the file can hold are an error, so that no
+/// memory is taken for what a damaged file claims.
+pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
+    let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
+    let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
+    bytes.filter(|&bytes| bytes as u64 <= file.saturating_mul(EXPANSION)).ok_or_else(|| {
+        let name = dataset.name();
+        hdf5::Error::from(format!("{name} claims {shape:?} values of {value_bytes} bytes in a file of {file}"))
+    })
+}
+
+/// All values of a dataset.
+pub(super) fn read_numbers<T: H5Type>(group: &Group, name: &str) -> Result<Vec<T>> {
+    let dataset = group.dataset(name)?;
+    claimed_bytes(&dataset, &dataset.shape(), dataset.dtype()?.size().max(size_of::<T>()))?;
+    dataset.read_raw()
+}
+
 /// Reads back a text dataset of [`text_dataset`].
 pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
     let dataset = group.dataset(name)?;
     let stored = dataset.dtype()?;
-    let mut bytes = vec![0u8; stored.size() * dataset.size()];
+    if !matches!(stored.to_descriptor()?, TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)) {
+        return Err(hdf5::Error::from(format!("{name} is no text of a fixed length")));
+    }
+    let mut bytes = vec![0u8; claimed_bytes(&dataset, &dataset.shape(), stored.size())?];
     hdf5::sync::sync(|| {
         // SAFETY: both handles live through the call and the library's lock is held; `bytes` has room for every
         // element of the stored type, which is the memory type too.

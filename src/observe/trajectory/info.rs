@@ -1,17 +1,16 @@
-//! Looking at a trajectory, and mending one whose writer was killed.
+//! What a trajectory holds.
 
 use std::path::Path;
 
 use hdf5::filters::{Filter, ScaleOffset};
 use hdf5::{File, OpenMode};
 
-use super::datasets::{Datasets, list_observables};
+use super::datasets::Datasets;
 use super::hdf::{options, read_text};
 use super::superblock::Superblock;
 use super::{Fields, Observable, Precision};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
-use crate::observe::lock::OutputLock;
 
 /// What is in a trajectory.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +47,9 @@ pub struct TrajectoryInfo {
 
 /// Reads what `path` holds, live and crashed files included.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
-    let closed = !Superblock::read(path)?.is_open_for_writing();
+    let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-    read(path, closed, size).map_err(|e| foreign(path, &e))
+    read(path, mode, size).map_err(|e| foreign(path, &e))
 }
 
 /// HDF5 holds many things.
@@ -58,8 +57,8 @@ pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
 
-fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
-    let file = options().open_as(path, if closed { OpenMode::Read } else { OpenMode::ReadSWMR })?;
+fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> {
+    let file = options().open_as(path, mode)?;
     let datasets = Datasets::open(&file)?;
     let frames = datasets.frames();
     let at = |index: usize| datasets.step_and_time(index).map(Some);
@@ -70,11 +69,11 @@ fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
         atoms: datasets.atoms(),
         first: if frames > 0 { at(0)? } else { None },
         last: if frames > 0 { at(frames - 1)? } else { None },
-        closed,
+        closed: mode == OpenMode::Read,
         periodic: datasets.is_periodic(),
         fields: datasets.fields(),
         precision: precision(&datasets.positions().dataset().filters()),
-        observables: list_observables(&file)?,
+        observables: datasets.observables(),
         run_id: run_id(&file)?,
         version: read_text(&parameters, "version")?,
         input: read_text(&parameters, "input")?,
@@ -91,25 +90,12 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     }
 }
 
-fn precision(filters: &[Filter]) -> Precision {
+/// The storage that filters of the positions tell of.
+pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,
         [Filter::ScaleOffset(ScaleOffset::FloatDScale(3)), ..] => Precision::Decimals3,
         [Filter::ScaleOffset(_), ..] => Precision::Decimals4,
         _ => Precision::Lossless,
     }
-}
-
-/// Makes a trajectory whose writer was killed readable by everything: clears the marks of writing and cuts all
-/// series to the frames they have in common. Refused while a run holds the directory. A good file stays as it is.
-pub fn repair(path: &Path) -> Result<TrajectoryInfo> {
-    let _lock = OutputLock::acquire_if_present(path)?;
-    Superblock::read(path)?.repair_if_needed(path)?;
-    let io = |e| Error::io(path, e);
-    let file = options().open_rw(path).map_err(io)?;
-    let datasets = Datasets::open(&file).map_err(|e| foreign(path, &e))?;
-    datasets.truncate(datasets.frames()).map_err(io)?;
-    drop(datasets);
-    file.close().map_err(io)?;
-    info(path)
 }

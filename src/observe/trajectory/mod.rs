@@ -25,16 +25,19 @@
 mod datasets;
 mod hdf;
 mod info;
+mod journal;
 mod layout;
 mod names;
 mod reader;
+mod salvage;
 mod series;
 mod superblock;
 mod whole;
 mod writer;
 
-pub use info::{TrajectoryInfo, info, repair};
+pub use info::{TrajectoryInfo, info};
 pub use reader::TrajectoryReader;
+pub use salvage::{Repaired, Verification, repair, verify};
 pub use whole::WholeMolecules;
 pub use writer::TrajectoryWriter;
 

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use hdf5::File;
 
-use super::datasets::{Buffer, Datasets, FrameSink, Stored, list_observables};
+use super::datasets::{Buffer, Datasets, FrameSink};
 use super::info::run_id;
+use super::journal::{self, Journal};
 use super::superblock::Superblock;
 use super::{Contents, Fields, Frame, Observable, WholeMolecules, hdf, layout, names};
 use crate::error::{Error, Problem, Result};
@@ -72,6 +73,9 @@ impl TrajectoryWriter {
     }
 
     fn append_by(path: &Path, keep: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+        if let Some(extent) = keep {
+            journal::restore(path, extent)?;
+        }
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
         let file = hdf::options().open_rw(path).map_err(io)?;
@@ -85,25 +89,27 @@ impl TrajectoryWriter {
         };
         drop(datasets);
         file.flush().map_err(io)?;
-        let observables = list_observables(&file).map_err(io)?;
         let run_id = run_id(&file).map_err(io)?;
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
         let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
-        let stored = Stored::open(path).map_err(|e| Error::io(path, e))?;
-        let sink = FrameSink::new(datasets, stored, extent, molecules);
-        Self::start(path, (file, shared), sink, (run_id, observables), last_step)
+        let mut sink = FrameSink::new(datasets, Journal::new(path, &file)?, extent, molecules);
+        file.flush().map_err(io)?;
+        sync_file(path)?;
+        sink.record()?;
+        Self::start(path, (file, shared), sink, run_id, last_step)
     }
 
     fn start(
         path: &Path,
         (file, shared): (File, bool),
         sink: FrameSink,
-        (run_id, observables): (String, Vec<Observable>),
+        run_id: String,
         last_step: Option<i64>,
     ) -> Result<Self> {
         let datasets = sink.datasets();
         let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), datasets.atoms());
+        let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
         let (recycle, free) = sync_channel(BUFFERS);
         for _ in 0..BUFFERS {
@@ -295,6 +301,7 @@ fn write_frames(
             }
             Message::Sync(answer) => {
                 sync_file(path)?;
+                sink.record()?;
                 let _ = answer.send(sink.extent());
             }
         }
@@ -312,6 +319,7 @@ fn write_frames(
     drop(sink);
     file.close().map_err(io)?;
     sync_file(path)?;
+    journal::remove(path)?;
     Ok(extent)
 }
 
@@ -329,7 +337,7 @@ fn link_for_mdtraj(path: &Path) {
 }
 
 fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
-    let pairs = file.dataset("connectivity/bonds").and_then(|d| d.read_raw::<i64>()).map_err(|e| Error::io(path, e))?;
+    let pairs = hdf::read_numbers::<i64>(file, "connectivity/bonds").map_err(|e| Error::io(path, e))?;
     let atom = |i: i64| u32::try_from(i).ok().filter(|&i| (i as usize) < atoms);
     let bonds: Option<Vec<[u32; 2]>> =
         pairs.chunks_exact(2).map(|pair| Some([atom(pair[0])?, atom(pair[1])?])).collect();
@@ -378,7 +386,7 @@ mod tests {
         // HDF5 File Format Specification 3.0, superblock version 3: the end of the file at byte 28; other tools trust it
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
-        assert_eq!(repair(&killed).unwrap().frames, 3);
+        assert_eq!(repair(&killed).unwrap().info.frames, 3);
         assert_eq!(writer.close().unwrap().count, 3);
         assert!(info(&path).unwrap().closed);
         assert!(TrajectoryWriter::append(&path, None).unwrap().is_shared());
