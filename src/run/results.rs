@@ -7,7 +7,7 @@ use crate::format::{Coordinates, write_pdb, write_rst7};
 use crate::observe::energies::EnergyTable;
 use crate::observe::extent::Extent;
 use crate::observe::replace::replace_synced;
-use crate::observe::status::RunState;
+use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::observe::trajectory::info;
 use crate::system::{State, System};
@@ -30,7 +30,9 @@ pub(super) fn are_complete(directory: &Directory, checkpoint: &Checkpoint) -> Re
         return Ok(false);
     };
     let is_of_this_end = how == RunState::Finished && &of == run_id && final_state_hash == Some(hash_text(state));
-    if !is_of_this_end || STRUCTURES.iter().any(|&name| !files.contains_key(name)) {
+    let status = Status::read(&directory.file("status.json"));
+    let is_said = status.is_ok_and(|status| status.state == RunState::Finished && &status.run_id == run_id);
+    if !is_of_this_end || !is_said || STRUCTURES.iter().any(|&name| !files.contains_key(name)) {
         return Ok(false);
     }
     for (name, &extent) in &files {

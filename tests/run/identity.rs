@@ -85,7 +85,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     let good = case.contents("out");
     let record = case.record("out");
     // what can be made again is
-    for name in ["final.rst7", "final.pdb", "summary.json"] {
+    for name in ["final.rst7", "final.pdb", "summary.json", "status.json"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         let messages = case.ends_with(0, &[]);
         assert!(!messages.contains("finished already"), "{name}: {messages}");
