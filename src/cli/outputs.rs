@@ -25,7 +25,7 @@ pub(super) struct Repair {
 
 impl Repair {
     pub(super) fn execute(&self) -> Result<()> {
-        super::print(&describe_trajectory(&repair(&self.file)?))
+        super::print(&describe_trajectory(&repair(&self.file)?.info))
     }
 }
 

@@ -5,7 +5,7 @@
 //! other directories while a run is at work: [`OutputLock::check`] compares them with what is held.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -27,26 +27,44 @@ pub struct OutputLock {
 }
 
 impl OutputLock {
-    /// Locks `directory`; if another process has it, the [`Problem`] says which one, on which computer, since when.
+    /// Creates `directory` if need be and locks it; if another process has it, the [`Problem`] says which one, on which
+    /// computer, since when.
     pub fn acquire(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE_NAME);
-        let io = |e| Error::io(&path, e);
         for _ in 0..ATTEMPTS {
-            let lock = Self::on_directory(directory)?;
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-            let lock = lock.with_file(file.map_err(io)?)?;
-            if lock.check().is_ok() {
-                lock.sign().map_err(io)?;
+            match std::fs::create_dir_all(directory) {
+                // something else is there, or was when it was to be created
+                Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
+                    return Err(Error::io(directory, e));
+                }
+                _ => {}
+            }
+            if let Some(lock) = Self::acquire_once(directory)? {
                 return Ok(lock);
             }
         }
         Err(Error::io(directory, "the folder is being replaced again and again by another process"))
     }
 
+    /// Nothing where the directory is taken away meanwhile.
+    fn acquire_once(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(FILE_NAME);
+        let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
+        let lock = Self::on_directory(directory, held)?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
+        let lock = lock.with_file(file)?;
+        if lock.check().is_err() {
+            return Ok(None);
+        }
+        lock.sign().map_err(|e| Error::io(&path, e))?;
+        Ok(Some(lock))
+    }
+
     /// Locks the directory `file` is in, and its lock file if present; leaves nothing behind.
     pub(super) fn acquire_if_present(file: &Path) -> Result<Self> {
         let directory = super::replace::directory(file);
-        let lock = Self::on_directory(directory)?;
+        let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
+        let lock = Self::on_directory(directory, held)?;
         match OpenOptions::new().read(true).write(true).open(directory.join(FILE_NAME)) {
             Ok(file) => lock.with_file(file),
             Err(_) => Ok(lock),
@@ -69,8 +87,7 @@ impl OutputLock {
         Ok(())
     }
 
-    fn on_directory(path: &Path) -> Result<Self> {
-        let directory = File::open(path).map_err(|e| Error::io(path, e))?;
+    fn on_directory(path: &Path, directory: File) -> Result<Self> {
         let directory_is_locked = match directory.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
@@ -105,6 +122,14 @@ impl Drop for OutputLock {
         // closing the files would release them too; this also does if a child process inherited the handles
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
+    }
+}
+
+fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<File>> {
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(path, e)),
     }
 }
 

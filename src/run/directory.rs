@@ -19,15 +19,12 @@ impl Directory {
     /// Create and lock the directory of a plan; with `force` what is there is moved aside first.
     pub(super) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
-        let lock = || {
-            fs::create_dir_all(&root).map_err(|e| Error::io(&root, e))?;
-            OutputLock::acquire(&root)
-        };
-        let mut directory = Directory { lock: lock()?, root: root.clone() };
+        let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
         if force && directory.is_used() {
-            fs::rename(&root, directory.aside()).map_err(|e| Error::io(&root, e))?;
+            let root = &directory.root;
+            fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
             // the old directory stays locked until the new one is
-            directory.lock = lock()?;
+            directory.lock = OutputLock::acquire(root)?;
         }
         Ok(directory)
     }
