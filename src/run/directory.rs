@@ -120,7 +120,7 @@ mod tests {
         let text = "[system]\ntopology = \"a\"\ncoordinates = \"b\"\n[output]\ndirectory = \"out\"\n";
         let plan = Config::parse(text, &parent.path().join("input.toml"), &[]).unwrap().plan;
         let begin = |who: usize| {
-            for attempt in 0..200 {
+            for attempt in 0..50 {
                 let directory = match Directory::open(&plan, true) {
                     Ok(directory) => directory,
                     Err(error) => {
