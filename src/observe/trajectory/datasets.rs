@@ -3,6 +3,7 @@
 use crc32fast::Hasher;
 use hdf5::{File, Result};
 
+use super::hdf::short_text;
 use super::journal::Journal;
 use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
@@ -281,11 +282,7 @@ fn list_observables(file: &File) -> Result<Vec<Observable>> {
     for name in parent.member_names()? {
         let group = parent.group(&name)?;
         let column: i64 = group.attr("column")?.read_scalar()?;
-        let value = group.dataset("value")?;
-        let unit = match value.attr("unit") {
-            Ok(unit) => unit.read_scalar::<hdf5::types::VarLenAscii>()?.as_str().to_owned(),
-            Err(_) => String::new(),
-        };
+        let unit = group.attr("column_unit").and_then(|unit| short_text(&unit)).unwrap_or_default();
         found.push((column, Observable { name, unit }));
     }
     found.sort_by_key(|(column, _)| *column);

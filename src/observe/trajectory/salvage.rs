@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::datasets::Datasets;
-use super::hdf::{options, read_text, text_of_attribute};
+use super::hdf::{options, read_text};
 use super::info::{TrajectoryInfo, foreign, info, precision, run_id};
 use super::layout;
 use super::names::mdtraj_topology;
@@ -149,7 +149,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         seed: parameters.dataset("seed").and_then(|seed| seed.read_scalar()).unwrap_or(0),
     };
     let mut topology = reader.topology().clone();
-    topology.title = text_of_attribute(file, "title").unwrap_or_default();
+    topology.title = text("title");
     let observables = source.observables();
     let contents = Contents {
         topology: &topology,
