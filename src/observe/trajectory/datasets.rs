@@ -3,6 +3,7 @@
 use crc32fast::Hasher;
 use hdf5::{File, Result};
 
+use super::hdf::short_text;
 use super::journal::Journal;
 use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
@@ -53,7 +54,14 @@ impl Datasets {
 
     /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
     pub(super) fn open_readable(file: &File) -> Result<Self> {
-        Self::open_with(file, |found| Ok(found.unwrap_or(None)))
+        let complete = std::cell::Cell::new(true);
+        let found = Self::open_with(file, |found| {
+            complete.set(complete.get() && found.is_ok());
+            Ok(found.unwrap_or(None))
+        })?;
+        // a checksum is of everything in a frame
+        let checksums = found.checksums.filter(|_| complete.get());
+        Ok(Self { checksums, ..found })
     }
 
     /// `spare` decides over what a trajectory may lack.
@@ -274,11 +282,7 @@ fn list_observables(file: &File) -> Result<Vec<Observable>> {
     for name in parent.member_names()? {
         let group = parent.group(&name)?;
         let column: i64 = group.attr("column")?.read_scalar()?;
-        let value = group.dataset("value")?;
-        let unit = match value.attr("unit") {
-            Ok(unit) => unit.read_scalar::<hdf5::types::VarLenAscii>()?.as_str().to_owned(),
-            Err(_) => String::new(),
-        };
+        let unit = group.attr("column_unit").and_then(|unit| short_text(&unit)).unwrap_or_default();
         found.push((column, Observable { name, unit }));
     }
     found.sort_by_key(|(column, _)| *column);

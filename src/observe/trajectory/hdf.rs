@@ -1,7 +1,7 @@
 //! What the HDF5 binding lacks: strings of a length known at run time, attributes that every reader takes.
 
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
-use hdf5::{Dataset, File, FileBuilder, Group, H5Type, Location, Result};
+use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
 /// How often a reader beside the writer tries again to read metadata whose checksum is wrong because it is just being
 /// written. The library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
@@ -28,16 +28,17 @@ pub(super) fn text_attribute(location: &Location, name: &str, text: &str) -> Res
     location.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&unicode)
 }
 
-/// Reads back an attribute of [`text_attribute`].
-pub(super) fn text_of_attribute(location: &Location, name: &str) -> Result<String> {
-    Ok(location.attr(name)?.read_scalar::<VarLenUnicode>()?.as_str().to_owned())
-}
-
 /// A fixed-length text attribute of up to 64 bytes: what the H5MD specification asks for in author and creator.
 pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
     let text: String = text.chars().filter(|c| c.is_ascii() && *c != '\0').take(64).collect();
     let fixed = FixedAscii::<64>::from_ascii(&text).map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
+}
+
+/// Reads back an attribute of [`short_text_attribute`]. Texts of variable length are never read: where the heap that
+/// they are in is damaged the library does not return.
+pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
+    Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
 }
 
 /// A fixed-length text dataset: `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.

@@ -193,6 +193,7 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
         let group = series_group(&parent, &observable.name, file)?;
         // links are listed by name: this keeps the order of creation
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
+        short_text_attribute(&group, "column_unit", &observable.unit)?;
         row("value", &[], &observable.unit, units).create::<f64>(&group)?;
         if !mdtraj_name.is_empty() {
             file.link_hard(&format!("{}/value", group.name()), mdtraj_name)?;
@@ -206,6 +207,7 @@ fn parameters(file: &File, contents: &Contents<'_>) -> Result<()> {
     let provenance = contents.provenance;
     let texts = [
         ("run_id", &provenance.run_id),
+        ("title", &contents.topology.title),
         ("input", &provenance.input),
         ("version", &provenance.version),
         ("commit", &provenance.commit),
