@@ -20,7 +20,7 @@ pub use energies::Energies;
 pub use evaluator::Evaluator;
 pub use host::Host;
 pub use phases::Phases;
-pub use reference::{Reference, check_system};
+pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;

@@ -6,7 +6,7 @@ use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
-use crate::constraint::degrees_of_freedom;
+use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::error::Result;
 use crate::observe::lock::host_name;
 use crate::observe::log::RunLog;
@@ -79,10 +79,24 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             "constraints",
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
-        ("degrees of freedom", degrees_of_freedom(topology, &system.constraints, state.cell.is_some()).to_string()),
+        ("degrees of freedom", freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
     ])
+}
+
+/// The degrees of freedom of each stage of dynamics, once where they are the same.
+pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
+    let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
+    let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
+    match removed[..] {
+        [first, ref others @ ..] if others.iter().all(|other| *other == first) => of(first),
+        [] => of(if periodic { RemovedMotion::Translation } else { RemovedMotion::TranslationAndRotation }),
+        _ => {
+            let each = plan.dynamics().zip(removed).map(|((name, _), removed)| format!("{} ({name})", of(removed)));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// What was weighed, chosen and gained.

@@ -10,11 +10,13 @@ use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::{Directory, Outputs, write_file, write_final};
 use super::plan::{Dynamics, Precision, Stage, StageKind};
+use super::reference_check::verify;
 use super::resume::{cut_stages, find_checkpoint, refuse_changes};
 use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
+use super::warnings::{refuse_timestep, warnings};
 use crate::backend::{Backend, Host, Reference, check_system};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
@@ -57,6 +59,8 @@ struct Session<'a> {
     /// as in [`Checkpoint`]
     lists_on_gpu: Option<bool>,
     steps: u64,
+    /// the next step is compared with the reference
+    unverified: bool,
 }
 
 /// Run all stages, from the checkpoint in the output directory if there is one.
@@ -68,6 +72,7 @@ pub fn run(
 ) -> Result<Outcome> {
     // before a folder is made for it
     check_system(&job.system)?;
+    refuse_timestep(job.plan, &job.system)?;
     let directory = Directory::new(job.plan);
     let lock = directory.open(job.force)?;
     let (checkpoint, warning) = find_checkpoint(&directory)?;
@@ -93,7 +98,8 @@ pub fn run(
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
-    for warning in warning.into_iter().chain(outputs.warning()).chain(refusal).chain(cut) {
+    let objections = warnings(job.plan, &job.system, &job.start);
+    for warning in warning.into_iter().chain(objections).chain(outputs.warning()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
@@ -115,6 +121,7 @@ pub fn run(
         tuning,
         lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
+        unverified: false,
         job,
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
@@ -275,7 +282,8 @@ impl Session<'_> {
         backend: B,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let removed = options.removed_motion(state.cell.is_some());
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
         let mut simulation = Simulation::new(backend, options, rules, state, (done, first_time), origins)?;
@@ -292,6 +300,7 @@ impl Session<'_> {
         let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
         let before = simulation.backend().phases();
         self.timing.start_stage();
+        self.unverified = plan.run.precision == Precision::Mixed;
         while simulation.local_step < target {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
@@ -340,8 +349,13 @@ impl Session<'_> {
         frame: bool,
     ) -> Result<()> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
-        let outputs = &mut self.outputs;
-        let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
+        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+        let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
+        let mut agreement = None;
+        let observed = simulation.step(Wanted { energies: row || frame || unverified.is_some() }, |simulation| {
+            if let Some(lists) = &unverified {
+                agreement = Some(verify(system, lists, simulation.backend(), engine.gpu(system)?.is_ok())?);
+            }
             if frame {
                 let forces = &simulation.backend().evaluation().forces;
                 outputs.hold_frame(|state| simulation.download(state), forces)?;
@@ -350,6 +364,7 @@ impl Session<'_> {
         });
         let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
+        agreement.map_or(Ok(()), |how| self.log.note(&how))?;
         if row {
             let values = self.outputs.write_row(at, &observed)?;
             self.statistics.add(at.1, &values);
