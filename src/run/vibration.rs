@@ -73,3 +73,57 @@ impl Lengths {
 fn ascending([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{
+        Angle, Atom, Bond, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
+        Modifier, Name, Nonbonded, Residue,
+    };
+
+    /// C, O, O in a line, without terms.
+    fn carbon_dioxide() -> System {
+        let name = Name::new("CO2");
+        let atom = |mass: f64| Atom { name, type_name: name, element: 6, mass, charge: 0.0, lj_type: 0, residue: 0 };
+        let atoms = [12.011, 15.999, 15.999].map(atom).to_vec();
+        let residues = vec![Residue { name, number: 1, first: 0 }];
+        let settings = ForceSettings {
+            cutoff: None,
+            cutoff_lj: None,
+            electrostatics: Electrostatics::Off,
+            lj_modifier: Modifier::None,
+            coulomb_modifier: Modifier::None,
+            dispersion_correction: DispersionCorrection::Off,
+            list: ListPolicy::Exact { buffer: 0.1 },
+        };
+        System {
+            topology: Topology { atoms, residues, ..Topology::default() },
+            nonbonded: Nonbonded::default(),
+            constraints: Constraints::default(),
+            settings,
+        }
+    }
+
+    #[test]
+    fn periods_are_those_of_the_textbook() {
+        let mut system = carbon_dioxide();
+        assert_eq!(fastest(&system), None);
+        let (length, k) = (0.116, 9e5);
+        system.topology.bonded.bonds = vec![Bond { atoms: [0, 1], length, force_constant: k }];
+        let found = fastest(&system).expect("a bond");
+        let reduced = 12.011 * 15.999 / (12.011 + 15.999);
+        assert!((found.period / (TAU * (reduced / k).sqrt()) - 1.0).abs() < 1e-12, "{found:?}");
+        assert_eq!(found.describe(&system.topology), "the bond of atoms 1 (CO2 of CO2 1), 2 (CO2 of CO2 1)");
+        // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
+        let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
+        system.topology.bonded.angles = vec![angle];
+        // only where both lengths are known, free or fixed
+        assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
+        system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
+        let found = fastest(&system).expect("an angle");
+        let square = 4e5 * (2.0 / 15.999 + 4.0 / 12.011) / (length * length);
+        assert!((found.period / (TAU / square.sqrt()) - 1.0).abs() < 1e-12, "{found:?}");
+        assert!(found.describe(&system.topology).starts_with("the angle of atoms 2 ("));
+    }
+}

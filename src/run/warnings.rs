@@ -5,6 +5,9 @@ use super::vibration::{Vibration, fastest};
 use crate::error::{Error, Problem, Result};
 use crate::system::{DispersionCorrection, Electrostatics, State, System};
 
+#[cfg(test)]
+mod tests;
+
 /// Steps per period of the fastest vibration below which a run is refused, and below which it is warned of: the limits of
 /// GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the vibration is already 7 % too fast: its
 /// frequency is off by (ω dt)²/24.

@@ -14,5 +14,6 @@ mod physics;
 mod probe;
 mod restart;
 mod steps;
+mod trust;
 mod tuning;
 mod unstable;
