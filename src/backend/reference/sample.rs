@@ -42,7 +42,7 @@ impl ListsMade<'_> {
 /// Forces on some atoms, and energies.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
-    /// on each of the atoms, all terms, kJ/mol/nm
+    /// on each of the atoms, kJ/mol/nm
     pub forces: Vec<Vec3>,
     /// of each, by how much it may be off because of pairs that lists may lack or that stand at a cutoff, kJ/mol/nm
     pub lacking: Vec<f64>,
@@ -52,7 +52,7 @@ pub struct Sampled {
     pub pairs: u64,
     /// the smallest distance of any of these pairs, nm; infinite without one
     pub closest: f64,
-    /// of all terms, where every atom is asked for
+    /// of all terms, where every atom and the mesh are asked for
     pub energies: Option<Energies>,
     /// the same for the energies, kJ/mol
     pub lacking_energy: f64,
@@ -70,11 +70,12 @@ struct Pairs {
     lacking_energy: f64,
 }
 
-/// Forces on `atoms` (ascending) at positions and cell of `state`, as [`super::Reference`] computes them.
+/// Forces on `atoms` (ascending) at positions and cell of `state`, as [`super::Reference`] computes them; without the mesh
+/// unless `reciprocal`.
 ///
 /// Pairs run over the given atoms only; bonded terms and the mesh run over the whole system. The system must be one that
 /// [`super::check_system`] accepts.
-pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>) -> Sampled {
+pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
     let potential = PairPotential::new(&system.settings);
@@ -86,8 +87,9 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
         topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
     let mut sums = Sums::new(vec![], state.positions.len());
     bonded::evaluate(&topology.bonded, &tables, geometry, &mut sums);
-    let wanted = |i: u32| everybody || atoms.binary_search(&i).is_ok();
-    let excluded = topology.exclusions.pairs().filter(|&[i, j]| wanted(i) || wanted(j));
+    let mut wanted = vec![false; topology.atoms.len()];
+    atoms.iter().for_each(|&i| wanted[i as usize] = true);
+    let excluded = topology.exclusions.pairs().filter(|pair| pair.iter().any(|&i| wanted[i as usize]));
     excluded_pairs(excluded, &potential, &charges, geometry, &mut sums);
     pairs14(system, &topology.bonded.pairs14, geometry, &mut sums);
 
@@ -101,7 +103,9 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
     if let Some(cell) = cell {
         energies.dispersion_correction = DispersionTail::new(system).at(cell.volume()).0;
         energies.lj += energies.dispersion_correction;
-        if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
+        if let Electrostatics::Pme(parameters) = system.settings.electrostatics
+            && reciprocal
+        {
             let mut pme = ReferencePme::new(parameters);
             energies.coulomb_reciprocal = pme.solve_potential(cell, &state.positions, &charges).0;
             energies.coulomb += energies.coulomb_reciprocal;
@@ -116,7 +120,7 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
         lacking_pairs: pairs.iter().map(|pairs| pairs.count[1]).sum(),
         pairs: pairs.iter().map(|pairs| pairs.count[0]).sum(),
         closest: pairs.iter().map(|pairs| pairs.closest_squared).fold(f64::INFINITY, f64::min).sqrt(),
-        energies: everybody.then_some(energies),
+        energies: (everybody && reciprocal).then_some(energies),
         lacking_energy: pairs.iter().map(|pairs| pairs.lacking_energy).sum(),
     }
 }
