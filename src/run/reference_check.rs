@@ -7,13 +7,15 @@
 //! state.
 
 use super::instability::name;
-use super::self_check::{Verdict, compare_energies, rms};
+use super::self_check::{compare_energies, rms};
 use crate::backend::{Backend, Energies, Evaluation, ListsMade, Moment, Sampled, sample};
 use crate::error::{Error, Result};
+use crate::observe::log::Level;
 use crate::pair::ListSchedule;
 use crate::system::{Electrostatics, State, System};
 use crate::vec3::Vec3;
 use std::f64::consts::PI;
+use std::time::Instant;
 
 /// RMS error of the forces over their RMS: the project's bar for interactions in `f32` (`tests/forces.rs`).
 const FORCE: f64 = 2e-5;
@@ -21,6 +23,9 @@ const FORCE: f64 = 2e-5;
 const LATTICE_FORCE: f64 = 1e-3;
 /// Error of any energy over the sum of the absolute terms: the project's bar.
 const ENERGY: f64 = 1e-6;
+/// Beyond a bar a run goes on with a warning, up to so many times it: unusual systems, whose forces nearly cancel, round
+/// worse, and no fault that tests have tried on whole systems stays so small.
+const LEEWAY: f64 = 5.0;
 /// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small beside the force of a clash: where
 /// atoms that interact are nearer than this (nm; hydrogen bonds are longer than 0.15), nothing is compared.
 const OVERLAP: f64 = 0.1;
@@ -32,12 +37,36 @@ const LARGEST_GRID: usize = 2_000_000;
 /// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
 const SAMPLE: usize = 2048;
 
-/// Compares the forces that `backend` has just computed, with energies; returns how nearly they agree. Those that do not
-/// end the run: `what` computes is wrong.
-pub(super) fn verify<B: Backend>(system: &System, lists: &ListSchedule, backend: &B, on_gpu: bool) -> Result<String> {
-    match compare(system, lists, backend)? {
-        Verdict::Agrees(how) => Ok(how),
-        Verdict::Undecided => Ok("atoms overlap: forces are not compared with the double-precision reference".into()),
+/// What a comparison has shown.
+#[derive(Clone, Debug, PartialEq)]
+enum Verdict {
+    /// within the bars, and how nearly
+    Agrees(String),
+    /// beyond a bar, but within its leeway
+    Strays(String),
+    /// wrong, and by how much
+    Differs(String),
+    /// forces are those of overlapping atoms
+    Undecided,
+}
+
+/// Compares the forces that `backend` has just computed, with energies; says in the log how nearly they agree. Those that
+/// do not end the run.
+pub(super) fn verify<B: Backend>(
+    system: &System,
+    lists: &ListSchedule,
+    backend: &B,
+    on_gpu: bool,
+) -> Result<(Level, String)> {
+    let start = Instant::now();
+    let verdict = compare(system, lists, backend)?;
+    let time = format!("; compared in {:.2} s", start.elapsed().as_secs_f64());
+    match verdict {
+        Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
+        Verdict::Strays(how) => Ok((Level::Warning, how + &time)),
+        Verdict::Undecided => {
+            Ok((Level::Note, "atoms overlap: forces are not compared with the double-precision reference".into()))
+        }
         Verdict::Differs(what) => {
             let what = format!("{what}, on {}", backend.description());
             Err(match on_gpu {
@@ -130,41 +159,44 @@ fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> 
     let error = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len().max(1) as f64).sqrt();
     let scale = rms(reference.forces.iter().copied());
     let relative = error / scale.max(f64::MIN_POSITIVE);
-    let (energies, energies_agree) = match &reference.energies {
-        None => (String::new(), true),
-        Some(expected) => {
-            match compare_energies(&found.energies, expected, ENERGY, reference.lacking_energy, "the reference's") {
-                Ok(largest) => (format!(", energies within {largest:.1e}"), true),
-                Err(what) => (format!("; {what}"), false),
-            }
-        }
-    };
     // what is not a number is within no bar
-    let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
-    if forces_agree && energies_agree {
-        let Sampled { pairs, lacking_pairs, .. } = reference;
-        let lists = match lacking_pairs {
-            0 => String::new(),
-            some => format!("; lists may lack {some} of {pairs} pairs at this step, which are left out of account"),
-        };
-        let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
-        return Verdict::Agrees(format!(
-            "forces on {} atoms are within {relative:.1e} (RMS; bar {FORCE:.0e}) of the double-precision \
-             reference{energies}{mesh}{lists}",
-            atoms.len()
+    let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
+    let energies = reference.energies.as_ref().map_or(Ok(0.0), |expected| {
+        let bar = LEEWAY * ENERGY;
+        compare_energies(&found.energies, expected, bar, reference.lacking_energy, "the reference's")
+    });
+    let number = found.forces.len();
+    let (largest, wrong_energy) = match energies {
+        Ok(largest) if within(LEEWAY) => (largest, None),
+        Ok(_) => (0.0, Some(String::new())),
+        Err(what) => (0.0, Some(format!("; {what}"))),
+    };
+    if let Some(wrong_energy) = wrong_energy {
+        // not a number is more than any
+        let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
+        let place = worst.map_or(String::new(), |at| {
+            let (atom, by) = (atoms[at], errors[at]);
+            format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, name(&system.topology, atom))
+        });
+        return Verdict::Differs(format!(
+            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their RMS, bar \
+             {FORCE:.0e}{place}{wrong_energy}"
         ));
     }
-    // not a number is more than any
-    let worst = (0..errors.len()).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
-    let place = worst.map_or(String::new(), |at| {
-        let atom = atoms[at];
-        format!(", most on atom {} ({}) by {:.3e} kJ/mol/nm", atom + 1, name(&system.topology, atom), errors[at])
-    });
-    Verdict::Differs(format!(
-        "forces on {} atoms differ from the double-precision reference by {relative:.1e} of their RMS, bar \
-         {FORCE:.0e}{place}{energies}",
-        atoms.len()
-    ))
+    let Sampled { pairs, lacking_pairs, .. } = reference;
+    let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
+    let energies = reference.energies.map_or(String::new(), |_| format!(", energies within {largest:.1e}"));
+    let lists = match lacking_pairs {
+        0 => String::new(),
+        some => format!("; lists may lack {some} of {pairs} pairs at this step, which are left out of account"),
+    };
+    let text = format!(
+        "forces on {number} atoms are within {relative:.1e} (RMS) of the double-precision reference{energies}{mesh}{lists}"
+    );
+    if within(1.0) && largest <= ENERGY {
+        return Verdict::Agrees(text);
+    }
+    Verdict::Strays(format!("{text}; the bars are {FORCE:.0e} and {ENERGY:.0e}"))
 }
 
 #[cfg(test)]
@@ -172,8 +204,8 @@ mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
     use crate::backend::{Cpu, CpuOptions, Host, Workload};
-    use crate::simd::Level;
-    use crate::system::Exclusions;
+    use crate::simd::Level as Simd;
+    use crate::system::{Exclusions, PmeParameters};
     use crate::team::Team;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false };
@@ -186,7 +218,7 @@ mod tests {
         ListSchedule { inner, foresight: LOOKAHEAD, ..sample.schedule() }
     }
 
-    fn host(system: &System, schedule: ListSchedule, level: Level) -> Host<Cpu> {
+    fn host(system: &System, schedule: ListSchedule, level: Simd) -> Host<Cpu> {
         let options = CpuOptions { parts: 1, level, schedule };
         let cpu = Cpu::new(system, options, Team::single()).expect("a supported system");
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
@@ -194,7 +226,7 @@ mod tests {
 
     /// With lists made for `then`, and forces at the state of the sample.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
-        let mut host = host(system, schedule, Level::detect());
+        let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
         host.rebuild_pairs();
         host.prune_pairs(schedule.foresight);
@@ -220,7 +252,7 @@ mod tests {
     fn the_fast_path_agrees_on_every_level() {
         let names = ["peptide-charged", "peptide-vacuum", "peptide-charmm36", "peptide-nbfix", "octahedron", "argon"];
         for sample in names.map(Sample::load).into_iter().chain([Sample::load("peptide-ff19sb").rigid()]) {
-            for level in Level::available() {
+            for level in Simd::available() {
                 let lists = schedule(&sample);
                 let mut host = host(&sample.system, lists, level);
                 host.upload(&sample.state).expect("a state");
@@ -228,7 +260,9 @@ mod tests {
                 host.prune_pairs(lists.foresight);
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("energies")), "{level:?} {verdict:?}");
+                // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own
+                let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
+                assert!(how.contains("energies"), "{level:?} {how}");
             }
         }
     }
@@ -265,19 +299,22 @@ mod tests {
             let interacts = sample.system.nonbonded.c12[row * types..][..types].iter().any(|c12| *c12 != 0.0);
             let verdict = spoilt(&sample, |system| {
                 for other in 0..types {
-                    system.nonbonded.c12[row * types + other] *= 1.01;
-                    system.nonbonded.c12[other * types + row] *= 1.01;
+                    system.nonbonded.c12[row * types + other] *= 1.3;
+                    system.nonbonded.c12[other * types + row] *= 1.3;
                 }
             });
             assert!(matches!(verdict, Verdict::Differs(_)) == interacts, "type {row}: {verdict:?}");
         }
-        differs(
+        let with_mesh = |change: fn(&mut PmeParameters)| {
             spoilt(&sample, |system| {
                 let Electrostatics::Pme(pme) = &mut system.settings.electrostatics else { unreachable!() };
-                pme.order = 4;
-            }),
-            "coulomb_reciprocal",
-        );
+                change(pme);
+            })
+        };
+        differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
+        // less accurate, not wrong
+        let verdict = with_mesh(|pme| pme.order = 4);
+        assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the bars are 2e-5")), "{verdict:?}");
     }
 
     #[test]
@@ -290,7 +327,9 @@ mod tests {
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
         assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
-        // the same lists, said to be of now
+        // older ones, said to be of now
+        then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
+        let host = computed(&sample, &sample.system, lists, &then);
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
         let mut now = [(); 2].map(|()| sample.state.clone());
         now[1].positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r += *v * LOOKAHEAD);
@@ -299,7 +338,7 @@ mod tests {
         let found = Found::new(&host, &atoms, false);
         differs(judge(&sample.system, &atoms, &found, &expected), "forces");
         // lists that are shorter than they say
-        let short = ListSchedule { inner: lists.inner - 0.02, ..lists };
+        let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
         let host = computed(&sample, &sample.system, short, &sample.state);
         differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");
     }
@@ -355,8 +394,8 @@ mod tests {
         let sample = Sample::load("peptide-vacuum");
         let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
         let right = computed(&sample, &sample.system, lists, &sample.state);
-        let how = verify(&sample.system, &lists, &right, false).expect("it agrees");
-        assert!(how.starts_with("forces on 74 atoms are within"), "{how}");
+        let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
+        assert!(level == Level::Note && how.starts_with("forces on 74 atoms are within"), "{how}");
         wrong.topology.bonded.angles.pop();
         let host = computed(&sample, &wrong, lists, &sample.state);
         for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {

@@ -364,7 +364,11 @@ impl Session<'_> {
         });
         let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
-        agreement.map_or(Ok(()), |how| self.log.note(&how))?;
+        match agreement {
+            Some((Level::Warning, how)) => self.log.warning(&how)?,
+            Some((level, how)) => self.log.line(level, &how)?,
+            None => {}
+        }
         if row {
             let values = self.outputs.write_row(at, &observed)?;
             self.statistics.add(at.1, &values);

@@ -68,7 +68,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Required,
         only: DYNAMICS,
         example: "\"2 fs\"",
-        doc: "Time step.",
+        doc: "Time step. The fastest vibration that constraints leave must take ten steps: fewer are warned of, below five a run is refused.",
         ..KEY
     },
     Key {
