@@ -6,10 +6,9 @@ use clap::Args;
 
 use super::input::Input;
 use super::{estimate, info};
-use crate::backend::check_system;
 use crate::config::{drop_constrained_terms, load};
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, freedom, processors, refuse_timestep, warnings};
+use crate::run::{Dynamics, Plan, StageKind, freedom, processors, refuse, warnings};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -27,11 +26,10 @@ impl Check {
     pub(super) fn execute(&self) -> Result<()> {
         let config = self.input.read(vec![])?;
         let (mut system, state) = load(&config.plan)?;
-        check_system(&system)?;
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors);
         drop_constrained_terms(&mut system.topology, &system.constraints);
-        refuse_timestep(&config.plan, &system)?;
+        refuse(&config.plan, &system)?;
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
         }

@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::job::Outcome;
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
+use super::warnings::warnings;
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
 use crate::constraint::{RemovedMotion, degrees_of_freedom};
@@ -45,7 +46,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// System, settings and machine.
+/// System, settings and machine, and what a referee would object to.
 pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
@@ -82,7 +83,8 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
         ("degrees of freedom", freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
-    ])
+    ])?;
+    warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
 }
 
 /// The degrees of freedom of each stage of dynamics, once where they are the same.

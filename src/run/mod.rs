@@ -37,4 +37,4 @@ pub use runner::run;
 pub use signals::Requests;
 pub use simulation::{ListOrigins, Observed, Simulation, Wanted};
 pub use tuning::Alternatives;
-pub use warnings::{refuse_timestep, warnings};
+pub use warnings::{refuse, warnings};

@@ -16,8 +16,8 @@ use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
-use super::warnings::{refuse_timestep, warnings};
-use crate::backend::{Backend, Host, Reference, check_system};
+use super::warnings::refuse;
+use crate::backend::{Backend, Host, Reference};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
@@ -71,8 +71,7 @@ pub fn run(
     progress: Progress,
 ) -> Result<Outcome> {
     // before a folder is made for it
-    check_system(&job.system)?;
-    refuse_timestep(job.plan, &job.system)?;
+    refuse(job.plan, &job.system)?;
     let directory = Directory::new(job.plan);
     let lock = directory.open(job.force)?;
     let (checkpoint, warning) = find_checkpoint(&directory)?;
@@ -98,8 +97,7 @@ pub fn run(
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
-    let objections = warnings(job.plan, &job.system, &job.start);
-    for warning in warning.into_iter().chain(objections).chain(outputs.warning()).chain(refusal).chain(cut) {
+    for warning in warning.into_iter().chain(outputs.warning()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();

@@ -2,6 +2,7 @@
 
 use super::plan::{BarostatKind, Dynamics, Plan, ThermostatKind};
 use super::vibration::{Vibration, fastest};
+use crate::backend::check_system;
 use crate::error::{Error, Problem, Result};
 use crate::system::{DispersionCorrection, Electrostatics, State, System};
 
@@ -26,9 +27,10 @@ const SAME_LENGTH: f64 = 1e-6;
 /// A cell at constant pressure may shrink by so much of its width: that of a solvated system that finds its density.
 const SHRINKING: f64 = 0.05;
 
-/// Refuses a time step that is too long for the fastest vibration. The system is without the terms that constraints hold
-/// fixed.
-pub fn refuse_timestep(plan: &Plan, system: &System) -> Result<()> {
+/// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. The system is
+/// without the terms that constraints hold fixed.
+pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
+    check_system(system)?;
     let Some(vibration) = fastest(system) else { return Ok(()) };
     let problems: Vec<Problem> = plan
         .dynamics()

@@ -34,7 +34,7 @@ fn one(found: &[String], parts: &[&str]) {
 
 fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
     let (plan, system, _) = loaded(system, forces, stage);
-    refuse_timestep(&plan, &system).err().map(|error| {
+    refuse(&plan, &system).err().map(|error| {
         assert_eq!(error.exit_code(), 2);
         error.to_string()
     })
