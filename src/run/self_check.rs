@@ -104,7 +104,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
 }
 
 /// The largest difference of any energy over the sum of the absolute terms; or the first that is beyond the `bar` by more
-/// than `slack` (kJ/mol), against that of `whose`.
+/// than `slack` (kJ/mol) explains, against that of `whose`.
 pub(super) fn compare_energies(
     found: &Energies,
     e: &Energies,
@@ -116,9 +116,8 @@ pub(super) fn compare_energies(
     let total = terms.iter().map(|term| term.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
     let mut largest: f64 = 0.0;
     for ((name, ours), (_, theirs)) in found.named().into_iter().zip(e.named()) {
-        let difference = (ours - theirs).abs();
-        let off = if difference <= slack { 0.0 } else { (difference - slack) / total };
-        let agrees = off <= bar;
+        let off = (ours - theirs).abs() / total;
+        let agrees = off <= bar + slack / total;
         if !agrees {
             let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol and {whose} {theirs:.6e}");
             return Err(format!("{what}: {off:.1e} of all terms apart, bar {bar:.0e}"));
@@ -133,7 +132,7 @@ pub(super) fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
 }
 
-fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+pub(super) fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     rms(a.iter().zip(b).map(|(a, b)| *a - *b))
 }
 

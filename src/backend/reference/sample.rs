@@ -17,6 +17,9 @@ use rayon::prelude::*;
 /// (nm) of a list or to a cutoff may be within it or not.
 const ROUNDING: f64 = 1e-5;
 
+/// As a fraction of the cutoff: no list that lasts as long as it should lacks a pair that is nearer.
+const NEVER_LACKING: f64 = 0.8;
+
 /// The pair lists of a fast path: their radii, and the positions and cells they were made for.
 #[derive(Clone, Copy)]
 pub struct ListsMade<'a> {
@@ -173,7 +176,7 @@ fn interacting(
             sum.closest_squared = sum.closest_squared.min(r2);
             // beyond the Coulomb cutoff there are only Lennard-Jones interactions, up to the longer one
             let reach = if r <= cutoffs[0] { cutoffs[0] } else { longest };
-            if longest.is_finite() && lists.may_lack([i as usize, j], reach, longest) {
+            if r > NEVER_LACKING * reach && lists.may_lack([i as usize, j], reach, longest) {
                 sum.lacking += (d * f).norm();
                 sum.lacking_energy += 0.5 * (coulomb.abs() + lj.abs());
                 sum.count[1] += 1;
