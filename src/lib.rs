@@ -124,6 +124,16 @@
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
 //!
+//! # Trust
+//!
+//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`): its own forces,
+//! from the pair lists of the run as they are at that moment, with prediction by velocities or in the middle of their life.
+//! Pairs that the lists may lack by their radii, which follow from the positions they were made for, are left out of
+//! account; all others count. Up to 8 million pairs everything is compared, energies among it; beyond that forces on some
+//! 2,000 atoms, of every Lennard-Jones type, with all bonded terms and the whole mesh. Leapfrog and constraints, which are
+//! `f64` in either precision, are not compared. A run that differs ends. [`run::warnings()`] holds what a referee would
+//! object to in a plan.
+//!
 //! # Speed
 //!
 //! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes

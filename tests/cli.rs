@@ -239,6 +239,22 @@ fn info_and_check_describe_the_system() {
 }
 
 #[test]
+fn check_says_what_a_referee_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+                 temperature = \"300 K\"\ncom_removal = \"none\"";
+    write_input(folder.path(), &system("peptide-charged"), stage);
+    let text = success(folder.path(), &["check", "input.toml"]);
+    assert!(text.contains("warning      the net charge is -1.000 e"), "{text}");
+    // 729 atoms, 235 rigid waters, the hydrogens of the peptide: 13 distances; nothing is taken off for the centre of mass
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("constraints")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("13 distances; 1469 degrees of freedom"), "{lines:?}");
+    write_input(folder.path(), &system("peptide-charged"), &format!("constraints = \"none\"\n{stage}"));
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    assert!(code == 2 && message.contains("the timestep of 2 fs is long for"), "{message}");
+}
+
+#[test]
 fn every_input_file_of_this_project_passes_the_check() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;

@@ -285,6 +285,10 @@ impl<F: ForceField> Backend for Host<F> {
         &self.evaluation
     }
 
+    fn reciprocal_forces(&self, atoms: &[u32]) -> Option<Vec<Vec3>> {
+        self.field.reciprocal_forces(self.cell.as_ref(), atoms)
+    }
+
     fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
         self.constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));

@@ -20,7 +20,7 @@ pub use energies::Energies;
 pub use evaluator::Evaluator;
 pub use host::Host;
 pub use phases::Phases;
-pub use reference::{Reference, check_system};
+pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
@@ -112,6 +112,10 @@ pub trait Backend {
     fn forces(&mut self, workload: Workload) -> Result<()>;
     /// The result of the last [`Backend::forces`]; its forces and virial are there if energies were asked for.
     fn evaluation(&self) -> &Evaluation;
+    /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it can be told apart.
+    fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
+        None
+    }
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
     /// Multiply all velocities by the factor that follows from the kinetic energy of the last move, the mean of both half
@@ -153,6 +157,10 @@ pub trait ForceField: Send {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()>;
+    /// The reciprocal-space part of the last [`ForceField::evaluate`] on some atoms, kJ/mol/nm, where it can be told apart.
+    fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
+        None
+    }
     /// Seconds spent so far.
     fn phases(&self) -> Phases;
     /// Sizes of the present pair lists.

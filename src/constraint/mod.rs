@@ -23,7 +23,7 @@ mod tests;
 pub use hydrogen_mass::repartition_hydrogen_mass;
 pub use lanes::{LANES, Lanes};
 pub use plan::{ConstraintPlan, Groups};
-pub use select::{ConstraintKind, degrees_of_freedom, derive};
+pub use select::{ConstraintKind, RemovedMotion, degrees_of_freedom, derive};
 pub use settle::{SettleShape, settle};
 pub use shared::SharedVectors;
 

@@ -43,7 +43,7 @@ pub(super) fn explain(error: Error, system: &System, before: &State, directory: 
 }
 
 /// `HB2 of ALA 7`
-fn name(topology: &Topology, atom: u32) -> String {
+pub(super) fn name(topology: &Topology, atom: u32) -> String {
     let atom = &topology.atoms[atom as usize];
     let residue = &topology.residues[atom.residue as usize];
     format!("{} of {} {}", atom.name, residue.name, residue.number)

@@ -12,13 +12,15 @@ use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
+use super::reference_check::verify;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{Beginning, begin, cut_stages, open_outputs};
 use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
-use crate::backend::{Backend, Host, Reference, check_system};
+use super::warnings::refuse;
+use crate::backend::{Backend, Host, Reference};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
@@ -65,6 +67,8 @@ struct Session<'a> {
     /// as in [`Checkpoint`]
     lists_on_gpu: Option<bool>,
     steps: u64,
+    /// the next step is compared with the reference
+    unverified: bool,
     /// the last to be dropped: held until all files in it are closed
     directory: Directory,
 }
@@ -77,7 +81,7 @@ pub fn run(
     progress: Progress,
 ) -> Result<Outcome> {
     // before a folder is made for it
-    check_system(&job.system)?;
+    refuse(job.plan, &job.system)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
     let directory = Directory::open(job.plan, job.force)?;
     let Beginning { run_id, checkpoint, warning } = begin(&job, &directory, &fingerprint)?;
@@ -118,6 +122,7 @@ pub fn run(
         tuning,
         lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
+        unverified: false,
         job,
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
@@ -281,7 +286,8 @@ impl Session<'_> {
         backend: B,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let removed = options.removed_motion(state.cell.is_some());
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
         let mut simulation = Simulation::new(backend, options, rules, state, (done, first_time), origins)?;
@@ -298,6 +304,7 @@ impl Session<'_> {
         let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
         let before = simulation.backend().phases();
         self.timing.start_stage();
+        self.unverified = plan.run.precision == Precision::Mixed;
         while simulation.local_step < target {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
@@ -348,8 +355,13 @@ impl Session<'_> {
         frame: bool,
     ) -> Result<()> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
-        let outputs = &mut self.outputs;
-        let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
+        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+        let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
+        let mut agreement = None;
+        let observed = simulation.step(Wanted { energies: row || frame || unverified.is_some() }, |simulation| {
+            if let Some(lists) = &unverified {
+                agreement = Some(verify(system, lists, simulation.backend(), engine.gpu(system)?.is_ok())?);
+            }
             if frame {
                 let forces = &simulation.backend().evaluation().forces;
                 outputs.hold_frame(|state| simulation.download(state), forces)?;
@@ -358,6 +370,11 @@ impl Session<'_> {
         });
         let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
+        match agreement {
+            Some((Level::Warning, how)) => self.log.warning(&how)?,
+            Some((level, how)) => self.log.line(level, &how)?,
+            None => {}
+        }
         if row {
             let values = self.outputs.write_row(at, &observed)?;
             self.statistics.add(at.1, &values);

@@ -1,7 +1,7 @@
 //! The state at the start of a stage of dynamics.
 
 use super::plan::{Dynamics, Velocities};
-use crate::constraint::{ConstraintPlan, degrees_of_freedom};
+use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
 use crate::error::Result;
@@ -26,13 +26,16 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
             .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
             .collect();
         constraints.project(&state.positions, &mut state.velocities)?;
-        if state.cell.is_some() {
-            remove_translation(&masses, &mut state.velocities);
-        } else {
-            remove_translation_and_rotation(&masses, &state.positions, &mut state.velocities);
-        }
+        let removed = options.removed_motion(state.cell.is_some());
+        match removed {
+            RemovedMotion::Nothing => 0.0,
+            RemovedMotion::Translation => remove_translation(&masses, &mut state.velocities),
+            RemovedMotion::TranslationAndRotation => {
+                remove_translation_and_rotation(&masses, &state.positions, &mut state.velocities)
+            }
+        };
         // exactly the temperature asked for, as far as the degrees of freedom go
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let (kinetic, wanted) =
             (kinetic_energy(&masses, &state.velocities), 0.5 * free as f64 * BOLTZMANN * temperature);
         if kinetic > 0.0 {

@@ -18,5 +18,6 @@ mod probe;
 mod restart;
 mod signals;
 mod steps;
+mod trust;
 mod tuning;
 mod unstable;

@@ -65,8 +65,8 @@ pub enum BoxKind {
 }
 
 /// What to do about virtual sites, whose geometry the format does not hold.
-const EXTRA_POINTS_HELP: &str = "the format does not say where they sit; use a GROMACS topology of the same system, \
-                                 or a model without extra points";
+const EXTRA_POINTS_HELP: &str = "the format does not say where they sit; use a model without extra points, such as \
+                                 TIP3P, SPC/E or OPC3 water";
 
 /// Read an AMBER topology, compressed or not.
 pub fn read_prmtop(path: &Path) -> Result<AmberTopology> {
@@ -87,7 +87,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     );
     let (atoms, residues) = atoms?;
     let (title, exclusions) = (title.unwrap_or_default(), exclusions?);
-    let mut topology = Topology { title, atoms, residues, exclusions, ..Topology::default() };
+    let mut topology = Topology { title, charmm: chamber, atoms, residues, exclusions, ..Topology::default() };
     topology.bonded.bonds = bonds?;
     topology.connectivity = bonded::connectivity(&topology);
     bonded::read_angles(&sections, &pointers, &mut topology)?;

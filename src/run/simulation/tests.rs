@@ -3,7 +3,7 @@
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{Host, Reference};
-use crate::constraint::degrees_of_freedom;
+use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::run::plan::Velocities;
 use crate::simd::Level;
 use crate::system::Coupling;
@@ -26,7 +26,7 @@ fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
 }
 
 fn simulation<'a, B: Backend>(sample: &'a Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
-    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, true);
+    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, RemovedMotion::Translation);
     let rules = (sample.schedule(), 7, free);
     Simulation::new(backend, dynamics, rules, &sample.state, (0, 0.0), None).unwrap()
 }
@@ -172,7 +172,7 @@ fn with_exact_lists<'a, B: Backend>(
     backend: impl FnOnce(&ListSchedule) -> B,
 ) -> Simulation<'a, B> {
     let lists = ListSchedule::exact(0.9 + EXACT);
-    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, true);
+    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, RemovedMotion::Translation);
     Simulation::new(backend(&lists), dynamics, (lists, 7, free), &sample.state, (0, 0.0), None).unwrap()
 }
 
