@@ -10,7 +10,7 @@ use crate::backend::check_system;
 use crate::config::load;
 use crate::constraint::degrees_of_freedom;
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, processors};
+use crate::run::{Dynamics, Plan, StageKind, describe_lists, processors};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -52,6 +52,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         None => text.push_str("cell         none\n"),
     }
     let _ = writeln!(text, "forces       {}", forces(system));
+    let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
     let freedom = degrees_of_freedom(&system.topology, constraints, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());

@@ -26,7 +26,7 @@ mod tuning;
 pub use checkpoint::{Checkpoint, Place, state_hash};
 pub use engine::{Engine, check_device, processors};
 pub use job::{Job, Outcome};
-pub use lists::schedule;
+pub use lists::{describe_lists, schedule};
 pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
 pub use runner::run;

@@ -9,6 +9,7 @@
 mod case;
 mod files;
 mod lists;
+mod missed;
 mod physics;
 #[path = "../python/probe.rs"]
 mod probe;
