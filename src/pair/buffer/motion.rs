@@ -28,7 +28,7 @@ pub(super) struct Motion {
 impl Motion {
     /// Variance of the displacement along one direction after `time` (nm²). The rotating part tends to that of
     /// two independent points on a sphere, 2 r²/3, and starts as free flight in two of three directions.
-    pub fn variance(&self, kt: f64, time: f64) -> f64 {
+    pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
             let square = radius * radius;
@@ -51,8 +51,8 @@ pub(super) struct Pairs {
     pub motions: [Motion; 2],
     /// of C6 in kJ/mol nm⁶ and C12 in kJ/mol nm¹²
     pub lj: [f64; 2],
-    /// of the products of charges and of their magnitudes, e²
-    pub charges: [f64; 2],
+    /// of the magnitudes of products of charges, e²
+    pub charges: f64,
 }
 
 /// All pairs by their motions.
@@ -61,15 +61,14 @@ pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     for (index, a) in classes.iter().enumerate() {
         for (other, b) in classes[..=index].iter().enumerate() {
             let count = if other == index { 0.5 * a.count * b.count } else { a.count * b.count };
-            let (mut motions, product) = ([a.motion, b.motion], a.charge * b.charge);
+            let mut motions = [a.motion, b.motion];
             motions.sort_by_key(Motion::key);
-            let empty = Pairs { motions, lj: [0.0; 2], charges: [0.0; 2] };
+            let empty = Pairs { motions, lj: [0.0; 2], charges: 0.0 };
             let pairs = found.entry(motions.map(|motion| motion.key())).or_insert(empty);
             let (c6, c12) = system.nonbonded.pair(a.lj_type, b.lj_type);
             pairs.lj[0] += count * c6;
             pairs.lj[1] += count * c12;
-            pairs.charges[0] += count * product;
-            pairs.charges[1] += count * product.abs();
+            pairs.charges += count * (a.charge * b.charge).abs();
         }
     }
     found.into_values().collect()
