@@ -86,9 +86,10 @@
 //!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
 //!   counted against a plain Ewald sum in the tests.
 //! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
-//!   tolerance ([`pair::BufferEstimate`]), lifetimes from a cost model, so that they are the same on every run. Pruning
-//!   looks at where atoms will be in the middle of the inner list's life, so that the errors of its two halves cancel. With
-//!   `list.buffer` lists are searched anew as soon as a pair might be missed instead.
+//!   tolerance and a bound on the error of the pressure ([`pair::BufferEstimate`]), at the density of the volume that atoms
+//!   fill and the highest temperature of stages and start, lifetimes from a cost model, so that they are the same on every
+//!   run. Pruning looks at where atoms will be in the middle of the inner list's life, so that the errors of its two halves
+//!   cancel; the outer list, whose errors do not, gets a small part of the tolerance. With `list.buffer` lists are searched anew as soon as a pair might be missed instead.
 //! - **Tuning.** With `tuning = "measure"` the clock chooses between schedules and between Coulomb cutoffs, grids and
 //!   orders of the same force error ([`pme::Splitting`]), once, before the first stage of dynamics, by force evaluations
 //!   that leave the state alone; the choice is part of the checkpoint. What was weighed, chosen and gained is reported

@@ -8,7 +8,7 @@ use super::input::Input;
 use super::{estimate, info};
 use crate::config::{drop_constrained_terms, load};
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, freedom, processors, refuse, warnings};
+use crate::run::{Dynamics, Plan, StageKind, describe_lists, freedom, processors, refuse, warnings};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -54,6 +54,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         None => text.push_str("cell         none\n"),
     }
     let _ = writeln!(text, "forces       {}", forces(system));
+    let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
     let freedom = freedom(plan, system, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());

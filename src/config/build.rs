@@ -151,16 +151,17 @@ fn pme(table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
 fn list(table: &Table, problems: &mut Vec<Problem>) -> Option<ListPolicy> {
     let Some(buffer) = table.number("buffer") else {
         let interval = table.integer("interval").and_then(|steps| u32::try_from(steps).ok());
-        return Some(ListPolicy::Drift { tolerance: table.number("tolerance")?, interval });
+        let (tolerance, pressure_tolerance) = (table.number("tolerance")?, table.number("pressure_tolerance")?);
+        return Some(ListPolicy::Drift { tolerance, pressure_tolerance, interval });
     };
-    for name in ["tolerance", "interval"].into_iter().filter(|name| table.is_given(name)) {
+    for name in ["tolerance", "pressure_tolerance", "interval"].into_iter().filter(|name| table.is_given(name)) {
         let message = format!("list: {name} and buffer exclude each other");
         report(
             problems,
             table,
             name,
             message,
-            "buffer alone rebuilds by displacement; tolerance and interval set a fixed lifetime",
+            "buffer alone rebuilds by displacement; tolerances and interval set a fixed lifetime",
         );
     }
     Some(ListPolicy::Exact { buffer })

@@ -10,16 +10,33 @@
 //! charges of opposite sign cancel in the mean, Lennard-Jones and Coulomb terms are not set off against each other.
 //! A list holds groups of pairs and thereby most pairs just outside its radius, see [`Grain`].
 //!
+//! Missed pairs also lack in the virial. Lennard-Jones pairs at the cutoff attract each other: the mean pressure is too
+//! high, while the drift may vanish. A pair that has come u within the cutoff lacks r F = −r V′ at r = r_cut − u, so
+//!
+//! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
+//!
+//! GROMACS bounds it since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral molecules cancel: without them the
+//! estimate for water is twice what is missed, with them thirty times (`validation/lists`). The mean over the age t of the
+//! list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): nothing is missed at t = 0, and the rule is exact for tⁿ up to n = 3 and
+//! above the mean beyond, where the buffer makes ΔP rise more steeply. A list that looks ahead by f misses as much at t as
+//! another at |t − f|; T − f ≥ f takes the place of T. Each list gets half of the pressure that is tolerated.
+//!
 //! The inner list is made for where atoms will be in the middle of its life, as far as velocities tell. It then misses
 //! pairs that are leaving the cutoff in the first half as often as pairs that are entering it in the second; by reversal
 //! of time the errors of both are opposite, and what is left of the drift is a small part of the estimate, which does
-//! not count on it. That works as long as atoms fly straight, and inner lists live no longer.
+//! not count on it. That works as long as atoms fly straight, and inner lists live no longer. The virials of both do not
+//! cancel, and nothing cancels the errors of the outer list, which gets a part [`OUTER_SHARE`] of the tolerated drift.
+//!
+//! The density ρ = N/V is that of the volume that atoms fill ([`super::filled_volume`]), not of the cell: a slab in vacuum
+//! misses as many pairs as the liquid that it was cut from. The pressure is that inside the slab, too.
 
-use crate::system::{Constraints, Electrostatics, ForceSettings, System};
+use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB};
+use motion::{Class, Pairs, classes, pairs};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
+mod motion;
 #[cfg(test)]
 mod tests;
 
@@ -98,6 +115,21 @@ const TURN: f64 = 0.15;
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 
+/// What a list may use up of what both may, as parts of it.
+#[derive(Clone, Copy)]
+struct Share {
+    drift: f64,
+    /// of the tolerated drift, by Lennard-Jones interactions alone: at the cutoff all attract, so that the estimate is what
+    /// is missed; that of charges is a sum of magnitudes, which in neutral molecules nearly cancel
+    lj: f64,
+    pressure: f64,
+}
+
+/// The outer list: what it misses grows all its life, and nothing cancels it.
+const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.004, pressure: 0.5 };
+/// An inner list that looks ahead.
+const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.1, pressure: 0.5 };
+
 /// How coarse a list is. A pair that stands x beyond the radius is missing only if no other pair of its group is inside:
 /// that happens to `at_radius` + `slope` x/l of the pairs, l = (8/ρ)^(1/3) being the size of a block. Measured on water
 /// and a protein in water, alike to 0.003 at the radius.
@@ -118,44 +150,43 @@ const SINGLE: Grain = Grain { at_radius: 0.064, slope: 0.55 };
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
 
-/// Atoms that move and interact alike.
-#[derive(Clone)]
-struct Class {
-    count: f64,
-    /// mean charge, e
-    charge: f64,
-    lj_type: u32,
-    motion: Motion,
+/// What lists may cost, or are estimated to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ListErrors {
+    /// energy drift, kJ/mol/ps per atom
+    pub drift: f64,
+    /// error of the mean pressure, kJ/mol/nm³
+    pub pressure: f64,
 }
 
-/// Free flight of a point of the given mass, or of a rigid group with rotation about its centre.
-#[derive(Clone, Copy)]
-struct Motion {
-    /// amu; of the group for atoms held by constraints
-    translating: f64,
-    /// amu and nm: own mass and distance to the partner, for atoms held by constraints
-    rotating: Option<(f64, f64)>,
+/// What one list misses.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    /// drifts by Lennard-Jones and by Coulomb interactions, kJ/mol/ps per atom
+    drifts: [f64; 2],
+    /// kJ/mol/nm³
+    pressure: f64,
 }
 
-impl Motion {
-    /// Variance of the displacement along one direction after `time` (nm²). The rotating part tends to that of
-    /// two independent points on a sphere, 2 r²/3, and starts as free flight in two of three directions.
-    fn variance(&self, kt: f64, time: f64) -> f64 {
-        let free = kt * time * time / self.translating;
-        let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
-            let square = radius * radius;
-            2.0 / 3.0 * square * (1.0 - (-kt * time * time / (mass * square)).exp())
-        });
-        free + rotation
+impl Missed {
+    fn drift(&self) -> f64 {
+        self.drifts[0] + self.drifts[1]
+    }
+
+    fn is_within(&self, share: Share, tolerance: ListErrors) -> bool {
+        self.drifts[0] <= share.lj * tolerance.drift
+            && self.drift() <= share.drift * tolerance.drift
+            && self.pressure <= share.pressure * tolerance.pressure
     }
 }
 
-/// The drift estimate of one system at one temperature.
+/// The errors of one system's lists at one temperature.
 #[derive(Clone)]
 pub struct BufferEstimate<'a> {
     system: &'a System,
     settings: ForceSettings,
     classes: Vec<Class>,
+    pairs: Vec<Pairs>,
     /// nm³
     volume: f64,
     kt: f64,
@@ -168,12 +199,14 @@ pub struct BufferEstimate<'a> {
 }
 
 impl<'a> BufferEstimate<'a> {
-    /// For a volume in nm³, the highest temperature of the run in K, and the time step in ps.
+    /// For the volume that the atoms fill in nm³ ([`super::filled_volume`]), the highest temperature of the run in K, and
+    /// the time step in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
         let (grains, costs, classes) = ([OUTER, INNER], PROCESSOR, classes(system));
-        BufferEstimate { system, settings, classes, volume, kt, timestep, coulomb_slopes, grains, costs }
+        let pairs = pairs(system, &classes);
+        BufferEstimate { system, settings, classes, pairs, volume, kt, timestep, coulomb_slopes, grains, costs }
     }
 
     /// The same with other cutoffs and Coulomb parameters than the system's.
@@ -186,74 +219,123 @@ impl<'a> BufferEstimate<'a> {
         BufferEstimate { grains: [SINGLE; 2], costs: GRAPHICS, ..self }
     }
 
-    /// Mean energy error per atom and time (kJ/mol/ps) of a list with radius `radius` (nm) kept for `steps`.
-    pub fn drift(&self, radius: f64, steps: u32) -> f64 {
-        self.sum(radius, steps, |_| 1.0)
+    fn atoms(&self) -> f64 {
+        self.system.topology.atoms.len().max(1) as f64
     }
 
-    /// The drift of a list that holds groups of pairs.
-    fn list_drift(&self, radius: f64, steps: u32, grain: Grain) -> f64 {
-        let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
-        let block = (8.0 * self.volume / atoms.max(1.0)).cbrt();
-        self.sum(radius, steps, |beyond| (grain.at_radius + grain.slope * beyond / block).min(1.0))
+    /// The part of pairs so far beyond the radius (nm) that is not listed.
+    fn missing(&self, grain: Grain) -> impl Fn(f64) -> f64 {
+        let block = (8.0 * self.volume / self.atoms()).cbrt();
+        move |beyond| (grain.at_radius + grain.slope * beyond / block).min(1.0)
     }
 
-    /// The drift where of the pairs that stood a distance beyond the radius (nm) only the part `missing` is not listed.
-    /// On average missed pairs stood ∫ x E[(y − b − x)₊] dx/J₁ = J₂/J₁ beyond, weighted with the error that V′ makes.
-    fn sum(&self, radius: f64, steps: u32, missing: impl Fn(f64) -> f64) -> f64 {
-        let time = f64::from(steps.saturating_sub(1).max(1)) * self.timestep;
-        let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
-        let variances: Vec<f64> = self.classes.iter().map(|c| c.motion.variance(self.kt, time)).collect();
+    /// Life of a list, ps: its forces are last used when it is a step younger than its successor.
+    fn life(&self, steps: u32) -> f64 {
+        f64::from(steps.saturating_sub(1).max(1)) * self.timestep
+    }
+
+    /// What a list with this radius (nm) misses that is kept for `steps` and was made for where atoms are `foresight` (ps)
+    /// later.
+    fn missed(&self, radius: f64, steps: u32, foresight: f64, grain: Grain) -> Missed {
+        let (life, missing) = (self.life(steps), self.missing(grain));
+        let after = |time: f64| self.virial(radius, time, &missing);
+        let way = life - foresight;
+        let virial = 2.0 / 3.0 * after(0.5 * way) + 1.0 / 6.0 * after(way);
+        Missed { drifts: self.drifts(radius, life, &missing), pressure: virial / (3.0 * self.volume) }
+    }
+
+    /// Mean energy errors per atom and time (kJ/mol/ps), by Lennard-Jones and Coulomb interactions, of a list with this radius
+    /// (nm) after `time` (ps), where of the pairs that stood a distance beyond the radius (nm) only the part `missing` is not listed. On average missed pairs stood
+    /// ∫ x E[(y − b − x)₊] dx/J₁ = J₂/J₁ beyond, weighted with the error that V′ makes.
+    fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
-        for (index, a) in self.classes.iter().enumerate() {
-            for (other, b) in self.classes[..=index].iter().enumerate() {
-                let sigma = (variances[index] + variances[other]).sqrt();
-                // where the cutoffs differ, pruning leaves the same buffer around both
-                let [j1, j2] = moments(radius - self.cutoff(), sigma);
-                if j1 <= 0.0 {
-                    continue;
-                }
-                let pairs = if other == index { 0.5 * a.count * b.count } else { a.count * b.count };
-                let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume * missing(j2 / j1);
-                let (missed_lj, missed_coulomb) = self.missed(a, b, [j1, j2]);
-                lj += pairs * shell * missed_lj;
-                coulomb += pairs * shell * missed_coulomb.abs();
+        for (pairs, shell, [_, j1, j2]) in self.movements(radius, time) {
+            if j1 > 0.0 {
+                let (shell, [first, second]) = (shell * missing(j2 / j1), self.lj_slopes(pairs));
+                lj += shell * (second * j2 - first * j1);
+                let [first, second] = self.coulomb_slopes;
+                coulomb += shell * COULOMB * pairs.charges * (second * j2 - first * j1).abs();
             }
         }
-        (lj.abs() + coulomb.abs()) / atoms.max(1.0) / time
+        [lj, coulomb].map(|energy: f64| energy.abs() / self.atoms() / time)
     }
 
-    /// The radius (nm) that keeps the drift below `tolerance` (kJ/mol/ps per atom).
-    fn radius(&self, tolerance: f64, steps: u32, grain: Grain) -> f64 {
-        let cutoff = self.cutoff();
-        if steps <= 1 || self.list_drift(cutoff, steps, grain) <= tolerance {
+    /// Mean virial (kJ/mol) of the Lennard-Jones pairs that a list with this radius (nm) misses after `time` (ps).
+    fn virial(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> f64 {
+        let (cutoff, mut virial) = (self.settings.cutoff_lj.unwrap_or(0.0), 0.0);
+        for (pairs, shell, [j0, j1, _]) in self.movements(radius, time) {
+            if j0 > 0.0 {
+                let [first, second] = self.lj_slopes(pairs);
+                virial += shell * missing(j1 / j0) * ((first + cutoff * second) * j1 - cutoff * first * j0);
+            }
+        }
+        virial.abs()
+    }
+
+    /// Pairs, those of them per nm of distance at the radius (nm) as part of all, and moments J₀, J₁, J₂ of their moves in
+    /// `time` (ps).
+    fn movements(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 3])> {
+        self.pairs.iter().map(move |pairs| {
+            let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
+            let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
+            // where the cutoffs differ, pruning leaves the same buffer around both
+            (pairs, shell, moments(radius - self.cutoff(), sigma))
+        })
+    }
+
+    /// The radius (nm) that keeps errors below the share of the tolerance.
+    fn radius(&self, limits: (Share, ListErrors), steps: u32, foresight: f64, grain: Grain) -> f64 {
+        let (cutoff, (share, tolerance)) = (self.cutoff(), limits);
+        let fits = |radius: f64| self.missed(radius, steps, foresight, grain).is_within(share, tolerance);
+        if steps <= 1 || fits(cutoff) {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        while self.list_drift(high, steps, grain) > tolerance {
+        while !fits(high) {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
         while high - low > RESOLUTION {
             let middle = 0.5 * (low + high);
-            if self.list_drift(middle, steps, grain) > tolerance { low = middle } else { high = middle }
+            if fits(middle) { high = middle } else { low = middle }
         }
         high
     }
 
+    /// The radius (nm) of an outer list that lives for `rebuild` steps: nothing sets its errors off.
+    fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
+        self.radius((OUTER_SHARE, tolerance), rebuild, 0.0, self.grains[0])
+    }
+
+    /// The radius (nm) of an inner list that lives for `prune` steps.
+    fn inner_radius(&self, tolerance: ListErrors, prune: u32) -> f64 {
+        let share = if self.is_foreseeable(prune) { INNER_SHARE } else { OUTER_SHARE };
+        self.radius((share, tolerance), prune, self.foresight(prune), self.grains[1])
+    }
+
+    /// Errors of both lists: the drift of an inner list counts where foresight does not cancel it.
+    pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
+        let &ListSchedule { rebuild, prune, outer, inner, foresight } = schedule;
+        let [of_outer, of_inner] =
+            [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
+                .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
+        let uncancelled = if self.is_foreseeable(prune) { 0.0 } else { of_inner.drift() };
+        ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
+    }
+
     /// Schedules within the tolerance, the cheapest by [`BufferEstimate::cycles`] first: no timing, the same on every run.
     /// `rebuild` fixes the list's lifetime, `largest` (nm) bounds its radius.
-    pub fn schedules(&self, tolerance: f64, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
+    pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
         for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
-            let outer = self.radius(tolerance, rebuild, self.grains[0]);
+            let outer = self.outer_radius(tolerance, rebuild);
             let fitting = |prune: &u32| rebuild % prune == 0 && *prune < rebuild && self.is_foreseeable(*prune);
             let mut lives: Vec<u32> = PRUNE.into_iter().filter(fitting).collect();
             if lives.is_empty() {
                 lives.push(rebuild);
             }
             for prune in lives {
-                let inner = *radii.entry(prune).or_insert_with(|| self.radius(tolerance, prune, self.grains[1]));
+                let inner = *radii.entry(prune).or_insert_with(|| self.inner_radius(tolerance, prune));
                 found.push(self.schedule(rebuild, prune, [outer.max(inner), inner]));
             }
         }
@@ -267,14 +349,19 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// The radii that the tolerance asks for with these lifetimes, in steps.
-    pub fn with_lifetimes(&self, tolerance: f64, rebuild: u32, prune: u32) -> ListSchedule {
-        let inner = self.radius(tolerance, prune, self.grains[1]);
-        self.schedule(rebuild, prune, [self.radius(tolerance, rebuild, self.grains[0]).max(inner), inner])
+    pub fn with_lifetimes(&self, tolerance: ListErrors, rebuild: u32, prune: u32) -> ListSchedule {
+        let inner = self.inner_radius(tolerance, prune);
+        self.schedule(rebuild, prune, [self.outer_radius(tolerance, rebuild).max(inner), inner])
     }
 
     fn schedule(&self, rebuild: u32, prune: u32, [outer, inner]: [f64; 2]) -> ListSchedule {
+        ListSchedule { rebuild, prune, outer, inner, foresight: self.foresight(prune) }
+    }
+
+    /// How far (ps) ahead an inner list of so many steps looks: to the middle of its life.
+    fn foresight(&self, prune: u32) -> f64 {
         let half_life = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
-        ListSchedule { rebuild, prune, outer, inner, foresight: half_life.min(self.straight()) }
+        half_life.min(self.straight())
     }
 
     /// How long (ps) all atoms fly straight: until the fastest rotation has turned by [`TURN`].
@@ -290,7 +377,7 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// One list, kept for `rebuild` steps or 20, and within the tolerance: what is usual without any tuning.
-    pub fn conventional(&self, tolerance: f64, rebuild: Option<u32>) -> ListSchedule {
+    pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)
     }
@@ -305,7 +392,7 @@ impl<'a> BufferEstimate<'a> {
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pruning = if prune < rebuild { prune_cost / f64::from(prune) } else { 0.0 };
         let slots = pairs + volume(outer) * (pruning + search / f64::from(rebuild));
-        let atoms: f64 = self.classes.iter().map(|c| c.count).sum();
+        let atoms = self.atoms();
         0.5 * atoms * (atoms / self.volume) * 4.0 / 3.0 * PI * slots * cycles
     }
 
@@ -314,27 +401,24 @@ impl<'a> BufferEstimate<'a> {
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Mean energy error (kJ/mol nm) of one pair per unit of radial density from the moments J₁ and J₂ of its moves:
-    /// Lennard-Jones, Coulomb.
-    fn missed(&self, a: &Class, b: &Class, [j1, j2]: [f64; 2]) -> (f64, f64) {
-        let (c6, c12) = self.system.nonbonded.pair(a.lj_type, b.lj_type);
-        let inverse = self.settings.cutoff_lj.map_or(0.0, f64::recip);
-        let first = 6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13);
-        let second = -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14);
-        let [coulomb_first, coulomb_second] = self.coulomb_slopes;
-        let charges = COULOMB * a.charge * b.charge;
-        (second * j2 - first * j1, charges * (coulomb_second * j2 - coulomb_first * j1))
+    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs.
+    fn lj_slopes(&self, pairs: &Pairs) -> [f64; 2] {
+        let ([c6, c12], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
+        [
+            6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13),
+            -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14),
+        ]
     }
 }
 
-/// J₁ (nm²) and J₂ (nm³): moments of a truncated normal distribution.
-fn moments(buffer: f64, sigma: f64) -> [f64; 2] {
+/// J₀ (nm), J₁ (nm²) and J₂ (nm³): moments of a truncated normal distribution.
+fn moments(buffer: f64, sigma: f64) -> [f64; 3] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     let tail = 0.5 * libm::erfc(z / 2f64.sqrt());
     let square = (1.0 + z * z) * tail - z * density;
     let cube = (2.0 + z * z) * density - z * (3.0 + z * z) * tail;
-    [0.5 * sigma * sigma * square, sigma.powi(3) / 6.0 * cube]
+    [sigma * (density - z * tail), 0.5 * sigma * sigma * square, sigma.powi(3) / 6.0 * cube]
 }
 
 /// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.
@@ -353,54 +437,4 @@ fn coulomb_slopes(settings: &ForceSettings) -> [f64; 2] {
             [first, 2.0 * erfc / r.powi(3) + 2.0 * gauss / (r * r) + 2.0 * alpha * alpha * gauss]
         }
     }
-}
-
-/// Charges are binned to this many e; a class has the mean charge of its atoms.
-const CHARGE_BIN: f64 = 0.1;
-
-/// Atoms sorted into classes.
-fn classes(system: &System) -> Vec<Class> {
-    let mut found: BTreeMap<(u32, i64, u64, u64), Class> = BTreeMap::new();
-    let motions = motions(system);
-    for (atom, motion) in system.topology.atoms.iter().zip(motions) {
-        let rotating = motion.rotating.unwrap_or((0.0, 0.0));
-        let key = (
-            atom.lj_type,
-            (atom.charge / CHARGE_BIN).round() as i64,
-            (motion.translating * 10.0).round() as u64,
-            (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64,
-        );
-        let class = found.entry(key).or_insert(Class { count: 0.0, charge: 0.0, lj_type: atom.lj_type, motion });
-        class.count += 1.0;
-        class.charge += (atom.charge - class.charge) / class.count;
-    }
-    found.into_values().collect()
-}
-
-/// How each atom flies: alone, or as the light or heavy end of a constraint.
-fn motions(system: &System) -> Vec<Motion> {
-    let mass = |i: u32| system.topology.atoms[i as usize].mass;
-    let mut motions: Vec<Motion> =
-        system.topology.atoms.iter().map(|atom| Motion { translating: atom.mass.max(1e-3), rotating: None }).collect();
-    let mut hold = |light: u32, heavy: u32, length: f64| {
-        let group = mass(light) + mass(heavy);
-        let radius = length * mass(heavy) / group;
-        motions[light as usize] = Motion { translating: group, rotating: Some((mass(light), radius)) };
-    };
-    let Constraints { settles, bonds, .. } = &system.constraints;
-    for settle in settles {
-        let [oxygen, first, second] = settle.atoms;
-        hold(first, oxygen, settle.oh);
-        hold(second, oxygen, settle.oh);
-    }
-    for bond in bonds {
-        let [i, j] = bond.atoms;
-        // equal ends are left alone: free flight is the safe estimate
-        if mass(i) < 0.5 * mass(j) {
-            hold(i, j, bond.length);
-        } else if mass(j) < 0.5 * mass(i) {
-            hold(j, i, bond.length);
-        }
-    }
-    motions
 }

@@ -7,6 +7,7 @@
 //! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
 
 mod buffer;
+mod density;
 mod exclusion;
 mod grid;
 mod list;
@@ -16,7 +17,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use buffer::{BufferEstimate, ListSchedule};
+pub use buffer::{BufferEstimate, ListErrors, ListSchedule};
+pub use density::filled_volume;
 pub use exclusion::BothWays;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{

@@ -149,17 +149,6 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// The pair lists of a stage.
-pub(super) fn lists(log: &mut RunLog, schedule: &ListSchedule) -> Result<()> {
-    let ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
-    let text = if schedule.is_exact() {
-        format!("searched to {outer:.3} nm whenever a pair might be missed")
-    } else {
-        format!("searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm")
-    };
-    log.pairs(&[("pair lists", text)])
-}
-
 /// Machine, speed, phases; state and stages are the caller's.
 pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));

@@ -1,14 +1,15 @@
 //! Radii and lifetimes of pair lists: from the tolerance and a cost model, the same on every run.
 
 use super::plan::{Plan, StageKind, TuningMethod, Velocities};
-use crate::pair::{BufferEstimate, ListSchedule};
+use crate::constraint::degrees_of_freedom;
+use crate::ensemble::velocities::{kinetic_energy, temperature};
+use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
 use crate::system::{ForceSettings, ListPolicy, State, System};
+use crate::units::BAR;
 
 /// Temperature (K) and time step (ps) of list estimates where no stage names them.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Atoms per nm³ of a liquid, for estimates without a cell.
-const LIQUID_DENSITY: f64 = 100.0;
 /// Steps between sortings where every pair is listed anyway.
 const UNLIMITED_REBUILD: u32 = 100;
 
@@ -21,11 +22,10 @@ pub(super) struct ListChoices<'a> {
 }
 
 impl<'a> ListChoices<'a> {
-    /// For the system's own settings.
+    /// For the system's own settings and the state that a stage begins with.
     pub(super) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
-        let atoms = system.topology.atoms.len() as f64;
-        let volume = state.cell.map_or(atoms / LIQUID_DENSITY, |cell| cell.volume());
-        let (temperature, timestep) = hottest(plan);
+        let volume = filled_volume(state.cell.as_ref(), &state.positions, system.settings.longest_cutoff());
+        let (temperature, timestep) = hottest(plan, system, state);
         let estimate = BufferEstimate::new(system, volume, temperature, timestep);
         let half = state.cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
         ListChoices { settings: system.settings, estimate, half }
@@ -66,7 +66,10 @@ impl<'a> ListChoices<'a> {
                 let [rebuild, prune] = [UNLIMITED_REBUILD; 2];
                 vec![ListSchedule { rebuild, prune, outer: all, inner: all, foresight: 0.0 }]
             }
-            ListPolicy::Drift { tolerance, interval } => self.estimate.schedules(tolerance, interval, self.largest()),
+            ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
+                let tolerance = ListErrors { drift: tolerance, pressure: pressure_tolerance };
+                self.estimate.schedules(tolerance, interval, self.largest())
+            }
             ListPolicy::Exact { buffer } => vec![ListSchedule::exact((self.cutoff() + buffer).min(self.largest()))],
         }
     }
@@ -82,12 +85,32 @@ impl<'a> ListChoices<'a> {
     }
 
     /// `wanted` where lifetimes are fixed and it fits into the cell, else the cheapest.
-    fn fixed(&self, wanted: impl FnOnce(f64, Option<u32>) -> ListSchedule) -> ListSchedule {
+    fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
-            ListPolicy::Drift { tolerance, interval } if self.cutoff().is_finite() => Some(wanted(tolerance, interval)),
+            ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
+                Some(wanted(ListErrors { drift: tolerance, pressure: pressure_tolerance }, interval))
+            }
             _ => None,
         };
         wanted.filter(|lists| lists.outer <= self.largest()).unwrap_or_else(|| self.all()[0])
+    }
+
+    /// What lists are, and what they are estimated to miss.
+    pub(super) fn describe(&self, lists: &ListSchedule) -> String {
+        let ListSchedule { rebuild, prune, outer, inner, .. } = lists;
+        if outer.is_infinite() {
+            return "all pairs".to_owned();
+        }
+        if lists.is_exact() {
+            return format!("searched to {outer:.3} nm whenever a pair might be missed");
+        }
+        let ListErrors { drift, pressure } = self.estimate.errors_of(lists);
+        format!(
+            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; missed pairs are \
+             estimated to cause a drift of at most {drift:.1e} kJ/mol/ps per atom and an error of at most {:.2} bar in the \
+             pressure",
+            pressure / BAR
+        )
     }
 
     /// Clock cycles of a step's pairs and lists.
@@ -106,15 +129,27 @@ pub(super) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) 
     ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
 }
 
-/// The highest temperature (K) and longest time step (ps) of any stage.
-fn hottest(plan: &Plan) -> (f64, f64) {
+/// What the lists are with which a run begins on a processor, as far as nothing is measured.
+pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
+    let choices = ListChoices::new(plan, system, state);
+    choices.describe(&choices.by(plan.run.tuning))
+}
+
+/// The highest temperature (K) and longest time step (ps) of any stage. Where a stage goes on with the velocities that there
+/// are, theirs counts too.
+fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
+    let present = || {
+        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        temperature(kinetic_energy(&masses, &state.velocities), free)
+    };
     let mut found: Option<(f64, f64)> = None;
     for stage in &plan.stages {
         if let StageKind::Dynamics(dynamics) = &stage.kind {
             let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
             let start = match dynamics.velocities {
                 Velocities::Generate { temperature } => temperature,
-                Velocities::File => 0.0,
+                Velocities::File => present(),
             };
             let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
             found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));

@@ -34,7 +34,7 @@ pub use checkpoint::{Checkpoint, Place, Written, state_hash};
 pub use engine::{Engine, check_device, processors};
 pub use fingerprint::Fingerprint;
 pub use job::{Job, Outcome};
-pub use lists::schedule;
+pub use lists::{describe_lists, schedule};
 pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
 pub use runner::run;

@@ -225,7 +225,8 @@ impl Session<'_> {
         let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = Place { first_time, schedule: Some(lists), ..place };
-        super::account::lists(&mut self.log, &lists)?;
+        let choices = self.engine.choices(plan, &system, state)?;
+        self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
         let (level, team) = (self.engine.level, self.engine.team());
         match plan.run.precision {

@@ -54,10 +54,12 @@ pub enum Electrostatics {
 /// When pair lists are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum ListPolicy {
-    /// fixed lifetime, the buffer derived from the tolerated energy drift in kJ/mol/ps per atom
+    /// fixed lifetime, the buffer derived from the tolerated energy drift and error of the pressure
     Drift {
         /// kJ/mol/ps per atom
         tolerance: f64,
+        /// kJ/mol/nm³
+        pressure_tolerance: f64,
         /// steps between rebuilds; `None` lets the cost model choose
         interval: Option<u32>,
     },

@@ -12,6 +12,7 @@ mod files;
 mod identity;
 mod lists;
 mod locks;
+mod missed;
 mod physics;
 #[path = "../python/probe.rs"]
 mod probe;

@@ -5,10 +5,11 @@ use std::path::Path;
 use md::backend::{Reference, Workload};
 use md::config::{Config, load};
 use md::observe::tuning::{Setting, Trial, Tuning};
-use md::pair::{BufferEstimate, ListSchedule};
+use md::pair::{BufferEstimate, ListErrors, ListSchedule};
 use md::pme::{ChargeStructure, ErrorModel, Splitting};
 use md::run::Checkpoint;
 use md::system::{Electrostatics, ForceSettings, State, System};
+use md::units::BAR;
 use md::vec3::Vec3;
 
 use crate::case::{Case, assert_same};
@@ -105,7 +106,7 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
         assert!(difference < 2.0 * allowed.total(), "{splitting:?}: {difference} of {allowed:?}");
         let system = with(&system, splitting);
         let needed = BufferEstimate::new(&system, cell.volume(), TEMPERATURE, TIMESTEP).with_lifetimes(
-            TOLERANCE,
+            ListErrors { drift: TOLERANCE, pressure: 0.5 * BAR },
             lists.rebuild,
             lists.prune,
         );

@@ -4,7 +4,7 @@ use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Rule};
 use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity};
 use crate::config::key::{Key, Kind, Range};
-use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass};
+use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
 /// Relative force errors: below, f64 PME cannot go; above, the force is no longer Coulomb's.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
@@ -126,7 +126,7 @@ pub(super) static FORCES: &[Key] = &[
         kind: Kind::Table(LIST),
         default: Is("{}"),
         example: "{ tolerance = \"0.005 kJ/mol/ps\" }",
-        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer from the tolerated energy drift; or, with buffer, whenever an atom has moved half of it, so that no pair is ever missed.",
+        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer from the tolerated energy drift and error of the pressure; or, with buffer, whenever an atom has moved half of it, so that no pair is ever missed.",
         ..KEY
     },
 ];
@@ -193,6 +193,16 @@ static LIST: &[Key] = &[
         }),
         example: "\"0.005 kJ/mol/ps\"",
         doc: "Energy drift per atom tolerated from missed pairs; sets the buffer of lists with a fixed lifetime.",
+        ..KEY
+    },
+    Key {
+        name: "pressure_tolerance",
+        kind: Quantity(Pressure, Range::POSITIVE),
+        default: Rule("\"0.5 bar\", unless buffer is set", |table| {
+            (!table.is_set("buffer")).then(|| "\"0.5 bar\"".to_owned())
+        }),
+        example: "\"0.5 bar\"",
+        doc: "Error of the mean pressure tolerated from missed pairs; as GROMACS' verlet-buffer-pressure-tolerance.",
         ..KEY
     },
     Key {

@@ -1,5 +1,6 @@
 //! The estimate against what it estimates: water whose atoms are moved by normal deviates.
 
+use super::motion::{Motion, motions};
 use super::*;
 use crate::backend::cuda::sorted_on_device;
 use crate::cell::PeriodicCell;
@@ -14,6 +15,7 @@ use crate::system::{
     Settle, State, Topology,
 };
 use crate::term::lennard_jones;
+use crate::units::BAR;
 use crate::vec3::Vec3;
 
 #[test]
@@ -21,14 +23,16 @@ fn moments_are_those_of_the_normal_distribution() {
     // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
     let (buffer, sigma) = (0.03, 0.05);
     let steps = 400_000;
-    let (mut first, mut second) = (0.0, 0.0);
+    let (mut zeroth, mut first, mut second) = (0.0, 0.0, 0.0);
     for k in 0..steps {
         let y = buffer + 12.0 * sigma * (f64::from(k) + 0.5) / f64::from(steps);
         let weight = (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * PI).sqrt()) * 12.0 * sigma / f64::from(steps);
+        zeroth += weight * (y - buffer);
         first += weight * (y - buffer).powi(2) / 2.0;
         second += weight * (y - buffer).powi(3) / 6.0;
     }
-    let [j1, j2] = moments(buffer, sigma);
+    let [j0, j1, j2] = moments(buffer, sigma);
+    assert!((j0 / zeroth - 1.0).abs() < 1e-6);
     assert!((j1 / first - 1.0).abs() < 1e-6);
     assert!((j2 / second - 1.0).abs() < 1e-6);
 }
@@ -59,16 +63,15 @@ fn single_atoms_reach_as_far_as_around_a_cube_of_a_block() {
 fn off_and_model_differ_for_single_atoms_too() {
     let system = water(Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 }));
     let estimate = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).of_single_atoms();
-    let (tolerance, largest) = (0.005, f64::INFINITY);
-    let (off, model) = (estimate.conventional(tolerance, None), estimate.schedules(tolerance, None, largest)[0]);
+    let largest = f64::INFINITY;
+    let (off, model) = (estimate.conventional(TOLERANCE, None), estimate.schedules(TOLERANCE, None, largest)[0]);
     assert_eq!((off.rebuild, off.prune, off.outer), (20, 20, off.inner));
     assert!(estimate.cycles(&model) < estimate.cycles(&off), "{model:?}");
     // a search makes the host wait: dearer than on a processor, so that lists live longer, and are pruned
-    let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(tolerance, None, largest)[0];
+    let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(TOLERANCE, None, largest)[0];
     assert!(model.rebuild >= cpu.rebuild && model.prune < model.rebuild, "{model:?} {cpu:?}");
     for lists in [off, model] {
-        assert!(estimate.list_drift(lists.outer, lists.rebuild, SINGLE) <= tolerance, "{lists:?}");
-        assert!(estimate.list_drift(lists.inner, lists.prune, SINGLE) <= tolerance, "{lists:?}");
+        assert_within(&estimate, &lists, [SINGLE; 2]);
     }
 }
 
@@ -107,7 +110,7 @@ fn water(electrostatics: Electrostatics) -> System {
             lj_modifier: Modifier::PotentialShift,
             coulomb_modifier: Modifier::PotentialShift,
             dispersion_correction: DispersionCorrection::Off,
-            list: ListPolicy::Drift { tolerance: 0.005, interval: None },
+            list: ListPolicy::Exact { buffer: 0.1 },
         },
     }
 }
@@ -226,6 +229,8 @@ struct Gained {
     lj: f64,
     /// by the number of hydrogens in the pair, since charges are of one sign within a kind
     coulomb: [f64; 3],
+    /// of Lennard-Jones pairs
+    virial: f64,
 }
 
 impl Gained {
@@ -233,6 +238,11 @@ impl Gained {
     fn drift(&self, time: f64) -> f64 {
         let energy = self.coulomb.iter().fold(self.lj.abs(), |sum, e| sum + e.abs());
         energy / f64::from(DRAWS) / f64::from(3 * MOLECULES) / time
+    }
+
+    /// Missed virial in kJ/mol.
+    fn virial(&self) -> f64 {
+        self.virial.abs() / f64::from(DRAWS)
     }
 }
 
@@ -267,11 +277,14 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
             if r < CUTOFF {
                 let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
                 let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
+                // r F
+                let virial = if hydrogens == 0 { r * r * lennard_jones(r.powi(-2), OXYGENS.0, OXYGENS.1).0 } else { 0.0 };
                 let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
                 let missing = [true, !listed[0][i][j], !listed[1][i][j], !listed[2][i][j]];
                 for (sum, _) in sums.iter_mut().zip(missing).filter(|(_, missing)| *missing) {
                     sum.lj += energy_lj;
                     sum.coulomb[hydrogens] += energy_coulomb;
+                    sum.virial += virial;
                 }
             }
         }
@@ -313,6 +326,7 @@ fn missed_pairs_cost_what_is_estimated() {
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
+        let virial = |kind: usize| statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>());
         let excess = excess(radius, 2f64.sqrt() * sigma[1]);
         let check = |estimate: f64, (mean, error): (f64, f64), excess: f64| {
             let (low, high) = (mean - STANDARD_ERRORS * error, excess * mean + STANDARD_ERRORS * error);
@@ -321,18 +335,36 @@ fn missed_pairs_cost_what_is_estimated() {
                 "{radius} nm, {steps} steps: {estimate:e} for {mean:e} ± {error:e}"
             );
         };
-        check(estimate.drift(radius, steps), measured(0), excess);
-        check(estimate.list_drift(radius, steps, OUTER), measured(1), GROUP_EXCESS * excess);
-        check(estimate.list_drift(radius, steps, INNER), measured(2), GROUP_EXCESS * excess);
-        check(estimate.list_drift(radius, steps, SINGLE), measured(3), GROUP_EXCESS * excess);
+        let sum = |[lj, coulomb]: [f64; 2]| lj + coulomb;
+        check(sum(estimate.drifts(radius, time, |_| 1.0)), measured(0), excess);
+        check(estimate.virial(radius, time, |_| 1.0), virial(0), excess);
+        for (kind, grain) in [(1, OUTER), (2, INNER), (3, SINGLE)] {
+            let missing = estimate.missing(grain);
+            check(sum(estimate.drifts(radius, time, &missing)), measured(kind), GROUP_EXCESS * excess);
+            check(estimate.virial(radius, time, &missing), virial(kind), GROUP_EXCESS * excess);
+        }
     }
 }
 
-/// kJ/mol/ps per atom.
-const TOLERANCE: f64 = 0.005;
+/// 0.005 kJ/mol/ps per atom and 0.5 bar.
+const TOLERANCE: ListErrors = ListErrors { drift: 0.005, pressure: 0.5 * BAR };
+
+/// Both lists stay within their shares of the tolerance.
+fn assert_within(estimate: &BufferEstimate, lists: &ListSchedule, [outer_grain, inner_grain]: [Grain; 2]) {
+    let &ListSchedule { rebuild, prune, outer, inner, foresight } = lists;
+    let [of_outer, of_inner] = [
+        estimate.missed(outer, rebuild, 0.0, outer_grain),
+        estimate.missed(inner, prune, foresight, inner_grain),
+    ];
+    assert!(of_outer.drift() <= 0.1 * TOLERANCE.drift && of_inner.drift() <= TOLERANCE.drift, "{lists:?}");
+    assert!(of_outer.drifts[0] <= 0.004 * TOLERANCE.drift, "{lists:?}");
+    assert!(of_outer.pressure + of_inner.pressure <= TOLERANCE.pressure, "{lists:?}");
+    let ListErrors { drift, pressure } = estimate.errors_of(lists);
+    assert!(drift <= TOLERANCE.drift && pressure <= TOLERANCE.pressure, "{lists:?}");
+}
 
 #[test]
-fn no_schedule_drifts_more_than_is_tolerated() {
+fn no_schedule_errs_more_than_is_tolerated() {
     let pme = Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 });
     let system = water(pme);
     let usual = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP);
@@ -346,9 +378,9 @@ fn no_schedule_drifts_more_than_is_tolerated() {
         assert!(estimate.cycles(&conventional) >= estimate.cycles(&schedules[0]));
         schedules.extend([conventional, estimate.conventional(TOLERANCE, Some(7))]);
         schedules.push(estimate.with_lifetimes(TOLERANCE, 60, 6));
-        for ListSchedule { rebuild, prune, outer, inner, .. } in schedules {
-            assert!(estimate.list_drift(outer, rebuild, OUTER) <= TOLERANCE);
-            assert!(estimate.list_drift(inner, prune, INNER) <= TOLERANCE);
+        for lists in schedules {
+            assert_within(&estimate, &lists, [OUTER, INNER]);
+            let ListSchedule { rebuild, prune, outer, inner, .. } = lists;
             assert!(rebuild % prune == 0 && outer >= inner && inner >= estimate.cutoff());
         }
     }

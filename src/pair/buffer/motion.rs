@@ -1,0 +1,116 @@
+//! How far atoms fly, and what those that fly alike add up to.
+
+use crate::system::{Constraints, System};
+use std::collections::BTreeMap;
+
+/// Charges are binned to this many e; a class has the mean charge of its atoms.
+const CHARGE_BIN: f64 = 0.1;
+
+/// Atoms that move and interact alike.
+#[derive(Clone)]
+pub(super) struct Class {
+    pub count: f64,
+    /// mean charge, e
+    pub charge: f64,
+    pub lj_type: u32,
+    pub motion: Motion,
+}
+
+/// Free flight of a point of the given mass, or of a rigid group with rotation about its centre.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Motion {
+    /// amu; of the group for atoms held by constraints
+    pub translating: f64,
+    /// amu and nm: own mass and distance to the partner, for atoms held by constraints
+    pub rotating: Option<(f64, f64)>,
+}
+
+impl Motion {
+    /// Variance of the displacement along one direction after `time` (nm²). The rotating part tends to that of
+    /// two independent points on a sphere, 2 r²/3, and starts as free flight in two of three directions.
+    pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
+        let free = kt * time * time / self.translating;
+        let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
+            let square = radius * radius;
+            2.0 / 3.0 * square * (1.0 - (-kt * time * time / (mass * square)).exp())
+        });
+        free + rotation
+    }
+
+    /// Motions with the same are taken for one.
+    fn key(&self) -> (u64, u64) {
+        let rotating = self.rotating.unwrap_or((0.0, 0.0));
+        let turning = (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64;
+        ((self.translating * 10.0).round() as u64, turning)
+    }
+}
+
+/// Sums over all pairs of atoms of which one moves in one way and the other in another.
+#[derive(Clone)]
+pub(super) struct Pairs {
+    pub motions: [Motion; 2],
+    /// of C6 in kJ/mol nm⁶ and C12 in kJ/mol nm¹²
+    pub lj: [f64; 2],
+    /// of the magnitudes of products of charges, e²
+    pub charges: f64,
+}
+
+/// All pairs by their motions.
+pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
+    let mut found = BTreeMap::new();
+    for (index, a) in classes.iter().enumerate() {
+        for (other, b) in classes[..=index].iter().enumerate() {
+            let count = if other == index { 0.5 * a.count * b.count } else { a.count * b.count };
+            let mut motions = [a.motion, b.motion];
+            motions.sort_by_key(Motion::key);
+            let empty = Pairs { motions, lj: [0.0; 2], charges: 0.0 };
+            let pairs = found.entry(motions.map(|motion| motion.key())).or_insert(empty);
+            let (c6, c12) = system.nonbonded.pair(a.lj_type, b.lj_type);
+            pairs.lj[0] += count * c6;
+            pairs.lj[1] += count * c12;
+            pairs.charges += count * (a.charge * b.charge).abs();
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Atoms sorted into classes.
+pub(super) fn classes(system: &System) -> Vec<Class> {
+    let mut found: BTreeMap<(u32, i64, (u64, u64)), Class> = BTreeMap::new();
+    let motions = motions(system);
+    for (atom, motion) in system.topology.atoms.iter().zip(motions) {
+        let key = (atom.lj_type, (atom.charge / CHARGE_BIN).round() as i64, motion.key());
+        let class = found.entry(key).or_insert(Class { count: 0.0, charge: 0.0, lj_type: atom.lj_type, motion });
+        class.count += 1.0;
+        class.charge += (atom.charge - class.charge) / class.count;
+    }
+    found.into_values().collect()
+}
+
+/// How each atom flies: alone, or as the light or heavy end of a constraint.
+pub(super) fn motions(system: &System) -> Vec<Motion> {
+    let mass = |i: u32| system.topology.atoms[i as usize].mass;
+    let mut motions: Vec<Motion> =
+        system.topology.atoms.iter().map(|atom| Motion { translating: atom.mass.max(1e-3), rotating: None }).collect();
+    let mut hold = |light: u32, heavy: u32, length: f64| {
+        let group = mass(light) + mass(heavy);
+        let radius = length * mass(heavy) / group;
+        motions[light as usize] = Motion { translating: group, rotating: Some((mass(light), radius)) };
+    };
+    let Constraints { settles, bonds, .. } = &system.constraints;
+    for settle in settles {
+        let [oxygen, first, second] = settle.atoms;
+        hold(first, oxygen, settle.oh);
+        hold(second, oxygen, settle.oh);
+    }
+    for bond in bonds {
+        let [i, j] = bond.atoms;
+        // equal ends are left alone: free flight is the safe estimate
+        if mass(i) < 0.5 * mass(j) {
+            hold(i, j, bond.length);
+        } else if mass(j) < 0.5 * mass(i) {
+            hold(j, i, bond.length);
+        }
+    }
+    motions
+}

@@ -1,0 +1,72 @@
+//! The density that atoms see, where they do not fill the cell.
+
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+use rayon::prelude::*;
+
+/// Atoms per unit of parallel work.
+const ATOMS: usize = 4096;
+
+/// Volume (nm³) in which the atoms would have the density that they see on average, ρ = ⟨ρ(r_i)⟩: with nₖ atoms in the
+/// k-th of the boxes of volume v, about as wide as `width` (nm), that is N/ρ with ρ = Σ nₖ²/(N v). The cell's volume for
+/// a liquid that fills it, less the part by which nₖ fluctuates, Var(n)/⟨n⟩² (1 % for boxes of 0.9 nm in water); the
+/// volume of the liquid for a slab or a droplet in vacuum.
+pub fn filled_volume(cell: Option<&PeriodicCell>, positions: &[Vec3], width: f64) -> f64 {
+    let boxes = cell.map(|cell| cell.face_distances().map(|length| (length / width).floor().max(1.0)));
+    let place = |r: &Vec3| match (cell, boxes) {
+        (Some(cell), Some([a, b, c])) => {
+            let s = cell.to_fractional(cell.wrap(*r).0);
+            [s.x * a, s.y * b, s.z * c]
+        }
+        _ => [r.x / width, r.y / width, r.z / width],
+    };
+    let key = |r: &Vec3| place(r).map(|along| along.floor() as i64);
+    let mut keys: Vec<[i64; 3]> = positions.par_iter().with_min_len(ATOMS).map(key).collect();
+    keys.par_sort_unstable();
+    let squares: f64 = keys.chunk_by(|a, b| a == b).map(|atoms| (atoms.len() as f64).powi(2)).sum();
+    let volume = match (cell, boxes) {
+        (Some(cell), Some(boxes)) => cell.volume() / boxes.iter().product::<f64>(),
+        _ => width.powi(3),
+    };
+    (positions.len() as f64).powi(2) * volume / squares.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Stream};
+    use crate::vec3::vec3;
+
+    const WIDTH: f64 = 0.9;
+    /// nm
+    const EDGE: f64 = 6.0;
+    const ATOMS: usize = 20_000;
+    /// Independent atoms fluctuate by Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and this sum by much less.
+    const FLUCTUATION: f64 = 0.012;
+    /// Of boxes at a surface that is no face of one, as part of those of a slab of three: they count for less.
+    const SURFACE: f64 = 0.2;
+
+    /// Independent atoms between z = 0 and `top` (nm) of a cube.
+    fn scattered(top: f64) -> Vec<Vec3> {
+        let mut random = Stream::new(3, Purpose::Test, 0, 0);
+        let mut along = |edge: f64| random.between(0.0, edge);
+        (0..ATOMS).map(|_| vec3(along(EDGE), along(EDGE), along(top))).collect()
+    }
+
+    #[test]
+    fn a_liquid_fills_its_cell() {
+        let volume = filled_volume(Some(&PeriodicCell::orthorhombic([EDGE; 3])), &scattered(EDGE), WIDTH);
+        let missing = 1.0 - volume / EDGE.powi(3);
+        assert!((0.0..FLUCTUATION).contains(&missing), "{missing}");
+    }
+
+    #[test]
+    fn a_slab_does_not_fill_it_however_high_the_cell_is_or_whether_there_is_one() {
+        let (top, positions) = (2.7, scattered(2.7));
+        let cells = [6.0, 20.0, 1e9].map(|height| Some(PeriodicCell::orthorhombic([EDGE, EDGE, height])));
+        for cell in cells.into_iter().chain([None]) {
+            let excess = filled_volume(cell.as_ref(), &positions, WIDTH) / (EDGE * EDGE * top) - 1.0;
+            assert!(excess.abs() < SURFACE, "{excess} in {cell:?}");
+        }
+    }
+}
