@@ -7,6 +7,7 @@
 //! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
 
 mod buffer;
+mod exception;
 mod exclusion;
 mod grid;
 mod list;
@@ -17,6 +18,7 @@ mod table;
 mod tests;
 
 pub use buffer::{BufferEstimate, ListSchedule};
+pub use exception::Marks;
 pub use exclusion::BothWays;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{
