@@ -59,8 +59,8 @@
 //!   of the block, and centres are multiples of a quantum that `f32` holds exactly. So rounding grows with the size of
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
-//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded or too close for the
-//!   tables. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
+//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded, too close for the
+//!   tables or an exception of the Lennard-Jones rule. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
 //!   i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
@@ -70,7 +70,9 @@
 //!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²
 //!   ([`pair::RadialTable`], which states its error). Levels with fewer registers evaluate forces from 1/r and a polynomial of the
 //!   same accuracy instead ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the
-//!   force field has one, from a type table otherwise. Energies use the same arithmetic with further tables, so asking
+//!   force field has one, from a type table otherwise: rows of up to 64 types, which permutations of registers read.
+//!   Pairs of types that a rule does not give (NBFIX) make their blocks masked ones, and only these read the table. Which
+//!   way is taken follows from counted types. Energies use the same arithmetic with further tables, so asking
 //!   for them does not change the forces.
 //! - **Force blocks of each part.** Work is cut into parts, as many as threads or with `reproducible = true` a fixed
 //!   number. Each part adds into blocks of its own and marks those it touched; the blocks are then summed in the order

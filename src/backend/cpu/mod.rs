@@ -11,6 +11,7 @@ mod pair_kernel;
 mod pair_lj;
 mod pair_radial;
 mod pair_rows;
+mod pair_types;
 mod spectral;
 mod threads;
 

@@ -155,6 +155,12 @@ impl<'a> Section<'a> {
         self.values(Kind::Real, count, "a number", number::real)
     }
 
+    /// The same with half a unit of the last digit of each.
+    pub(super) fn rounded_reals(&self, count: usize) -> Parsed<Vec<[f64; 2]>> {
+        let convert = |field| number::real(field).zip(number::rounding(field)).map(<[f64; 2]>::from);
+        self.values(Kind::Real, count, "a number", convert)
+    }
+
     /// Exactly `count` whole numbers.
     pub(super) fn integers(&self, count: usize) -> Parsed<Vec<i32>> {
         self.values(Kind::Integer, count, "a whole number", number::integer)

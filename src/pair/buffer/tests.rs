@@ -101,7 +101,12 @@ fn water(electrostatics: Electrostatics) -> System {
     let settles = (0..MOLECULES).map(|m| Settle { atoms: [0, 1, 2].map(|k| 3 * m + k), oh: WATER.0, hh });
     System {
         topology: Topology { atoms: (0..3 * MOLECULES).map(atom).collect(), ..Topology::default() },
-        nonbonded: Nonbonded { types: 2, c6: vec![OXYGENS.0, 0.0, 0.0, 0.0], c12: vec![OXYGENS.1, 0.0, 0.0, 0.0] },
+        nonbonded: Nonbonded {
+            types: 2,
+            c6: vec![OXYGENS.0, 0.0, 0.0, 0.0],
+            c12: vec![OXYGENS.1, 0.0, 0.0, 0.0],
+            ..Default::default()
+        },
         constraints: Constraints { settles: settles.collect(), ..Constraints::default() },
         settings: ForceSettings {
             cutoff: Some(CUTOFF),
@@ -146,6 +151,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
         cell: Some(cell),
         exclusions: &exclusions,
         has_lj: &has_lj,
+        marks: &[],
         far_exclusions: &[],
         exclusion_reach: CUTOFF,
         radius,
