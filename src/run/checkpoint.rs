@@ -14,7 +14,7 @@ use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
