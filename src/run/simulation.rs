@@ -11,6 +11,8 @@ use crate::system::State;
 use crate::units::BOLTZMANN;
 
 #[cfg(test)]
+mod ideal_gas;
+#[cfg(test)]
 mod tests;
 
 /// Positions and cell that a pair list was made from: what a restart needs to make the same list again.

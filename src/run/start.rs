@@ -88,3 +88,60 @@ fn constrained(
     let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
     Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::Sample;
+
+    const TIMESTEP: f64 = 0.002;
+    const TEMPERATURE: f64 = 300.0;
+    /// The default tolerance of constraints of 0.1 nm over a time step, times two for both atoms, nm/ps.
+    const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
+
+    fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
+        let (thermostat, barostat) = (None, None);
+        let options = Dynamics { steps: 1, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal: None };
+        let mut state = state.clone();
+        prepare(&sample.system, &options, 11, &mut state).expect("a good start");
+        state
+    }
+
+    #[test]
+    fn velocities_lead_from_positions_that_have_their_constraints() {
+        for sample in [Sample::load("water").rigid(), Sample::load("peptide-vacuum").all_bonds()] {
+            let drawn = start(&sample, Velocities::Generate { temperature: TEMPERATURE }, &sample.state);
+            let read = start(&sample, Velocities::File, &sample.state);
+            for State { positions, velocities, .. } in [&drawn, &read] {
+                let before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * TIMESTEP).collect();
+                let constraints = &sample.system.constraints;
+                let waters = constraints.settles.iter().flat_map(|w| {
+                    let [o, h1, h2] = w.atoms;
+                    [([o, h1], w.oh), ([o, h2], w.oh), ([h1, h2], w.hh)]
+                });
+                for (atoms, length) in waters.chain(constraints.bonds.iter().map(|c| (c.atoms, c.length))) {
+                    let [i, j] = atoms.map(|atom| before[atom as usize]);
+                    // half of a relative squared length
+                    assert!(((i - j).norm() / length - 1.0).abs() < 2e-6, "{} nm for {length}", (i - j).norm());
+                }
+            }
+            // a file that the program has written
+            let again = start(&sample, Velocities::File, &drawn);
+            let changes = again.velocities.iter().zip(&drawn.velocities).map(|(a, b)| (*a - *b).norm());
+            assert!(changes.fold(0.0, f64::max) < SAME);
+        }
+    }
+
+    #[test]
+    fn generated_velocities_have_exactly_their_temperature_and_no_motion_of_the_whole() {
+        let sample = Sample::load("water").rigid();
+        let state = start(&sample, Velocities::Generate { temperature: TEMPERATURE }, &sample.state);
+        let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        // rigid waters have six each
+        let wanted = 0.5 * (2.0 * masses.len() as f64 - 3.0) * BOLTZMANN * TEMPERATURE;
+        assert!((kinetic_energy(&masses, &state.velocities) / wanted - 1.0).abs() < KINETIC);
+        let momentum: Vec3 = masses.iter().zip(&state.velocities).map(|(m, v)| *v * *m).sum();
+        // corrections of waters keep momentum to the rounding of 1e-16 nm over a time step, of 774 atoms
+        assert!(momentum.norm() < 1e-9, "{momentum:?}");
+    }
+}

@@ -9,9 +9,9 @@
 //!
 //! A step is 14 kernels where there are a mesh and no chains of fixed distances, each transform counted as three: positions,
 //! spreading, its conversion, transform, solution, transform, gathering, pairs, bonded terms, move. Chains add one; a
-//! thermostat's step one; a barostat's two (three with chains), and the step after it one; removal of motion two, or
-//! one without a cell. With couplings every ten steps that is 14.1 on average, and 14.4 with a barostat. Mesh, bonded terms
-//! and pairs go on side by side, the short kernels first.
+//! thermostat's step one; a barostat's two (three with chains); the step after either one; removal of motion two, or one
+//! without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with a barostat. Mesh, bonded terms and
+//! pairs go on side by side, the short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
 //! device stops all motion there, and is reported the next time that anything is read.
