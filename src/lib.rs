@@ -27,7 +27,7 @@
 //! # Where to start
 //!
 //! [`run::Simulation::step`] is the only place where the order of a step is written: lists if due, forces, a look at
-//! the state for whoever wants it, leapfrog with constraints, thermostat, barostat. [`run::run`] takes a plan through
+//! the state for whoever wants it, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through
 //! its stages around it. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
 //! the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one table makes the
 //! parser, the messages, `md help` and the effective configuration.
@@ -43,8 +43,10 @@
 //! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the fixed distances. Kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
 //! state, files and checkpoints belong to the half step before the time that stands beside them. The conserved quantity
-//! is the total energy less the work of thermostat and barostat. Barostats scale cell and positions by one factor and
-//! then restore the fixed distances.
+//! is the total energy less the work of thermostat and barostat, a part of which is booked at the next step, when its forces
+//! are known. Barostats scale the cell and the centres of what constraints hold together, positions and velocities of the
+//! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
+//! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
 //!
 //! # Numerics
 //!

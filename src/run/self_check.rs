@@ -65,7 +65,7 @@ fn evaluate(backend: &mut impl Backend, state: &State) -> Result<()> {
 /// Where atoms are after a step as nearly all are, of which nothing else is wanted.
 fn advance(backend: &mut impl Backend) -> Result<Vec<Vec3>> {
     backend.forces(Workload::default())?;
-    backend.advance(Advance { timestep: TIMESTEP, virial: false, kinetic: false, coupled: false })?;
+    backend.advance(Advance { timestep: TIMESTEP, virial: false, kinetic: false, coupled: false, unsettled: false })?;
     let mut state = State::default();
     backend.download(&mut state)?;
     Ok(state.positions)

@@ -171,7 +171,7 @@ static BAROSTAT: &[Key] = &[
         kind: Quantity(Time, Range::POSITIVE),
         default: Is("\"5 ps\""),
         example: "\"5 ps\"",
-        doc: "Relaxation time of the pressure.",
+        doc: "Relaxation time of the pressure; with \"c-rescale\" at least 20 times the time between couplings (every × timestep).",
         ..KEY
     },
     Key {
