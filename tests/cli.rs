@@ -72,7 +72,12 @@ fn a_bad_file_is_quoted_with_line_and_column_and_leaves_nothing_behind() {
 fn a_missing_or_binary_input_file_is_an_input_error() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("binary"), [0u8, 255, 10, 200]).unwrap();
-    for (name, part) in [("nothing.toml", "md new"), ("binary", "not valid UTF-8"), (".", "not an input file")] {
+    for (name, part) in [
+        ("nothing.toml", "md new"),
+        ("binary", "not valid UTF-8"),
+        (".", "this is a folder"),
+        ("/dev/zero", "pipes and devices are not read"),
+    ] {
         let (code, message) = failure(folder.path(), &["check", name]);
         assert_eq!(code, 2, "{message}");
         assert!(message.contains(part), "{part} in {message}");

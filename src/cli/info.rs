@@ -70,7 +70,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 /// tried next says why.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
-    if let Ok(file) = std::fs::File::open(path) {
+    if let Ok(file) = format::file::open(path) {
         let _ = file.take(8).read_to_end(&mut bytes);
     }
     bytes

@@ -1,5 +1,7 @@
 //! From checked values to the stages of the plan.
 
+use std::collections::HashSet;
+
 use super::build::report;
 use super::value::Table;
 use crate::ensemble::barostat::LEAST_INTERVALS;
@@ -10,9 +12,10 @@ use crate::run::{
 
 /// Every stage; `None` where a problem has been recorded.
 pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
-    for (index, table) in tables.iter().enumerate() {
+    let mut names = HashSet::new();
+    for table in tables {
         let Some(name) = table.text("name") else { continue };
-        if tables[..index].iter().any(|earlier| earlier.text("name") == Some(name)) {
+        if !names.insert(name) {
             let message = format!("there are two stages named \"{name}\"");
             report(problems, table, "name", message, "give each stage its own name");
         }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
 mod broken;
+mod cut;
 mod energy;
 mod fuzz;
 mod literal;

@@ -264,6 +264,16 @@ pub fn find(path: &str) -> Option<&'static Key> {
     names.try_fold(key, |key, name| key.children().iter().find(|child| child.name == name))
 }
 
+/// The dotted path of the first key of this name, wherever it is.
+pub fn with_name(name: &str) -> Option<String> {
+    fn visit(keys: &'static [Key], name: &str) -> Option<String> {
+        let here = keys.iter().find(|key| key.name == name).map(|key| key.name.to_owned());
+        let below = |key: &Key| Some(format!("{}.{}", key.name, visit(key.children(), name)?));
+        here.or_else(|| keys.iter().find_map(below))
+    }
+    visit(ROOT, name)
+}
+
 /// Every key with its dotted path, parents before children.
 pub fn all() -> Vec<(String, &'static Key)> {
     fn visit(prefix: &str, keys: &'static [Key], found: &mut Vec<(String, &'static Key)>) {

@@ -16,6 +16,7 @@ mod flags;
 mod nonbonded;
 mod pointers;
 mod sections;
+mod whole;
 
 use std::path::Path;
 
@@ -80,6 +81,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     let pointers = Pointers::read(&sections)?;
     let title = sections.get("TITLE").or_else(|| sections.get("CTITLE")).map(|section| section.text());
     let chamber = sections.get("CTITLE").is_some();
+    whole::check(&sections, &pointers, chamber)?;
     let tables = Tables::read(&sections, &pointers, chamber)?;
     let (atoms, (exclusions, bonds)) = rayon::join(
         || atoms::read(&sections, &pointers, &tables.atom_types),
@@ -94,6 +96,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     dihedral::read(&sections, &pointers, &tables, chamber, &mut topology)?;
     chamber::read(&sections, &mut topology)?;
     cmap::read(&sections, &mut topology)?;
+    whole::check_cmap(&sections, &topology)?;
     let cell_hint = cell_hint(&sections, pointers.box_kind)?;
     Ok(AmberTopology { topology, nonbonded: tables.pairs, cell_hint, chamber })
 }
@@ -105,7 +108,9 @@ fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     };
     let values = section.reals(4)?;
     let lengths = [values[1], values[2], values[3]].map(|edge| edge * ANGSTROM);
-    Ok(CellHint { kind, lengths: Some(lengths), angle_degrees: Some(values[0]) })
+    // β alone says nothing of the other angles of a triclinic box
+    let angle_degrees = (kind != BoxKind::Triclinic).then_some(values[0]);
+    Ok(CellHint { kind, lengths: Some(lengths), angle_degrees })
 }
 
 /// A problem with something that is valid in AMBER but not computed here.
