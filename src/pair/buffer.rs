@@ -315,9 +315,8 @@ impl<'a> BufferEstimate<'a> {
     /// Errors of both lists: the drift of an inner list counts where foresight does not cancel it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, foresight } = schedule;
-        let [of_outer, of_inner] =
-            [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
-                .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
+        let [of_outer, of_inner] = [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
+            .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
         let uncancelled = if self.is_foreseeable(prune) { 0.0 } else { of_inner.drift() };
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }

@@ -87,10 +87,15 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
             simulation.step(Wanted { energies: sampled }, look).unwrap();
         }
     });
-    let kinetic = 0.5 * system.topology.atoms.iter().zip(&start.velocities).map(|(a, v)| a.mass * v.norm_squared()).sum::<f64>();
+    let kinetic =
+        0.5 * system.topology.atoms.iter().zip(&start.velocities).map(|(a, v)| a.mass * v.norm_squared()).sum::<f64>();
     let unit = 1e-3 * 2.0 * kinetic / free as f64 * free as f64;
     powers.iter_mut().for_each(|power: &mut f64| *power /= unit);
-    Missed { drift: Mean::of(&powers), pressure: Mean::of(&pressures), force: (squares / pressures.len() as f64).sqrt() }
+    Missed {
+        drift: Mean::of(&powers),
+        pressure: Mean::of(&pressures),
+        force: (squares / pressures.len() as f64).sqrt(),
+    }
 }
 
 fn dynamics(plan: &Plan) -> &Dynamics {
@@ -100,7 +105,9 @@ fn dynamics(plan: &Plan) -> &Dynamics {
 
 /// A system of `tests/systems`, at constant energy, with lists as they are without any settings.
 fn system(name: &str, timestep: f64, forces: &str) -> (Plan, System, State) {
-    let folder = std::env::var("EXPLORE_DIR").map_or_else(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems"), std::path::PathBuf::from).join(name);
+    let folder = std::env::var("EXPLORE_DIR")
+        .map_or_else(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems"), std::path::PathBuf::from)
+        .join(name);
     let text = format!(
         "[system]\ntopology = \"{name}.prmtop.xz\"\ncoordinates = \"{name}.rst7.xz\"\n[run]\nthreads = 1\n[forces]\n{forces}\n\
          [[stage]]\nkind = \"dynamics\"\nsteps = 1000\ntimestep = \"{timestep} fs\"\n"
@@ -136,6 +143,9 @@ fn explore() {
             lists.foresight = n(10);
         }
         let now = missed((&plan, &system), &start, lists, n(4) as u64, n(5) as u64);
-        println!("{line}: {lists:?}\n   drift {:.4} +- {:.4} kT/ns/dof, pressure {:.3} +- {:.3} bar, force {:.4}", now.drift.value, now.drift.error, now.pressure.value, now.pressure.error, now.force);
+        println!(
+            "{line}: {lists:?}\n   drift {:.4} +- {:.4} kT/ns/dof, pressure {:.3} +- {:.3} bar, force {:.4}",
+            now.drift.value, now.drift.error, now.pressure.value, now.pressure.error, now.force
+        );
     }
 }

@@ -55,7 +55,7 @@ fn gas() -> System {
     let bonds = (0..DIMERS).map(|k| Constraint { atoms: [2 * k, 2 * k + 1], length: 0.12 }).collect();
     System {
         topology: Topology { atoms: (0..2 * DIMERS).map(atom).collect(), ..Topology::default() },
-        nonbonded: Nonbonded { types: 1, c6: vec![0.0], c12: vec![0.0] },
+        nonbonded: Nonbonded { types: 1, c6: vec![0.0], c12: vec![0.0], ..Nonbonded::default() },
         constraints: Constraints { bonds, ..Constraints::default() },
         settings: ForceSettings {
             cutoff: Some(0.5),
@@ -64,7 +64,7 @@ fn gas() -> System {
             lj_modifier: Modifier::None,
             coulomb_modifier: Modifier::None,
             dispersion_correction: DispersionCorrection::Off,
-            list: ListPolicy::Drift { tolerance: 0.005, interval: None },
+            list: ListPolicy::Drift { tolerance: 0.005, pressure_tolerance: f64::INFINITY, interval: None },
         },
     }
 }
