@@ -304,6 +304,8 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     killed[11] = 0b101;
     std::fs::write(&path, &killed).unwrap();
     assert!(success(folder.path(), &["repair", "out/trajectory.h5md"]).contains("frames       6,"));
+    assert!(success(folder.path(), &["verify", "out/trajectory.h5md"]).contains("6 frames are as they were written"));
+    assert!(success(folder.path(), &["verify", "out/checkpoint.md"]).contains("as it was written"));
     assert_eq!(std::fs::read(&path).unwrap(), good, "the same file as before");
     let (code, message) = failure(folder.path(), &["repair", "input.toml"]);
     assert!(code == 2 && message.contains("not an HDF5 file"), "{message}");

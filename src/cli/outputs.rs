@@ -13,19 +13,34 @@ use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::observe::trajectory::{Precision, TrajectoryInfo, info, repair};
+use crate::observe::trajectory::{Precision, Repaired, TrajectoryInfo, info, repair};
 use crate::run::Checkpoint;
 
-/// Make a trajectory readable whose run was killed; every flushed frame is kept
+/// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is
+    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is, a damaged one is kept as .bak
     file: PathBuf,
 }
 
 impl Repair {
     pub(super) fn execute(&self) -> Result<()> {
-        super::print(&describe_trajectory(&repair(&self.file)?.info))
+        let Repaired { info, lost, backup } = repair(&self.file)?;
+        let mut text = String::new();
+        if let Some(backup) = backup {
+            let _ = writeln!(
+                text,
+                "{} frames saved, {} lost; {} is the damaged file",
+                info.frames,
+                lost.len(),
+                backup.display()
+            );
+            let list: Vec<String> = lost.iter().map(u64::to_string).collect();
+            if !lost.is_empty() {
+                let _ = writeln!(text, "lost frames (from 0): {}", list.join(" "));
+            }
+        }
+        super::print(&(text + &describe_trajectory(&info)))
     }
 }
 

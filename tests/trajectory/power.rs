@@ -80,7 +80,7 @@ fn random(seed: u64) -> u64 {
 
 /// The file at a sync with some of what was written since: power is lost at a random write, and each page (or sector)
 /// has on disk what it held at a random time before, or always its oldest, or always its newest version. One kind of
-/// images in four has only the large writes, one only the small ones.
+/// images in four has only the large writes, one only the small.
 fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     let mut image = at_sync.to_vec();
     let end = random(seed) % (writes.len() as u64 + 1);
@@ -92,7 +92,7 @@ fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     };
     for (time, write) in (1..=end).zip(writes) {
         let is_large = write.bytes.len() as u64 > SECTOR;
-        if (random(seed + 1) % 4 == 0 && !is_large) || (random(seed + 1) % 4 == 1 && is_large) {
+        if random(seed + 1) % 4 == u64::from(is_large) {
             continue;
         }
         for (i, &byte) in write.bytes.iter().enumerate() {

@@ -53,7 +53,14 @@ impl Datasets {
 
     /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
     pub(super) fn open_readable(file: &File) -> Result<Self> {
-        Self::open_with(file, |found| Ok(found.unwrap_or(None)))
+        let complete = std::cell::Cell::new(true);
+        let found = Self::open_with(file, |found| {
+            complete.set(complete.get() && found.is_ok());
+            Ok(found.unwrap_or(None))
+        })?;
+        // a checksum is of everything in a frame
+        let checksums = found.checksums.filter(|_| complete.get());
+        Ok(Self { checksums, ..found })
     }
 
     /// `spare` decides over what a trajectory may lack.

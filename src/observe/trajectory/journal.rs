@@ -124,17 +124,7 @@ impl Journal {
 
     /// Replaces the journal by one of the file as it is: `extent`, all of it on disk.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
-        if extent.count > self.frames {
-            self.last.clear();
-            let found = datasets.complete_chunks(self.frames, extent.count, |bytes, is_last| {
-                self.settle(bytes);
-                if is_last {
-                    self.last.push(bytes);
-                }
-            });
-            found.map_err(|e| Error::io(&self.path, e))?;
-            self.frames = extent.count;
-        }
+        self.advance(datasets, extent.count)?;
         let path = self.path.clone();
         let io = |e| Error::io(&path, e);
         let length = self.trajectory.refresh().map_err(io)?;
@@ -157,8 +147,24 @@ impl Journal {
         sync_directory(&self.path)
     }
 
+    /// Takes note of the chunks that `frames` frames fill.
+    pub(super) fn advance(&mut self, datasets: &Datasets, frames: u64) -> Result<()> {
+        if frames == self.frames {
+            return Ok(());
+        }
+        self.last.clear();
+        let found = datasets.complete_chunks(self.frames, frames, |bytes, is_last| {
+            self.settle(bytes);
+            if is_last {
+                self.last.push(bytes);
+            }
+        });
+        self.frames = frames;
+        found.map_err(|e| Error::io(&self.path, e))
+    }
+
     fn settle(&mut self, Bytes { offset: mut start, length }: Bytes) {
-        let mut end = start + length;
+        let mut end = start.saturating_add(length);
         if let Some(after) = self.settled.remove(&end) {
             end = after;
         }

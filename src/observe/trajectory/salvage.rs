@@ -164,6 +164,9 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     layout::create(to, &contents, &json).map_err(io)?;
     let copy = options().open_rw(to).map_err(io)?;
     let target = Datasets::open(&copy).map_err(io)?;
+    if let Some((_, reason)) = found.bad.first().filter(|_| found.bad.len() as u64 == found.frames) {
+        return Err(Error::io(from, format!("no frame can be read: {reason}")));
+    }
     let lost: Vec<u64> = found.bad.into_iter().map(|(frame, _)| frame).collect();
     let (mut checksum, mut buffer) = (0, vec![]);
     let good = (0..found.frames).filter(|frame| lost.binary_search(frame).is_err());

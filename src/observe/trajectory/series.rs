@@ -50,13 +50,14 @@ impl Series {
 
     /// Opens `path` in `file` if it is there.
     pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // a link is looked up one level at a time: a missing parent is an error to the library
-        let mut prefix = String::new();
-        for part in path.split('/') {
-            prefix = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
-            if !file.link_exists(&prefix) {
+        // each group on the way is opened: one that cannot be read is an error, not an absent dataset
+        let (groups, _) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut group = file.as_group()?;
+        for part in groups.split('/').filter(|part| !part.is_empty()) {
+            if !group.link_exists(part) {
                 return Ok(None);
             }
+            group = group.group(part)?;
         }
         Self::open(file, path).map(Some)
     }

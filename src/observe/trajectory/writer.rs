@@ -87,13 +87,16 @@ impl TrajectoryWriter {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
+        // all indices of chunks are read before others may: damage shows here, where the library does not retry for ever
+        let mut journal = Journal::new(path, &file)?;
+        journal.advance(&datasets, extent.count)?;
         drop(datasets);
         file.flush().map_err(io)?;
         let run_id = run_id(&file).map_err(io)?;
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
         let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
-        let mut sink = FrameSink::new(datasets, Journal::new(path, &file)?, extent, molecules);
+        let mut sink = FrameSink::new(datasets, journal, extent, molecules);
         file.flush().map_err(io)?;
         sync_file(path)?;
         sink.record()?;
