@@ -95,6 +95,7 @@ fn options_and_environment_are_checked_like_keys() {
         (&["--max-hours", "-1"], "--max-hours -1 h: run.max_time must be greater than zero"),
         (&["--max-hours=nan"], "run.max_time"),
         (&["--threads", "0"], "--threads 0: run.threads must be a whole number"),
+        (&["--threads", "65535"], "--threads 65535: run.threads must be a whole number"),
         (&["--set", "nonsense"], "expected KEY=VALUE"),
     ];
     for (options, part) in cases {
@@ -355,4 +356,81 @@ fn pinned_threads_need_processors() {
     success(folder.path(), &["energy", "input.toml", "--set", "run.threads=1"]);
     let (code, message) = failure(folder.path(), &["energy", "input.toml", "--set", "run.threads=4096"]);
     assert!(code == 2 && message.contains("4096 threads need as many processors"), "{message}");
+}
+
+#[test]
+fn more_threads_than_the_machine_can_run_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("peptide-vacuum"), "cutoff = \"none\"");
+    for arguments in [
+        &["check", "input.toml", "--set", "run.threads=4096"][..],
+        &["energy", "input.toml", "--set", "run.threads=4096"],
+        &["analyze", "rmsd", "none.h5md", "--threads", "65535"],
+    ] {
+        let (code, message) = failure(folder.path(), arguments);
+        assert!(code == 2 && message.contains("threads are too many: this process may use"), "{message}");
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_refused_before_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["pipe", "/dev/zero"] {
+        let (code, message) = failure(folder.path(), &["info", path]);
+        assert!(code == 2 && message.contains("not a regular file"), "{path}: {message}");
+        let text = format!("[system]\ntopology = {path:?}\ncoordinates = {path:?}\n");
+        std::fs::write(folder.path().join("input.toml"), text).unwrap();
+        let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+        assert!(code == 2 && message.matches("is not a regular file").count() == 2, "{path}: {message}");
+        let (code, message) = failure(folder.path(), &["check", path]);
+        assert!(code == 2 && message.contains("not a regular file"), "{path}: {message}");
+    }
+}
+
+#[test]
+fn a_packed_file_that_grows_too_much_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let zeros = vec![0; 16 << 20];
+    let packed = ruzstd::encoding::compress_to_vec(zeros.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+    assert!(packed.len() * 2000 < zeros.len(), "{} bytes", packed.len());
+    std::fs::write(folder.path().join("bomb"), packed).unwrap();
+    let (code, message) = failure(folder.path(), &["info", "bomb"]);
+    assert!(code == 2 && message.contains("at most 2000 times the packed size"), "{message}");
+}
+
+#[test]
+fn of_very_many_problems_some_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let unknown: String = (0..50_000).map(|i| format!("key{i} = 1\n")).collect();
+    std::fs::write(folder.path().join("input.toml"), unknown).unwrap();
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    assert!(code == 2 && message.contains("key19") && !message.contains("\"key21\""), "{message}");
+    // the section [system] is missing too
+    assert!(message.ends_with("and 49981 more problems\n"), "{message}");
+}
+
+#[test]
+fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("water"), "pme = { alpha = \"3 1/nm\", grid = [128, 128, 128], order = 4 }");
+    let options = ["input.toml", "--set", "run.threads=8", "--set", "run.device=\"cpu\""];
+    let text = success(folder.path(), &[&["check"], &options[..]].concat());
+    let said = text.lines().find_map(|line| line.strip_prefix("memory       about ")).unwrap();
+    let said: f64 = said.trim_end_matches(" MB").parse().unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_md"));
+    let child = child.current_dir(folder.path()).arg("energy").args(options);
+    let child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (mut status, pid) = (0, libc::pid_t::try_from(child.id()).unwrap());
+    // SAFETY: all bytes zero are a valid `rusage`, which `wait4` fills; the child was just started and not waited for.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
+        usage
+    };
+    assert_eq!(status, 0);
+    // Linux counts kilobytes
+    let peak = usage.ru_maxrss as f64 * 1024.0 / 1e6;
+    assert!(said / peak < 2.0 && peak / said < 2.0, "said {said} MB, took {peak:.0} MB");
 }

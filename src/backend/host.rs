@@ -114,6 +114,7 @@ impl<F: ForceField> Host<F> {
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
+        let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
         self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
@@ -424,7 +425,7 @@ struct Leap<'a> {
     plan: &'a ConstraintPlan,
     section: usize,
     motion: &'a Motion<'a>,
-    velocities: SharedVectors<'a>,
+    velocities: &'a SharedVectors<'a>,
     forces: &'a [Vec3],
     masses: &'a [f64],
     inverse_masses: &'a [f64],

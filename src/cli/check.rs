@@ -67,7 +67,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
     }
     let _ = writeln!(text, "output       {}", output(plan, system.topology.atoms.len()));
-    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state) / 1e6);
+    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state, processors.0) / 1e6);
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, system, state, processors));
     }

@@ -31,7 +31,7 @@ use crate::error::Error;
 use crate::vec3::Vec3;
 
 /// What constraints read and write in one step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Motion<'a> {
     /// positions at the start of the step (nm): directions of the constraint forces
     pub old: &'a [Vec3],

@@ -132,9 +132,9 @@ impl Scene {
 }
 
 fn solve(plan: &ConstraintPlan, old: &[Vec3], new: &mut [Vec3], velocities: &mut [Vec3]) -> Mat3 {
-    let motion =
+    let mut motion =
         Motion { old, positions: SharedVectors::new(new), velocities: Some((SharedVectors::new(velocities), RATE)) };
-    plan.apply_all::<true>(&motion, &mut vec![]).unwrap()
+    plan.apply_all::<true>(&mut motion, &mut vec![]).unwrap()
 }
 
 #[test]

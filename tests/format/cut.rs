@@ -36,38 +36,32 @@ fn meaning(amber: &AmberTopology) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
 
-/// Cuts a topology: each part is refused as bad input, or means the same. The number of those accepted.
-fn cut_topology(bytes: &[u8], cuts: &[usize]) -> usize {
+/// Cuts a topology: each part is refused as bad input, or means the same.
+fn cut_topology(bytes: &[u8], cuts: &[usize]) {
     let (_folder, path) = file("whole.prmtop", bytes);
     let whole = meaning(&read_prmtop(&path).unwrap_or_else(|error| panic!("{error}")));
-    let mut accepted = 0;
     for &cut in cuts {
         std::fs::write(&path, &bytes[..cut]).unwrap();
         match read_prmtop(&path) {
             Ok(part) => {
                 let end = String::from_utf8_lossy(&bytes[cut.saturating_sub(80)..cut]);
                 assert!(meaning(&part) == whole, "cut at byte {cut} of {}, behind {end}", bytes.len());
-                accepted += 1;
             }
             Err(error) => assert_eq!(error.exit_code(), 2, "{error}"),
         }
     }
-    accepted
 }
 
-/// The last byte is a newline, which may be missing.
-const NEWLINE: usize = 1;
-
 #[test]
-fn a_topology_with_cmap_cut_anywhere_is_refused() {
+fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
     let path = systems("prmtop").into_iter().find(|path| path.to_string_lossy().contains("ff19sb")).unwrap();
     let bytes = md::format::read(&path).unwrap();
-    assert_eq!(cut_topology(&bytes, &cuts(&bytes, 101, 2000, 1)), NEWLINE);
+    cut_topology(&bytes, &cuts(&bytes, 401, 2000, 2));
     // LEaP writes the maps behind everything else, where only the force field tells that they are missing
     let leap = as_leap_writes(std::str::from_utf8(&bytes).unwrap());
     let start = leap.find("%FLAG CMAP_COUNT").unwrap();
-    let cuts = cuts(leap.as_bytes(), 101, 2000, 1).into_iter().chain([start - 1, start]).collect::<Vec<_>>();
-    assert_eq!(cut_topology(leap.as_bytes(), &cuts), NEWLINE);
+    let cuts = cuts(leap.as_bytes(), 1999, 500, 20).into_iter().chain([start - 1, start]).collect::<Vec<_>>();
+    cut_topology(leap.as_bytes(), &cuts);
 }
 
 /// The maps behind everything else, and ff19SB's name for the type of α carbons.
@@ -101,8 +95,7 @@ fn other_topologies_cut_are_refused_or_mean_the_same() {
         if path.to_string_lossy().contains("tip4pew") {
             continue;
         }
-        let accepted = cut_topology(&bytes, &cuts(&bytes, 1999, 300, 41));
-        assert_eq!(accepted, NEWLINE);
+        cut_topology(&bytes, &cuts(&bytes, 1999, 300, 41));
         seen += 1;
     }
     assert!(seen >= 10, "only {seen} systems");

@@ -4,6 +4,8 @@
 
 mod broken;
 mod cut;
+#[path = "../damage/mod.rs"]
+mod damage;
 mod energy;
 mod fuzz;
 mod literal;

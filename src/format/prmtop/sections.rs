@@ -235,8 +235,8 @@ impl<'a> Section<'a> {
             return Err(short(0, self.flag_line));
         }
         let mut values = Vec::with_capacity(count);
-        // the line that no newline ends; empty where a newline ends the section
-        let last = self.lines().count() - 1;
+        // the line that no newline ends, if there is one
+        let last = (!self.body.ends_with(b"\n")).then(|| self.lines().count() - 1);
         for (offset, line) in self.lines().enumerate() {
             let number = self.first_line + offset;
             let here = per_line.min(count - values.len());
@@ -249,7 +249,7 @@ impl<'a> Section<'a> {
                 let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
                 // numbers end with their column, names may end with the line: what does not was cut, or has moved
                 let is_cut = match kind {
-                    Kind::Text => field.len() < width && offset == last,
+                    Kind::Text => field.len() < width && Some(offset) == last,
                     _ => field.len() < width || field.ends_with(b" "),
                 };
                 if is_cut {
