@@ -136,8 +136,8 @@ fn mean_temperature_is_that_of_the_thermostat() {
     assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{temperature:?}");
 }
 
-/// kJ/mol/ps: a fortieth of what is missing where only (λ² − 1) K counts as work of the thermostat, and four times what the
-/// fluctuation of the conserved energy, 1 kJ/mol, makes of a slope over 60 ps if it is correlated all along.
+/// kJ/mol/ps: a fifth of what is missing where only (λ² − 1) K counts as work of the thermostat, and more than the
+/// fluctuation of the conserved energy, 2 kJ/mol, makes of a slope over 60 ps if it is correlated all along: √12 · 2/60.
 const THERMOSTAT_DRIFT: f64 = 0.2;
 
 #[test]
