@@ -6,7 +6,7 @@ use std::sync::Arc;
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::cell::PeriodicCell;
 use md::config::{Config, drop_constrained_terms, load};
-use md::constraint::degrees_of_freedom;
+use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::pair::ListSchedule;
 use md::run::{Dynamics, Engine, Plan, Simulation, StageKind, Wanted, schedule};
 use md::system::{Electrostatics, State, System};
@@ -50,7 +50,7 @@ struct Missed {
 fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
-    let free = degrees_of_freedom(&system.topology, &system.constraints, true);
+    let free = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let volume = start.cell.unwrap().volume();
     let (mut powers, mut pressures, mut squares) = (vec![], vec![], 0.0);
     Arc::clone(&engine.pool).install(|| {
