@@ -127,7 +127,9 @@ fn defaults_are_those_documented() {
     assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (Some(0.9), Some(0.9)));
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(5e-4)));
     assert!(plan.forces.rigid_water);
-    let ListPolicy::Drift { tolerance, pressure_tolerance, interval } = plan.forces.list else { panic!("a fixed life") };
+    let ListPolicy::Drift { tolerance, pressure_tolerance, interval } = plan.forces.list else {
+        panic!("a fixed life")
+    };
     assert_eq!((tolerance, interval), (0.005, None));
     // 0.5 bar · N_A
     assert!((pressure_tolerance - 0.5 * 0.060_221_407_6).abs() < 1e-12, "{pressure_tolerance}");

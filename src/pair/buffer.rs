@@ -126,9 +126,9 @@ struct Share {
 }
 
 /// The outer list: what it misses grows all its life, and nothing cancels it.
-const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.004, pressure: 0.5 };
+const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.002, pressure: 0.5 };
 /// An inner list that looks ahead.
-const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.1, pressure: 0.5 };
+const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
 /// How coarse a list is. A pair that stands x beyond the radius is missing only if no other pair of its group is inside:
 /// that happens to `at_radius` + `slope` x/l of the pairs, l = (8/ρ)^(1/3) being the size of a block. Measured on water
@@ -315,9 +315,8 @@ impl<'a> BufferEstimate<'a> {
     /// Errors of both lists: the drift of an inner list counts where foresight does not cancel it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, foresight } = schedule;
-        let [of_outer, of_inner] =
-            [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
-                .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
+        let [of_outer, of_inner] = [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
+            .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
         let uncancelled = if self.is_foreseeable(prune) { 0.0 } else { of_inner.drift() };
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
