@@ -126,9 +126,9 @@ struct Share {
 }
 
 /// The outer list: what it misses grows all its life, and nothing cancels it.
-const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.004, pressure: 0.5 };
+const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.002, pressure: 0.5 };
 /// An inner list that looks ahead.
-const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.1, pressure: 0.5 };
+const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
 /// How coarse a list is. A pair that stands x beyond the radius is missing only if no other pair of its group is inside:
 /// that happens to `at_radius` + `slope` x/l of the pairs, l = (8/ρ)^(1/3) being the size of a block. Measured on water

@@ -7,9 +7,10 @@ use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Worklo
 use md::cell::PeriodicCell;
 use md::config::{Config, drop_constrained_terms, load};
 use md::constraint::{RemovedMotion, degrees_of_freedom};
+use md::ensemble::velocities::{kinetic_energy, maxwell_boltzmann, temperature};
 use md::pair::ListSchedule;
 use md::run::{Dynamics, Engine, Plan, Simulation, StageKind, Wanted, schedule};
-use md::system::{Electrostatics, State, System};
+use md::system::{Atom, Electrostatics, State, System};
 use md::team::Team;
 use md::units::BAR;
 use md::vec3::Vec3;
@@ -52,7 +53,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
     let cutoff = system.settings.cutoff_lj.unwrap();
     let free = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let volume = start.cell.unwrap().volume();
-    let (mut powers, mut pressures, mut squares) = (vec![], vec![], 0.0);
+    let (mut powers, mut pressures, mut squares) = (Vec::<f64>::new(), vec![], 0.0);
     Arc::clone(&engine.pool).install(|| {
         let backend = Host::new(system, engine.cpu(system, lists).unwrap(), engine.level, engine.team()).unwrap();
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(cutoff) };
@@ -87,10 +88,10 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
             simulation.step(Wanted { energies: sampled }, look).unwrap();
         }
     });
-    let kinetic =
-        0.5 * system.topology.atoms.iter().zip(&start.velocities).map(|(a, v)| a.mass * v.norm_squared()).sum::<f64>();
-    let unit = 1e-3 * 2.0 * kinetic / free as f64 * free as f64;
-    powers.iter_mut().for_each(|power: &mut f64| *power /= unit);
+    // 1000 ps/ns, and 2K = f kT for f degrees of freedom
+    let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+    let unit = 1e-3 * 2.0 * kinetic_energy(&masses, &start.velocities);
+    powers.iter_mut().for_each(|power| *power /= unit);
     Missed {
         drift: Mean::of(&powers),
         pressure: Mean::of(&pressures),
@@ -103,14 +104,12 @@ fn dynamics(plan: &Plan) -> &Dynamics {
     dynamics
 }
 
-/// A system of `tests/systems`, at constant energy, with lists as they are without any settings.
-fn system(name: &str, timestep: f64, forces: &str) -> (Plan, System, State) {
-    let folder = std::env::var("EXPLORE_DIR")
-        .map_or_else(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems"), std::path::PathBuf::from)
-        .join(name);
+/// A system of `tests/systems` with everything by default, a stage of so many fs a step, and `more`.
+fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
     let text = format!(
-        "[system]\ntopology = \"{name}.prmtop.xz\"\ncoordinates = \"{name}.rst7.xz\"\n[run]\nthreads = 1\n[forces]\n{forces}\n\
-         [[stage]]\nkind = \"dynamics\"\nsteps = 1000\ntimestep = \"{timestep} fs\"\n"
+        "[system]\ntopology = \"{name}.prmtop.xz\"\ncoordinates = \"{name}.rst7.xz\"\n[run]\nthreads = 1\n\
+         [[stage]]\nkind = \"dynamics\"\nsteps = 1000\ntimestep = \"{timestep} fs\"\n{more}"
     );
     let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
     let (mut system, state) = load(&plan).unwrap();
@@ -118,34 +117,76 @@ fn system(name: &str, timestep: f64, forces: &str) -> (Plan, System, State) {
     (plan, system, state)
 }
 
+/// Argon at 94 K.
+fn argon(timestep: f64) -> (Plan, System, State) {
+    let (plan, system, mut state) = system("argon", timestep, "");
+    let drawn = |(atom, parameters): (usize, &Atom)| maxwell_boltzmann(1, 0, atom as u32, parameters.mass, 94.0);
+    state.velocities = system.topology.atoms.iter().enumerate().map(drawn).collect();
+    (plan, system, state)
+}
+
+/// kT/ns per degree of freedom.
+const DRIFT: f64 = 0.01;
+/// bar, the default of `list.pressure_tolerance`.
+const PRESSURE: f64 = 0.5;
+/// Steps between samples: no divisor of a list's life, so that lists of every age are among them.
+const EVERY: u64 = 7;
+
 #[test]
-fn explore() {
-    let Ok(text) = std::env::var("EXPLORE") else { return };
-    for line in text.split(';') {
-        let w: Vec<&str> = line.split_whitespace().collect();
-        let n = |k: usize| w[k].parse::<f64>().unwrap();
-        let (name, timestep, heat, height) = (w[0], n(1), n(2), n(3));
-        let (plan, mut system, mut start) = system(name, timestep, "cutoff = \"0.9 nm\"");
-        start.velocities.iter_mut().for_each(|v| *v = *v * heat.sqrt());
-        if height > 1.0 {
-            let [a, b, c] = start.cell.unwrap().lengths_angles().0;
-            start.cell = Some(PeriodicCell::orthorhombic([a, b, height * c]));
-            if let Electrostatics::Pme(pme) = &mut system.settings.electrostatics {
-                pme.grid[2] = (pme.grid[2] as f64 * height) as usize;
-            }
-        }
-        let mut lists = schedule(&plan, &system, &start);
-        if w.len() > 6 {
-            lists.rebuild = n(6) as u32;
-            lists.prune = n(7) as u32;
-            lists.outer = n(8);
-            lists.inner = n(9);
-            lists.foresight = n(10);
-        }
-        let now = missed((&plan, &system), &start, lists, n(4) as u64, n(5) as u64);
-        println!(
-            "{line}: {lists:?}\n   drift {:.4} +- {:.4} kT/ns/dof, pressure {:.3} +- {:.3} bar, force {:.4}",
-            now.drift.value, now.drift.error, now.pressure.value, now.pressure.error, now.force
-        );
+fn lists_leave_energy_and_pressure_of_argon_alone() {
+    for timestep in [2.0, 5.0] {
+        let (plan, argon, start) = argon(timestep);
+        let lists = schedule(&plan, &argon, &start);
+        let own = missed((&plan, &argon), &start, lists, 3000, EVERY);
+        println!("{timestep} fs: {lists:?} {own:?}");
+        assert!(own.drift.value.abs() < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
+        // lists without a buffer miss pairs, and it shows
+        let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, foresight: 0.012 * timestep };
+        let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
+        println!("{timestep} fs, without a buffer: {bare:?}");
+        assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > PRESSURE, "{bare:?}");
     }
+}
+
+/// Radii (nm) of water in boxes that it fills or nearly fills differ by less.
+const SAME_RADIUS: f64 = 0.01;
+
+#[test]
+fn lists_are_those_of_the_temperature_of_the_start() {
+    const LIVES: &str = "[forces]\nlist = { interval = 40 }";
+    let (plan, water, mut start) = system("water", 2.0, LIVES);
+    let masses: Vec<f64> = water.topology.atoms.iter().map(|atom| atom.mass).collect();
+    let free = degrees_of_freedom(&water.topology, &water.constraints, true);
+    let heat = 560.0 / temperature(kinetic_energy(&masses, &start.velocities), free);
+    start.velocities.iter_mut().for_each(|v| *v = *v * heat.sqrt());
+    let bath =
+        |kelvin: f64| format!("thermostat = {{ temperature = \"{kelvin} K\", coupling_time = \"0.1 ps\" }}\n{LIVES}");
+    let radii = |plan: &Plan, start: &State| {
+        let lists = schedule(plan, &water, start);
+        [lists.outer, lists.inner]
+    };
+    let still = State { velocities: vec![Vec3::ZERO; start.velocities.len()], ..start.clone() };
+    let (own, cold) = (radii(&plan, &start), radii(&plan, &still));
+    let hot = radii(&system("water", 2.0, &bath(560.0)).0, &still);
+    println!("{own:?} nm, with a bath of 560 K {hot:?}, without either {cold:?}");
+    assert!((0..2).all(|list| (own[list] - hot[list]).abs() < 1e-3), "velocities of 560 K count as a bath does");
+    assert!(own[0] > cold[0] + SAME_RADIUS);
+}
+
+#[test]
+fn lists_of_a_slab_in_vacuum_are_those_of_the_liquid() {
+    let (plan, mut water, start) = system("water", 2.0, "");
+    let bulk = schedule(&plan, &water, &start);
+    let [a, b, c] = start.cell.unwrap().lengths_angles().0;
+    let slab = State { cell: Some(PeriodicCell::orthorhombic([a, b, 3.0 * c])), ..start };
+    if let Electrostatics::Pme(pme) = &mut water.settings.electrostatics {
+        pme.grid[2] *= 3;
+    }
+    let lists = schedule(&plan, &water, &slab);
+    println!("{bulk:?} {lists:?}");
+    assert_eq!((lists.rebuild, lists.prune), (bulk.rebuild, bulk.prune));
+    assert!((lists.outer - bulk.outer).abs() < SAME_RADIUS && (lists.inner - bulk.inner).abs() < SAME_RADIUS);
+    let missed = missed((&plan, &water), &slab, lists, 1000, EVERY);
+    println!("{missed:?}");
+    assert!(missed.drift.value.abs() < DRIFT, "{missed:?}");
 }
