@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
+use std::time::Instant;
 
 use crate::case::{Case, Record, describe};
 use crate::journal::{Call, Fault, Preload};
@@ -114,6 +115,25 @@ fn at_every_call(start: Start, fault: Fault) {
     let setup = Setup::new(start);
     let counted = setup.calls.iter().filter(|call| fault != Fault::Torn || call.kind == "write").count();
     try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
+}
+
+/// SIGKILL at moments that have nothing to do with calls, all within the time a run takes.
+#[test]
+fn killed_at_moments() {
+    let setup = Setup::fresh();
+    let moments = if exhaustive() { 50 } else { SAMPLES };
+    let start = Instant::now();
+    assert!(Case::new().start().wait().unwrap().success());
+    let length = start.elapsed();
+    try_all("Fresh | SIGKILL at some moment", &(1..=moments).collect::<Vec<_>>(), |number| {
+        let case = Case::new();
+        let mut child = case.start();
+        std::thread::sleep(length * number as u32 / moments as u32);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let verdict = if case.out().exists() { case.recovers(&setup.expected) } else { Ok(()) };
+        verdict.map_err(|reason| format!("at moment {number}, {reason}"))
+    });
 }
 
 macro_rules! tests {

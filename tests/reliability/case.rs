@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use md::observe::summary::Summary;
@@ -95,6 +95,11 @@ impl Case {
         self.command().output().unwrap()
     }
 
+    /// The same in the background.
+    pub(crate) fn start(&self) -> Child {
+        self.command().stderr(Stdio::null()).spawn().unwrap()
+    }
+
     /// The same, watched and with a fault; what it changed comes with it.
     pub(crate) fn watch(&self, preload: &Preload, fault: Option<(Fault, usize)>) -> (Output, Vec<Call>) {
         let (mut command, journal) = (self.command(), self.folder.path().with_extension("journal"));
@@ -124,7 +129,7 @@ impl Case {
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
         let found = info(&self.out().join("trajectory.h5md")).map_err(|e| format!("md info: {e}"))?.frames;
-        let counted = checkpoint.frames;
+        let counted = checkpoint.written.trajectory.map_or(0, |extent| extent.count);
         if found < counted { Err(format!("{found} frames, the checkpoint counts {counted}")) } else { Ok(()) }
     }
 
@@ -182,9 +187,8 @@ impl Case {
     fn bytes(&self) -> BTreeMap<String, Vec<u8>> {
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let files = std::fs::read_dir(self.out()).unwrap().map(|entry| entry.unwrap().path());
-        let kept = files.filter(|path| {
-            ![".md.lock", "run.log", "status.json", "trajectory.h5"].contains(&name(path).as_str())
-        });
+        let kept = files
+            .filter(|path| ![".md.lock", "run.log", "status.json", "trajectory.h5"].contains(&name(path).as_str()));
         kept.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What a disk holds after a loss of power, from the journal of what was asked of it.
 //!
 //! A sync of a file makes its bytes and length last, a sync of a folder its names. What was asked later may be on the
-//! disk or not: the names as they were at some moment since, as in file systems with a journal; every page of a file,
+//! disk or not: the names as they were at some moment since, as in file systems with a journal; every sector of a file,
 //! and its length, each as it was at some moment of its own.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,8 +9,8 @@ use std::path::Path;
 
 use crate::journal::Call;
 
-/// Bytes that the page cache writes back at once.
-const PAGE: usize = 4096;
+/// Bytes that a disk writes at once.
+const SECTOR: usize = 512;
 
 /// A file's calls; names come and go.
 #[derive(Default)]
@@ -110,10 +110,10 @@ impl<'a> Disk<'a> {
             let mut moment = || synced + pick(time - synced + 1);
             let moments = [synced, moment(), moment(), time].map(|time| file.contents(time));
             let mut bytes = vec![0; moments[pick(moments.len())].len()];
-            for (at, page) in bytes.chunks_mut(PAGE).enumerate() {
-                let from = moments[pick(moments.len())].get(PAGE * at..).unwrap_or_default();
-                let length = from.len().min(page.len());
-                page[..length].copy_from_slice(&from[..length]);
+            for (at, sector) in bytes.chunks_mut(SECTOR).enumerate() {
+                let from = moments[pick(moments.len())].get(SECTOR * at..).unwrap_or_default();
+                let length = from.len().min(sector.len());
+                sector[..length].copy_from_slice(&from[..length]);
             }
             std::fs::write(path, bytes).unwrap();
         }
