@@ -162,13 +162,15 @@ mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
 
+    type Change = fn(&mut System);
+
     /// Every number that a force depends on is seen, and named.
     #[test]
     fn what_has_changed_is_named() {
         let good = Sample::load("peptide-ff19sb").system;
         let before = Fingerprint::new(&good);
         assert_eq!(before.differences(&Fingerprint::new(&good.clone())), [""; 0]);
-        let changes: [(&str, fn(&mut System)); 16] = [
+        let changes: [(&str, Change); 16] = [
             ("atoms: masses differ", |s| s.topology.atoms[3].mass += 1e-9),
             ("atoms: charges differ", |s| s.topology.atoms[3].charge += 1e-9),
             ("atoms: Lennard-Jones types differ", |s| s.topology.atoms[3].lj_type += 1),

@@ -199,7 +199,7 @@ fn what_md_cannot_compute_is_refused() {
         Some(pointers + 4),
         &["IFBOX is 7"],
     );
-    refused(&with_line(PRMTOP, "POINTERS", 5, "       2"), Some(pointers + 5), &["extra points", "GROMACS"]);
+    refused(&with_line(PRMTOP, "POINTERS", 5, "       2"), Some(pointers + 5), &["extra points", "TIP3P"]);
     refused(&with_line(PRMTOP, "POINTERS", 5, "       0       8"), Some(pointers + 5), &["NCOPY"]);
     refused(&with_line(PRMTOP, "IPOL", 2, "       1"), Some(flag("IPOL")), &["polarizable"]);
     refused(&added("POLARIZABILITY"), Some(end), &["polarizable"]);

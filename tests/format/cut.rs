@@ -67,7 +67,7 @@ fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
 /// The maps behind everything else, and ff19SB's name for the type of α carbons.
 fn as_leap_writes(text: &str) -> String {
     let column = |section: &str| {
-        let start = text.find(&format!("%FLAG {section} ")).unwrap();
+        let start = text.find(&format!("%FLAG {section}")).unwrap();
         let start = start + text[start..].find("(20a4)").unwrap();
         start + text[start..].find('\n').unwrap() + 1
     };

@@ -156,7 +156,7 @@ fn lists_are_those_of_the_temperature_of_the_start() {
     const LIVES: &str = "[forces]\nlist = { interval = 40 }";
     let (plan, water, mut start) = system("water", 2.0, LIVES);
     let masses: Vec<f64> = water.topology.atoms.iter().map(|atom| atom.mass).collect();
-    let free = degrees_of_freedom(&water.topology, &water.constraints, true);
+    let free = degrees_of_freedom(&water.topology, &water.constraints, RemovedMotion::Translation);
     let heat = 560.0 / temperature(kinetic_energy(&masses, &start.velocities), free);
     start.velocities.iter_mut().for_each(|v| *v = *v * heat.sqrt());
     let bath =

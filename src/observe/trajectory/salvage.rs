@@ -98,13 +98,13 @@ pub fn repair(path: &Path) -> Result<Repaired> {
 /// Where every frame is good: clears the marks of writing and cuts all series to the frames they have in common.
 fn close_as_it_is(path: &Path) -> Result<Repaired> {
     let superblock = Superblock::read(path)?;
-    if superblock.reading_mode(path).is_ok() {
-        let found = verify(path)?;
-        if let Some((frame, reason)) = found.bad.first() {
-            return Err(Error::io(path, format!("frame {frame}: {reason}")));
-        }
+    if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
+        superblock.repair_if_needed(path)?;
     }
-    superblock.repair_if_needed(path)?;
+    if let Some((frame, reason)) = verify(path)?.bad.first() {
+        return Err(Error::io(path, format!("frame {frame}: {reason}")));
+    }
+    Superblock::read(path)?.repair_if_needed(path)?;
     let io = |e| Error::io(path, e);
     let file = options().open_rw(path).map_err(io)?;
     let datasets = Datasets::open(&file).map_err(io)?;

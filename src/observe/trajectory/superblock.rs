@@ -43,6 +43,11 @@ impl Superblock {
         self.0[8] == 3 && self.0[FLAGS] != 0
     }
 
+    /// Whether its checksum is right; versions before 3 are not checked.
+    pub(super) fn is_intact(&self) -> bool {
+        self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
+    }
+
     /// How a file is opened for reading, whoever else has it open.
     pub(super) fn reading_mode(&self, path: &Path) -> Result<OpenMode> {
         if !self.is_open_for_writing() {

@@ -11,8 +11,8 @@ use crate::pair::{
 use crate::rng::{Purpose, Stream};
 use crate::simd::Level;
 use crate::system::{
-    Atom, Constraints, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded, PmeParameters,
-    Settle, State, Topology,
+    Atom, Constraints, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded,
+    PmeParameters, Settle, State, Topology,
 };
 use crate::term::lennard_jones;
 use crate::units::BAR;
@@ -101,7 +101,12 @@ fn water(electrostatics: Electrostatics) -> System {
     let settles = (0..MOLECULES).map(|m| Settle { atoms: [0, 1, 2].map(|k| 3 * m + k), oh: WATER.0, hh });
     System {
         topology: Topology { atoms: (0..3 * MOLECULES).map(atom).collect(), ..Topology::default() },
-        nonbonded: Nonbonded { types: 2, c6: vec![OXYGENS.0, 0.0, 0.0, 0.0], c12: vec![OXYGENS.1, 0.0, 0.0, 0.0] },
+        nonbonded: Nonbonded {
+            types: 2,
+            c6: vec![OXYGENS.0, 0.0, 0.0, 0.0],
+            c12: vec![OXYGENS.1, 0.0, 0.0, 0.0],
+            ..Nonbonded::default()
+        },
         constraints: Constraints { settles: settles.collect(), ..Constraints::default() },
         settings: ForceSettings {
             cutoff: Some(CUTOFF),
@@ -148,6 +153,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
         has_lj: &has_lj,
         far_exclusions: &[],
         exclusion_reach: CUTOFF,
+        marks: &[],
         radius,
     };
     let reach = Reach { coulomb: radius, lj: radius };

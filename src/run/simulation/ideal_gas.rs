@@ -147,6 +147,5 @@ fn kinetic_energy_and_volume_are_independent() {
     let blocks: Vec<f64> = values.chunks(values.len() / 20).map(correlation).collect();
     let mean = blocks.iter().sum::<f64>() / 20.0;
     let error = (blocks.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (20.0 * 19.0)).sqrt();
-    println!("{mean:.4} +- {error:.4}");
     assert!(error < 0.02 && mean.abs() < STANDARD_ERRORS * error, "{mean} +- {error}");
 }
