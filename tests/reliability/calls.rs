@@ -39,7 +39,7 @@ pub(crate) struct Setup {
 impl Setup {
     fn new(start: Start) -> Self {
         let whole = Case::new();
-        let preload = Preload::compile(&whole.folder());
+        let preload = Preload::compile();
         let (output, calls) = whole.watch(&preload, None);
         assert!(output.status.success(), "{}", describe(&output));
         let expected = whole.record().unwrap();

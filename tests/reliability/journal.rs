@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tempfile::TempDir;
+
 /// A fault, at one of the calls that change files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
@@ -18,30 +20,34 @@ pub(crate) enum Fault {
     Lasting(i32),
 }
 
-/// The compiled library.
+/// The compiled library, in a folder that lives as long.
 pub(crate) struct Preload {
-    library: PathBuf,
+    folder: TempDir,
 }
 
 impl Preload {
-    /// Compiles it into `folder`.
-    pub(crate) fn compile(folder: &Path) -> Self {
-        let library = folder.join("faults.so");
+    /// Compiles it.
+    pub(crate) fn compile() -> Self {
+        let preload = Preload { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reliability/faults.c");
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let output = Command::new(&compiler)
             .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-            .args([&library, &source])
+            .args([&preload.library(), &source])
             .output()
             .unwrap_or_else(|error| panic!("{compiler}, which built HDF5 too: {error}"));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Preload { library }
+        preload
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join("faults.so")
     }
 
     /// Watches a command that changes files below `folder`, with a fault at call number `at` if one is given.
     pub(crate) fn watch(&self, command: &mut Command, folder: &Path, journal: &Path, fault: Option<(Fault, usize)>) {
         let _ = std::fs::remove_file(journal);
-        command.env("LD_PRELOAD", &self.library).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
+        command.env("LD_PRELOAD", self.library()).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
         let Some((fault, at)) = fault else { return };
         let kind = match fault {
             Fault::Kill => "kill".to_owned(),
