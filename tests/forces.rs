@@ -198,10 +198,10 @@ fn tables_of_every_size() {
     for (types, cutoff_lj) in [(12, 0.9), (29, 0.9), (58, 0.9), (90, 0.9), (29, 0.7)] {
         compare_changed("peptide-charmm36", &Level::available(), |system| {
             // copies of the types of all atoms, each pair of them off any rule by its own amount
-            let old = system.nonbonded.clone();
+            let old = &system.nonbonded.clone();
             let atoms = &mut system.topology.atoms;
             let original: Vec<u32> = atoms.iter().map(|atom| atom.lj_type).collect();
-            let kind = |t: usize| original[t * 11 % original.len()];
+            let kind = &|t: usize| original[t * 11 % original.len()];
             atoms.iter_mut().enumerate().for_each(|(i, atom)| {
                 let same = (0..types).filter(|&t| kind(t) == original[i]).nth(i % 3);
                 atom.lj_type = same.unwrap_or(i % types) as u32;

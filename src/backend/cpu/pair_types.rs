@@ -44,8 +44,8 @@ impl PairTypes {
         let (by_table, cost) = match count {
             _ if system.settings.cutoff.is_none() => (UNLIMITED, 0.0),
             ..=16 => (ROWS_OF_16, 1.05),
-            ..=32 => (ROWS_OF_32, 1.15),
-            ..=64 => (ROWS_OF_64, 1.25),
+            17..=32 => (ROWS_OF_32, 1.15),
+            33..=64 => (ROWS_OF_64, 1.25),
             _ => (TYPE_TABLE, 2.0),
         };
         let rules = [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
