@@ -4,8 +4,7 @@
 //! Types that no atom has are left out, and types with equal parameters are one. With at most 64 left a row of the table is
 //! picked from by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule gives all but some
 //! pairs of types, clusters and blocks in which such a pair may meet are listed apart ([`Marks`]) and read the table.
-//! Which way is taken follows from counted types, at costs that were measured once, so that it is the same on every
-//! machine.
+//! Which way is taken follows from counted types, at costs that are constants, so that it is the same on every machine.
 
 use super::nonbonded::lj_parameters;
 use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
@@ -13,7 +12,8 @@ use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Time of sixteen pairs that read the table of a rule's exceptions, in that of sixteen pairs by the rule.
+/// Estimated time of sixteen pairs of a block with exceptions, in that of sixteen pairs by the rule: both vectors are
+/// computed, one after the other, with a gather each.
 const EXCEPTION_COST: f64 = 3.0;
 
 /// How the kernel gets Lennard-Jones parameters.
@@ -41,6 +41,7 @@ impl PairTypes {
         let used: Vec<u32> = (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(t, _)| t).collect();
         let (of_type, table) = merged(system, &used);
         let count = table.len().isqrt();
+        // estimated times of the same: one permutation for each coefficient; two; four; gathers
         let (by_table, cost) = match count {
             _ if system.settings.cutoff.is_none() => (UNLIMITED, 0.0),
             ..=16 => (ROWS_OF_16, 1.05),
