@@ -318,10 +318,6 @@ fn excess(radius: f64, sigma: f64) -> f64 {
 /// is missing is a straight line through what was measured up to half a block, which close to the radius lies higher.
 const GROUP_EXCESS: f64 = 1.15;
 
-/// What may be estimated for pairs that no configuration misses, kJ/mol of virial or kJ/mol/ps of drift, far below what is
-/// tolerated: 0.5 bar, which are 1.4 kJ/mol in this cell, and 0.005 kJ/mol/ps.
-const SCARCE: f64 = 1e-7;
-
 #[test]
 fn missed_pairs_cost_what_is_estimated() {
     let pme = Electrostatics::Pme(PmeParameters { alpha: ALPHA, grid: [24; 3], order: 4 });
@@ -337,11 +333,14 @@ fn missed_pairs_cost_what_is_estimated() {
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
-        let virial = |kind: usize| statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>());
+        // where no pair was missed: that of one pair of oxygens, three of which are seen in 95 of 100 tests
+        let one_pair = 6.0 * OXYGENS.0 / CUTOFF.powi(6) / f64::from(CONFIGURATIONS * DRAWS);
+        let virial = |kind: usize| match statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>()) {
+            (0.0, _) => (0.0, one_pair),
+            found => found,
+        };
         let excess = excess(radius, 2f64.sqrt() * sigma[1]);
         let check = |estimate: f64, (mean, error): (f64, f64), excess: f64| {
-            // of pairs that no configuration missed there is no error to compare with
-            let error = if mean == 0.0 { SCARCE } else { error };
             let (low, high) = (mean - STANDARD_ERRORS * error, excess * mean + STANDARD_ERRORS * error);
             assert!(
                 low < estimate && estimate < high,
