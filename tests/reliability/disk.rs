@@ -37,8 +37,8 @@ impl File<'_> {
 
     /// The first moment whose contents are still possible at `time`.
     fn synced(&self, time: usize) -> usize {
-        let syncs = self.calls.iter().filter(|(at, call)| call.kind == "sync" && *at < time);
-        syncs.last().map_or(0, |(at, _)| *at)
+        let mut syncs = self.calls.iter().filter(|(at, call)| call.kind == "sync" && *at < time);
+        syncs.next_back().map_or(0, |(at, _)| *at)
     }
 }
 
@@ -78,12 +78,10 @@ impl<'a> Disk<'a> {
                 ("symlink", _) => drop(names.insert(&call.other, Err(&call.path))),
                 ("unlink", _) => drop(names.remove(call.path.as_path())),
                 ("link", _) => drop(names.insert(&call.other, names[call.path.as_path()])),
-                ("rename", _) => {
-                    // nothing happens to two names of one file
-                    if names.get(call.other.as_path()) != names.get(call.path.as_path()) {
-                        let file = names.remove(call.path.as_path()).unwrap();
-                        names.insert(&call.other, file);
-                    }
+                // nothing happens to two names of one file
+                ("rename", _) if names.get(call.other.as_path()) != names.get(call.path.as_path()) => {
+                    let file = names.remove(call.path.as_path()).unwrap();
+                    names.insert(&call.other, file);
                 }
                 _ => {}
             }
