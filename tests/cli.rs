@@ -414,6 +414,7 @@ fn of_very_many_problems_some_are_shown() {
 }
 
 #[test]
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells its memory")]
 fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system("water"), "pme = { alpha = \"3 1/nm\", grid = [128, 128, 128], order = 4 }");

@@ -33,8 +33,11 @@ fn checkpoint(case: &Case) -> Checkpoint {
     Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body
 }
 
+/// What is done to a file.
+type Damage<'a> = Box<dyn Fn() + 'a>;
+
 /// Ways in which somebody may change the files that grow, and what is said of each.
-fn damages(case: &Case) -> [(&'static str, Box<dyn Fn() + '_>); 6] {
+fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (energies, trajectory) = (case.path("out/energies.csv"), case.path("out/trajectory.h5md"));
     let text = fs::read_to_string(&energies).unwrap();
     let row = text.lines().nth(2).unwrap().to_owned();
