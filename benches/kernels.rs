@@ -64,8 +64,13 @@ impl<'a> Steps<'a> {
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
-        let advance =
-            Advance { timestep: self.prepared.dynamics.timestep, virial: false, kinetic: true, coupled: false };
+        let advance = Advance {
+            timestep: self.prepared.dynamics.timestep,
+            virial: false,
+            kinetic: true,
+            coupled: false,
+            unsettled: false,
+        };
         self.backend.advance(advance).expect("a stable step");
     }
 }

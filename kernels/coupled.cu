@@ -146,24 +146,26 @@ template <bool SUMS>
 __device__ inline void leap_chain(const Arguments& a, double timestep) {
     if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
-    double before = 0.0, after = 0.0, mass = 0.0;
-    Vec3<double> momentum = vec3(0.0, 0.0, 0.0);
-    Tensor virial = {};
+    MoveSums sums = {};
+    CentreSums centre = {};
+    const auto force = [&](u32 atom) { return force_on(a, a.atom_slot[atom]); };
     const auto free_velocity = [&](u32 atom) {
-        return a.velocities[atom] + force_on(a, a.atom_slot[atom]) * (timestep / a.masses[atom]);
+        return a.velocities[atom] + force(atom) * (timestep / a.masses[atom]);
     };
+    const Vec3<double> origin = chain.old_position(chain.unit.first_atom);
     chain.for_atoms([&](u32 i) {
         const u32 atom = a.chain_atoms[i].atom;
-        before += 0.5 * a.masses[atom] * norm_squared(a.velocities[atom]);
+        const double mass = a.masses[atom];
+        sums.before += 0.5 * mass * norm_squared(a.velocities[atom]);
+        if (SUMS) centre.start(a.positions[atom] - origin, a.velocities[atom], force(atom), mass);
         a.chain_places[i] = a.positions[atom] + free_velocity(atom) * timestep;
     });
     if (!chain.shake()) return;
     chain.for_atoms([&](u32 i) {
         const u32 atom = a.chain_atoms[i].atom;
         const Vec3<double> velocity = free_velocity(atom) + a.chain_pulls[i] * (1.0 / timestep);
-        after += 0.5 * a.masses[atom] * norm_squared(velocity);
-        mass += a.masses[atom];
-        momentum = momentum + velocity * a.masses[atom];
+        sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
+        centre.end(velocity, a.masses[atom]);
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.chain_places[i] + a.chain_pulls[i];
         a.velocities[atom] = velocity;
@@ -171,13 +173,13 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
     if (!SUMS) return;
     chain.for_bonds([&](u32 k) {
         const Vec3<double> vector = a.chain_vectors[k];
-        add_outer(virial, vector, vector * (a.chain_multipliers[k] / (timestep * timestep)));
+        add_outer(sums.virial, vector, vector * (a.chain_multipliers[k] / (timestep * timestep)));
     });
-    const double of_centre = 0.5 * norm_squared(block_sum(momentum)) / block_sum(mass);
-    add_sum(a, SUM_KINETIC_BEFORE, before);
-    add_sum(a, SUM_KINETIC_AFTER, after);
-    add_sum(a, SUM_INTERNAL, after - (threadIdx.x == 0 ? of_centre : 0.0));
-    add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
+    const CentreSums whole = {block_sum(centre.mass),  block_sum(centre.power),  block_sum(centre.moment),
+                              block_sum(centre.lever), block_sum(centre.force), block_sum(centre.before),
+                              block_sum(centre.after)};
+    if (threadIdx.x == 0) sums.add(whole);
+    sums.store(a);
 }
 
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains(const Arguments a, const double timestep) {
@@ -191,13 +193,9 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains_
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double) {
     if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};
+    CentreMotion centre = {};
+    chain.for_atoms([&](u32 i) { centre.add(a, a.chain_atoms[i].atom); });
+    centre = {block_sum(centre.mass), block_sum(centre.old), block_sum(centre.moved), block_sum(centre.momentum)};
     const double length = a.status->length_factor, speed = a.status->velocity_factor;
-    chain.for_atoms([&](u32 i) { a.chain_places[i] = chain.old_position(i) * length; });
-    if (!chain.shake()) return;
-    chain.for_atoms([&](u32 i) {
-        const u32 atom = a.chain_atoms[i].atom;
-        a.old[atom] = a.positions[atom];
-        a.positions[atom] = a.chain_places[i] + a.chain_pulls[i];
-        a.velocities[atom] = a.velocities[atom] * speed;
-    });
+    chain.for_atoms([&](u32 i) { centre.scale(a, a.chain_atoms[i].atom, length, speed); });
 }

@@ -20,8 +20,8 @@ __device__ inline double half_potential_work(double length_factor_ln, double tra
     return -0.5 * trace * length_factor_ln;
 }
 
-// All velocities times what the thermostat makes of the kinetic energy of the last move, the mean of both half steps.
-// Where the sum of both is no energy up to `limit` (kJ/mol), nothing moves any more.
+// All velocities times what the thermostat makes of their kinetic energy, that after the last move with what a barostat has
+// added since. Where the sum of both half steps is no energy up to `limit` (kJ/mol), nothing moves any more.
 extern "C" __global__ void couple(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -30,8 +30,12 @@ extern "C" __global__ void couple(const Arguments a, const double limit) {
         if (atom == 0) a.status->stopped = STOPPED_BY_SPEED;
         return;
     }
-    const double factor = rescaling_factor(a.rescaling, 0.5 * (before + after));
-    if (atom == 0) a.status->thermostat_work += (factor * factor - 1.0) * after;
+    const double kinetic = after + a.status->kinetic_change;
+    const double factor = rescaling_factor(a.rescaling, kinetic);
+    if (atom == 0) {
+        a.status->thermostat_work += (factor * factor - 1.0) * kinetic;
+        a.status->pending_rescaling = 0.5 * (1.0 - 1.0 / factor);
+    }
     if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
 }
 
@@ -39,9 +43,9 @@ __device__ inline double trace_of(const Arguments& a, u32 first) {
     return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
 }
 
-// Trace of the virial of the last forces and the last move, with what only the volume decides, kJ/mol.
+// Trace of the virial of the centres of units by the last forces, with what only the volume decides, kJ/mol.
 __device__ inline double virial_trace(const Arguments& a, double volume) {
-    return trace_of(a, SUM_VIRIAL) + trace_of(a, SUM_CONSTRAINT_VIRIAL) + a.trace_times_volume / volume;
+    return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
 }
 
 __device__ inline double volume_of(const Lattice& cell) {
@@ -52,24 +56,23 @@ __device__ inline double volume_of(const Lattice& cell) {
 __device__ inline void dilate(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
-    const double before = sum_of(a, SUM_KINETIC_BEFORE), after = sum_of(a, SUM_KINETIC_AFTER);
+    const double before = sum_of(a, SUM_CENTRE_BEFORE), after = sum_of(a, SUM_CENTRE_AFTER);
     const double volume = volume_of(cell), trace = virial_trace(a, volume);
     const double measured = (before + after + trace) / (3.0 * volume);
     const double length = dilation_factor(a.dilation, measured, volume);
+    const double speed = a.dilation.stochastic ? 1.0 / length : 1.0;
     status.pressure = measured;
     status.length_factor = length;
-    status.velocity_factor = a.dilation.stochastic ? 1.0 / length : 1.0;
+    status.velocity_factor = speed;
     // false for what is not a number
     if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
         status.stopped = STOPPED_BY_PRESSURE;
         return;
     }
-    // what the thermostat has made of the energies since the move
-    const double faster = rescaling_factor(a.rescaling, 0.5 * (before + after)), squared = faster * faster;
-    const double scaled = trace + 2.0 * squared * sum_of(a, SUM_INTERNAL);
+    status.kinetic_change = (speed * speed - 1.0) * after;
     status.unsettled = log(length);
-    status.barostat_work += (status.velocity_factor * status.velocity_factor - 1.0) * squared * after +
-                            half_potential_work(status.unsettled, scaled);
+    status.barostat_work += status.kinetic_change + (length - speed) * (after - sum_of(a, SUM_CENTRE_CROSS)) +
+                            half_potential_work(status.unsettled, trace);
     cell.ax *= length;
     cell.bx *= length;
     cell.by *= length;
@@ -79,12 +82,14 @@ __device__ inline void dilate(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// The rest of the work of the last dilation, with the virial after it.
-extern "C" __global__ void settle_work(const Arguments a, const double) {
+// The rest of the work of the couplings after the move before, with the forces and the move after them.
+extern "C" __global__ void settle_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
-    const double scaled = virial_trace(a, volume_of(*a.cell)) + 2.0 * sum_of(a, SUM_INTERNAL);
-    a.status->barostat_work += half_potential_work(a.status->unsettled, scaled);
-    a.status->unsettled = 0.0;
+    Status& status = *a.status;
+    if (status.unsettled != 0.0)
+        status.barostat_work += half_potential_work(status.unsettled, virial_trace(a, volume_of(*a.cell)));
+    status.thermostat_work += status.pending_rescaling * timestep * sum_of(a, SUM_POWER);
+    status.unsettled = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
 // What follows from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.

@@ -85,3 +85,73 @@ __device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, int
         a.old[unit.atoms[k]] = unit.old[k];
     }
 }
+
+// What one unit adds to the sums over centres.
+struct CentreSums {
+    double mass, power;                 // amu, Σ v·F before the move in kJ/mol/ps
+    double moment;                      // Σ r·F about any point of the unit, kJ/mol
+    Vec3<double> lever, force;          // Σ m r about that point; Σ F
+    Vec3<double> before, after;         // momentum
+
+    // An atom before the move, at `r` from that point.
+    __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
+        mass += m;
+        power += dot(velocity, on_atom);
+        moment += dot(r, on_atom);
+        lever = lever + r * m;
+        force = force + on_atom;
+        before = before + velocity * m;
+    }
+    // The same after it.
+    __device__ void end(Vec3<double> velocity, double m) {
+        after = after + velocity * m;
+    }
+};
+
+// Sums over a move, kJ/mol.
+struct MoveSums {
+    double before, after;                               // kinetic energy of both half steps
+    double centre_before, centre_after, centre_cross;   // ½ P²/M of units, and ½ P·P/M with both
+    double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before, kJ/mol/ps
+    Tensor virial;                                      // of the constraint forces
+
+    __device__ void add(const CentreSums& c) {
+        const double half = 0.5 / c.mass;
+        centre_before += half * norm_squared(c.before);
+        centre_after += half * norm_squared(c.after);
+        centre_cross += half * dot(c.before, c.after);
+        internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
+        power += c.power;
+    }
+    // All lanes of a warp must take part.
+    __device__ void store(const Arguments& a) const {
+        add_sum(a, SUM_KINETIC_BEFORE, before);
+        add_sum(a, SUM_KINETIC_AFTER, after);
+        add_sum(a, SUM_CENTRE_BEFORE, centre_before);
+        add_sum(a, SUM_CENTRE_AFTER, centre_after);
+        add_sum(a, SUM_CENTRE_CROSS, centre_cross);
+        add_sum(a, SUM_INTERNAL_VIRIAL, internal_virial);
+        add_sum(a, SUM_POWER, power);
+        add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
+    }
+};
+
+// The centre of a unit before the last move, and how it has moved since, times the mass of the unit.
+struct CentreMotion {
+    double mass;
+    Vec3<double> old, moved, momentum;
+
+    __device__ void add(const Arguments& a, u32 atom) {
+        const double m = a.masses[atom];
+        mass += m;
+        old = old + a.old[atom] * m;
+        moved = moved + (a.positions[atom] - a.old[atom]) * m;
+        momentum = momentum + a.velocities[atom] * m;
+    }
+    // R(t) times `length` and V times `speed`, with what follows for an atom at t+dt.
+    __device__ void scale(const Arguments& a, u32 atom, double length, double speed) const {
+        const double further = (length - 1.0) / mass, faster = (speed - 1.0) / mass;
+        a.positions[atom] = a.positions[atom] + old * further + moved * faster;
+        a.velocities[atom] = a.velocities[atom] + momentum * faster;
+    }
+};

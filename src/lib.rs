@@ -27,7 +27,7 @@
 //! # Where to start
 //!
 //! [`run::Simulation::step`] is the only place where the order of a step is written: lists if due, forces, a look at
-//! the state for whoever wants it, leapfrog with constraints, thermostat, barostat. [`run::run`] takes a plan through
+//! the state for whoever wants it, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through
 //! its stages around it. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
 //! the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one table makes the
 //! parser, the messages, `md help` and the effective configuration.
@@ -43,8 +43,10 @@
 //! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the fixed distances. Kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
 //! state, files and checkpoints belong to the half step before the time that stands beside them. The conserved quantity
-//! is the total energy less the work of thermostat and barostat. Barostats scale cell and positions by one factor and
-//! then restore the fixed distances.
+//! is the total energy less the work of thermostat and barostat, a part of which is booked at the next step, when its forces
+//! are known. Barostats scale the cell and the centres of what constraints hold together, positions and velocities of the
+//! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
+//! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
 //!
 //! # Numerics
 //!
@@ -59,8 +61,8 @@
 //!   of the block, and centres are multiples of a quantum that `f32` holds exactly. So rounding grows with the size of
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
-//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded or too close for the
-//!   tables. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
+//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded, too close for the
+//!   tables or an exception of the Lennard-Jones rule. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
 //!   i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
@@ -70,7 +72,9 @@
 //!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²
 //!   ([`pair::RadialTable`], which states its error). Levels with fewer registers evaluate forces from 1/r and a polynomial of the
 //!   same accuracy instead ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the
-//!   force field has one, from a type table otherwise. Energies use the same arithmetic with further tables, so asking
+//!   force field has one, from a type table otherwise: rows of up to 64 types, which permutations of registers read.
+//!   Pairs of types that a rule does not give (NBFIX) make their blocks masked ones, and only these read the table. Which
+//!   way is taken follows from counted types. Energies use the same arithmetic with further tables, so asking
 //!   for them does not change the forces.
 //! - **Force blocks of each part.** Work is cut into parts, as many as threads or with `reproducible = true` a fixed
 //!   number. Each part adds into blocks of its own and marks those it touched; the blocks are then summed in the order
@@ -125,6 +129,16 @@
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
 //!
+//! # Trust
+//!
+//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`): its own forces,
+//! from the pair lists of the run as they are at that moment, with prediction by velocities or in the middle of their life.
+//! Pairs that the lists may lack by their radii, which follow from the positions they were made for, are left out of
+//! account; all others count. Up to 8 million pairs everything is compared, energies among it; beyond that forces on some
+//! 2,000 atoms, of every Lennard-Jones type, with all bonded terms and the whole mesh. Leapfrog and constraints, which are
+//! `f64` in either precision, are not compared. A run that differs ends. [`run::warnings()`] holds what a referee would
+//! object to in a plan.
+//!
 //! # Speed
 //!
 //! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes
@@ -156,6 +170,10 @@
 //!   line, what was expected and how to mend it.
 //! - Files that are replaced are replaced at once; files that grow are readable up to the last flush after a kill at any
 //!   moment; a checkpoint is never the only one ([`observe`]).
+//! - Every file of a run is known to be its own: one identity in all, and in the checkpoint the number of records and a
+//!   checksum of what it has seen ([`observe::extent::Extent`]). A run goes on only with those files, the same system
+//!   ([`run::Fingerprint`]) and the directory it holds ([`observe::lock`]); it has finished when the summary, which is
+//!   written after all other files are closed, says so.
 //! - Everything in a run happens inside one thread pool, which the run owns.
 //!
 //! # Absent on purpose

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use md::backend::{Backend, Host, Reference};
 use md::config::{Config, drop_constrained_terms, load};
-use md::constraint::degrees_of_freedom;
+use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::pair::ListSchedule;
 use md::run::{Dynamics, Engine, Precision, Simulation, StageKind, Wanted, schedule};
 use md::system::{State, System};
@@ -99,7 +99,7 @@ fn count<B: Backend>(
     lists: ListSchedule,
     steps: u64,
 ) -> Counts {
-    let freedom = degrees_of_freedom(&system.topology, &system.constraints, true);
+    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let mut simulation = Simulation::new(backend, dynamics, (lists, 1, freedom), state, (0, 0.0), None).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {

@@ -180,7 +180,7 @@ fn mistakes_are_input_errors() {
         (&["dhrf"][..], 2, "nearest is dhfr"),
         (&["still.toml"], 2, "no stage of dynamics"),
         (&["dhfr", "--compare", "no.json"], 2, "not a report of md bench"),
-        (&["dhfr", "--compare", "none.json"], 5, "none.json"),
+        (&["dhfr", "--compare", "none.json"], 2, "did you mean no.json?"),
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
         (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 was asked for: "),

@@ -72,7 +72,12 @@ fn a_bad_file_is_quoted_with_line_and_column_and_leaves_nothing_behind() {
 fn a_missing_or_binary_input_file_is_an_input_error() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("binary"), [0u8, 255, 10, 200]).unwrap();
-    for (name, part) in [("nothing.toml", "md new"), ("binary", "not valid UTF-8"), (".", "not an input file")] {
+    for (name, part) in [
+        ("nothing.toml", "md new"),
+        ("binary", "not valid UTF-8"),
+        (".", "this is a folder"),
+        ("/dev/zero", "pipes and devices are not read"),
+    ] {
         let (code, message) = failure(folder.path(), &["check", name]);
         assert_eq!(code, 2, "{message}");
         assert!(message.contains(part), "{part} in {message}");
@@ -90,6 +95,7 @@ fn options_and_environment_are_checked_like_keys() {
         (&["--max-hours", "-1"], "--max-hours -1 h: run.max_time must be greater than zero"),
         (&["--max-hours=nan"], "run.max_time"),
         (&["--threads", "0"], "--threads 0: run.threads must be a whole number"),
+        (&["--threads", "65535"], "--threads 65535: run.threads must be a whole number"),
         (&["--set", "nonsense"], "expected KEY=VALUE"),
     ];
     for (options, part) in cases {
@@ -239,6 +245,22 @@ fn info_and_check_describe_the_system() {
 }
 
 #[test]
+fn check_says_what_a_referee_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+                 temperature = \"300 K\"\ncom_removal = \"none\"";
+    write_input(folder.path(), &system("peptide-charged"), stage);
+    let text = success(folder.path(), &["check", "input.toml"]);
+    assert!(text.contains("warning      the net charge is -1.000 e"), "{text}");
+    // 729 atoms, 235 rigid waters, the hydrogens of the peptide: 11 distances; nothing is taken off for the centre of mass
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("constraints")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("11 distances; 1471 degrees of freedom"), "{lines:?}");
+    write_input(folder.path(), &system("peptide-charged"), &format!("constraints = \"none\"\n{stage}"));
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    assert!(code == 2 && message.contains("the timestep of 2 fs is long for"), "{message}");
+}
+
+#[test]
 fn every_input_file_of_this_project_passes_the_check() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;
@@ -304,6 +326,8 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     killed[11] = 0b101;
     std::fs::write(&path, &killed).unwrap();
     assert!(success(folder.path(), &["repair", "out/trajectory.h5md"]).contains("frames       6,"));
+    assert!(success(folder.path(), &["verify", "out/trajectory.h5md"]).contains("6 frames are as they were written"));
+    assert!(success(folder.path(), &["verify", "out/checkpoint.md"]).contains("as it was written"));
     assert_eq!(std::fs::read(&path).unwrap(), good, "the same file as before");
     let (code, message) = failure(folder.path(), &["repair", "input.toml"]);
     assert!(code == 2 && message.contains("not an HDF5 file"), "{message}");
@@ -330,6 +354,85 @@ fn pinned_threads_need_processors() {
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system("peptide-vacuum"), "cutoff = \"none\"\n[run]\npin = true");
     success(folder.path(), &["energy", "input.toml", "--set", "run.threads=1"]);
-    let (code, message) = failure(folder.path(), &["energy", "input.toml", "--set", "run.threads=4096"]);
-    assert!(code == 2 && message.contains("4096 threads need as many processors"), "{message}");
+    let threads = std::thread::available_parallelism().unwrap().get() + 1;
+    let (code, message) = failure(folder.path(), &["energy", "input.toml", "--set", &format!("run.threads={threads}")]);
+    assert!(code == 2 && message.contains(&format!("{threads} threads need as many processors")), "{message}");
+}
+
+#[test]
+fn more_threads_than_the_machine_can_run_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("peptide-vacuum"), "cutoff = \"none\"");
+    for arguments in [
+        &["check", "input.toml", "--set", "run.threads=4096"][..],
+        &["energy", "input.toml", "--set", "run.threads=4096"],
+        &["analyze", "rmsd", "none.h5md", "--threads", "65535"],
+    ] {
+        let (code, message) = failure(folder.path(), arguments);
+        assert!(code == 2 && message.contains("threads are too many: this process may use"), "{message}");
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_refused_before_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["pipe", "/dev/zero"] {
+        let (code, message) = failure(folder.path(), &["info", path]);
+        assert!(code == 2 && message.contains("not a regular file"), "{path}: {message}");
+        let text = format!("[system]\ntopology = {path:?}\ncoordinates = {path:?}\n");
+        std::fs::write(folder.path().join("input.toml"), text).unwrap();
+        let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+        assert!(code == 2 && message.matches("is not a regular file").count() == 2, "{path}: {message}");
+        let (code, message) = failure(folder.path(), &["check", path]);
+        assert!(code == 2 && message.contains("not a regular file"), "{path}: {message}");
+    }
+}
+
+#[test]
+fn a_packed_file_that_grows_too_much_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let zeros = vec![0; 16 << 20];
+    let packed = ruzstd::encoding::compress_to_vec(zeros.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+    assert!(packed.len() * 2000 < zeros.len(), "{} bytes", packed.len());
+    std::fs::write(folder.path().join("bomb"), packed).unwrap();
+    let (code, message) = failure(folder.path(), &["info", "bomb"]);
+    assert!(code == 2 && message.contains("at most 2000 times the packed size"), "{message}");
+}
+
+#[test]
+fn of_very_many_problems_some_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let unknown: String = (0..50_000).map(|i| format!("key{i} = 1\n")).collect();
+    std::fs::write(folder.path().join("input.toml"), unknown).unwrap();
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    // the section [system] is missing, which is said first
+    let shown = |key: &str| message.contains(&format!("unknown key \"{key}\""));
+    assert!(code == 2 && shown("key18") && !shown("key19"), "{message}");
+    assert!(message.ends_with("and 49981 more problems\n"), "{message}");
+}
+
+#[test]
+fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
+    let folder = tempfile::tempdir().unwrap();
+    write_input(folder.path(), &system("water"), "pme = { alpha = \"3 1/nm\", grid = [128, 128, 128], order = 4 }");
+    let options = ["input.toml", "--set", "run.threads=8", "--set", "run.device=\"cpu\""];
+    let text = success(folder.path(), &[&["check"], &options[..]].concat());
+    let said = text.lines().find_map(|line| line.strip_prefix("memory       about ")).unwrap();
+    let said: f64 = said.trim_end_matches(" MB").parse().unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_md"));
+    let child = child.current_dir(folder.path()).arg("energy").args(options);
+    let child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (mut status, pid) = (0, libc::pid_t::try_from(child.id()).unwrap());
+    // SAFETY: all bytes zero are a valid `rusage`, which `wait4` fills; the child was just started and not waited for.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
+        usage
+    };
+    assert_eq!(status, 0);
+    // Linux counts kilobytes
+    let peak = usage.ru_maxrss as f64 * 1024.0 / 1e6;
+    assert!(said / peak < 2.0 && peak / said < 2.0, "said {said} MB, took {peak:.0} MB");
 }

@@ -1,5 +1,7 @@
 //! The input file: bad files carry the expected message as a comment at the fault.
 
+mod damage;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use md::run::{
     Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, TuningMethod, Velocities,
 };
 use md::system::{DispersionCorrection, ListPolicy};
+use proptest::prelude::*;
 
 /// Starts the comment with the expected message on the line of the fault.
 const MARK: &str = "# ERROR: ";
@@ -235,6 +238,29 @@ fn any_text_is_answered_without_a_panic() {
         bytes[end] ^= 1 << (end % 7);
         let _ = parse(&String::from_utf8_lossy(&bytes));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_files_are_read_or_refused_in_words(damages in damage::damage()) {
+        let text = damage::apply(EVERYTHING.as_bytes(), &damages);
+        if let Err(problems) = parse(&String::from_utf8_lossy(&text)) {
+            prop_assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty()));
+        }
+    }
+}
+
+#[test]
+fn problems_are_found_at_their_lines_however_many() {
+    let unknown: String = (0..2000).map(|i| format!("key{i} = 1\n")).collect();
+    let problems = parse(&format!("{unknown}{SYSTEM}")).map(|_| ()).unwrap_err();
+    assert_eq!(problems.len(), 2000);
+    assert!(problems.iter().enumerate().all(|(index, problem)| problem.line == Some(index + 1)));
+    let stages = "[[stage]]\nkind = \"minimize\"\n".repeat(500);
+    let problems = parse(&format!("{SYSTEM}{stages}")).map(|_| ()).unwrap_err();
+    assert_eq!(problems.len(), 499, "all but the first have a name that is taken");
 }
 
 #[test]

@@ -138,20 +138,29 @@ systems! {
 
 /// Settings without golden data: against the reference backend, on the best level.
 fn against_reference(name: &str, change: impl Fn(&mut System)) {
+    compare_changed(name, &[Level::detect()], change);
+}
+
+/// A changed system against the reference backend.
+fn compare_changed(name: &str, levels: &[Level], change: impl Fn(&mut System)) {
     let mut golden = Golden::load(name).expect("an own system");
     let case = golden.cases()[0].clone();
     golden.choose(&case);
     change(&mut golden.system);
     let (system, cell, positions) = (&golden.system, golden.cell.as_ref(), &golden.positions);
     let exact = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
-    let ours = mixed(system, cell, positions, (Level::detect(), 2), EVERYTHING);
-    let (relative, excess) = force_excess(&ours.forces, &exact.forces);
-    let scale = exact.energies.lj.abs() + exact.energies.coulomb.abs();
-    let energy = (ours.energies.potential() - exact.energies.potential()).abs() / scale;
-    eprintln!("{name}: forces {relative:.1e}, energy {energy:.1e}");
-    assert!(excess <= 1.0, "{name}: forces off by {relative:.1e}");
-    assert!(energy <= 2.0 * ENERGY, "{name}: energy off by {energy:.1e}");
-    check_virial(&ours, &exact, positions, name);
+    for &level in levels {
+        let ours = mixed(system, cell, positions, (level, 2), EVERYTHING);
+        let (relative, excess) = force_excess(&ours.forces, &exact.forces);
+        let scale = exact.energies.lj.abs() + exact.energies.coulomb.abs();
+        let energy = (ours.energies.potential() - exact.energies.potential()).abs() / scale;
+        eprintln!("{name} {level:?}: forces {relative:.1e}, energy {energy:.1e}");
+        assert!(excess <= 1.0, "{name} {level:?}: forces off by {relative:.1e}");
+        assert!(energy <= 2.0 * ENERGY, "{name} {level:?}: energy off by {energy:.1e}");
+        check_virial(&ours, &exact, positions, name);
+        let quiet = mixed(system, cell, positions, (level, 2), Workload::default());
+        assert!(quiet.forces == ours.forces, "{name} {level:?}: asking for energies changes forces");
+    }
 }
 
 #[test]
@@ -170,6 +179,57 @@ fn shifted_potentials() {
         against_reference(name, |system| {
             system.settings.lj_modifier = Modifier::PotentialShift;
             system.settings.coulomb_modifier = Modifier::PotentialShift;
+        });
+    }
+}
+
+/// Scales c12 of a pair of types.
+fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
+    let types = system.nonbonded.types;
+    system.nonbonded.c12[a * types + b] *= factor;
+    if a != b {
+        system.nonbonded.c12[b * types + a] *= factor;
+    }
+}
+
+/// Each table size has its own way to be read from, at each instruction set.
+#[test]
+fn tables_of_every_size() {
+    for (types, cutoff_lj) in [(12, 0.9), (29, 0.9), (58, 0.9), (90, 0.9), (29, 0.7)] {
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            // copies of the types of all atoms, each pair of them off any rule by its own amount
+            let old = &system.nonbonded.clone();
+            let atoms = &mut system.topology.atoms;
+            let original: Vec<u32> = atoms.iter().map(|atom| atom.lj_type).collect();
+            let kind = &|t: usize| original[t * 11 % original.len()];
+            atoms.iter_mut().enumerate().for_each(|(i, atom)| {
+                let same = (0..types).filter(|&t| kind(t) == original[i]).nth(i % 3);
+                atom.lj_type = same.unwrap_or(i % types) as u32;
+            });
+            let pairs = (0..types).flat_map(|a| (0..types).map(move |b| old.pair(kind(a), kind(b))));
+            (system.nonbonded.c6, system.nonbonded.c12) = pairs.unzip();
+            (system.nonbonded.types, system.nonbonded.rounding) = (types, vec![]);
+            for (a, b) in (0..types).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                scale_c12(system, [a, b], 1.0 + 0.01 * ((7 * a + 3 * b) % 23) as f64);
+            }
+            system.settings.cutoff_lj = Some(cutoff_lj);
+        });
+    }
+}
+
+/// Some pairs of types off the rule, as NBFIX has them: among few atoms, and with water.
+#[test]
+fn exceptions_of_a_rule() {
+    // 14 and 15 are water, 10 a single atom; the last are so many that the table is taken
+    for (pairs, cutoff_lj) in [
+        (vec![[7, 4]], 0.9),
+        (vec![[14, 10], [7, 4]], 0.9),
+        (vec![[14, 10]], 0.7),
+        (vec![[14, 6], [3, 1], [15, 12]], 0.9),
+    ] {
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            pairs.iter().for_each(|&pair| scale_c12(system, pair, 1.5));
+            system.settings.cutoff_lj = Some(cutoff_lj);
         });
     }
 }

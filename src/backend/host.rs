@@ -8,7 +8,7 @@ use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{Dilation, Scaling, check_room, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
-use crate::ensemble::thermostat::{Rescaling, scaling_work};
+use crate::ensemble::thermostat::{Rescaling, pending_work, scaling_work};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
@@ -49,13 +49,19 @@ pub struct Host<F> {
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
-    /// of the last move, kJ/mol, where it was asked for
-    constraint_virial: Mat3,
+    /// of the last move, ps
+    timestep: f64,
+    /// of the present velocities as the last move and a barostat have left them, kJ/mol
+    kinetic_after: f64,
     /// the last move of each section of the constraints
     moves: Vec<Moved>,
     /// atoms that constraints hold together
     groups: Molecules,
-    group_parts: Vec<f64>,
+    /// position and velocity of the centre of each where a barostat acts
+    centres: Vec<[Vec3; 2]>,
+    /// partial sums over atoms, and over groups
+    parts: Vec<f64>,
+    group_parts: Vec<GroupSums>,
     phases: Phases,
 }
 
@@ -89,8 +95,11 @@ impl<F: ForceField> Host<F> {
             pruned: (vec![], None),
             evaluation: Evaluation::default(),
             coupling: Coupling::default(),
-            constraint_virial: Mat3::ZERO,
-            group_parts: vec![0.0; groups.len().div_ceil(ATOMS)],
+            timestep: 0.0,
+            kinetic_after: 0.0,
+            centres: vec![],
+            parts: vec![0.0; system.topology.atoms.len().div_ceil(ATOMS)],
+            group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
             groups,
             phases: Phases::default(),
         })
@@ -105,6 +114,7 @@ impl<F: ForceField> Host<F> {
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
+        let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
         self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
@@ -118,66 +128,83 @@ impl<F: ForceField> Host<F> {
         Ok(sum)
     }
 
-    /// Restore the fixed distances after a move from `old` that was no step in time.
-    fn constrain(&mut self) -> Result<()> {
-        let motion = &Motion { old: &self.old, positions: SharedVectors::new(&mut self.positions), velocities: None };
-        let (plan, level) = (&self.constraints, self.level);
-        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
-            moved.constraint_virial = dispatch(level, Constrain { plan, section, motion });
-        });
-        for moved in &self.moves {
-            moved.constraint_virial?;
-        }
-        Ok(())
-    }
-
     /// Half a step before and after the last move, kJ/mol.
     fn kinetic_energies(&self) -> [f64; 2] {
         self.moves.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
     }
 
-    /// Of the present velocities, kJ/mol.
-    fn kinetic_energy(&mut self) -> f64 {
-        let (plan, velocities, masses) = (&self.constraints, &self.velocities, &self.masses);
-        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
-            let atoms = plan.atoms(section);
-            moved.after = kinetic(&velocities[atoms.clone()], &masses[atoms]);
+    /// What a barostat needs to know of the last move, at the time of its forces.
+    fn measure_centres(&mut self) -> GroupSums {
+        memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
+        let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
+        let (positions, velocities, forces) = (&self.old, &self.velocities, &self.evaluation.forces);
+        let chunks = self.centres.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
+        self.team.for_each(chunks, |(chunk, (centres, part))| {
+            *part = GroupSums::default();
+            for (k, centre) in centres.iter_mut().enumerate() {
+                let atoms = groups.atoms(chunk * ATOMS + k);
+                let (mass, momentum, force) = totals(atoms, masses, velocities, forces);
+                let before = momentum - force * timestep;
+                *centre = [centre_of(atoms, masses, positions), momentum / mass];
+                part.before += 0.5 * before.norm_squared() / mass;
+                part.after += 0.5 * momentum.norm_squared() / mass;
+                part.cross += 0.5 * before.dot(momentum) / mass;
+                part.internal_virial += internal_virial(atoms, centre[0], positions, forces);
+            }
         });
-        self.moves.iter().map(|moved| moved.after).sum()
+        self.group_parts.iter().fold(GroupSums::default(), |sum, part| GroupSums {
+            before: sum.before + part.before,
+            after: sum.after + part.after,
+            cross: sum.cross + part.cross,
+            internal_virial: sum.internal_virial + part.internal_virial,
+        })
     }
 
-    /// That of the motion inside groups of atoms which constraints hold together, about the centre of each, kJ/mol.
-    fn internal_kinetic_energy(&mut self) -> f64 {
-        let (groups, masses, velocities) = (&self.groups, &self.masses, &self.velocities);
+    /// Trace of the virial of group centres at the present positions, whose forces are the last, kJ/mol.
+    fn centre_virial_trace(&mut self) -> f64 {
+        let (groups, masses) = (&self.groups, &self.masses);
+        let (positions, forces) = (&self.positions, &self.evaluation.forces);
         self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
             let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
-            *part = range.map(|group| internal_kinetic(groups.atoms(group), masses, velocities)).sum();
+            let of = |atoms| internal_virial(atoms, centre_of(atoms, masses, positions), positions, forces);
+            part.internal_virial = range.map(|group| of(groups.atoms(group))).sum();
         });
-        self.group_parts.iter().sum()
+        self.evaluation.virial.trace() - self.group_parts.iter().map(|part| part.internal_virial).sum::<f64>()
     }
 
-    /// Of forces and constraint forces, kJ/mol.
-    fn virial_trace(&self) -> f64 {
-        (self.evaluation.virial + self.constraint_virial).trace()
+    /// Σ v·F of the present velocities and the last forces, kJ/mol/ps.
+    fn power(&mut self) -> f64 {
+        let pairs = self.velocities.par_chunks(ATOMS).zip(self.evaluation.forces.par_chunks(ATOMS));
+        self.team.for_each(self.parts.par_iter_mut().zip(pairs), |(part, (velocities, forces))| {
+            *part = velocities.iter().zip(forces).map(|(v, f)| v.dot(*f)).sum();
+        });
+        self.parts.iter().sum()
     }
 
-    /// Without the centripetal part of constraints, which keep their groups from being scaled.
-    fn scaled_virial_trace(&mut self) -> f64 {
-        self.virial_trace() + 2.0 * self.internal_kinetic_energy()
+    /// Books the rest of the work of the couplings after the last move, before a move of `timestep` (ps).
+    fn settle(&mut self, timestep: f64) {
+        let (change, pending) = (self.coupling.unsettled, self.coupling.pending_rescaling);
+        if change != 0.0 {
+            self.coupling.barostat_work += Scaling::half_potential_work(change, self.centre_virial_trace());
+        }
+        if pending != 0.0 {
+            self.coupling.thermostat_work += pending * timestep * self.power();
+        }
+        (self.coupling.unsettled, self.coupling.pending_rescaling) = (0.0, 0.0);
     }
 
-    fn scale_velocities(&mut self, factor: f64) {
-        self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
-    }
-
-    /// Multiply the cell and all positions, then restore the fixed distances.
-    fn scale_cell(&mut self, factor: f64) -> Result<()> {
-        self.cell = self.cell.map(|cell| cell.scaled(factor));
-        self.old.copy_from_slice(&self.positions);
-        self.team.for_each(self.positions.par_iter_mut(), |r| *r = *r * factor);
-        self.constrain()?;
+    /// Multiply the cell, and position and velocity of each centre in [`Self::measure_centres`].
+    fn scale_centres(&mut self, Scaling { length_factor, velocity_factor }: Scaling) {
+        self.cell = self.cell.map(|cell| cell.scaled(length_factor));
+        let (further, faster) = (length_factor - 1.0, velocity_factor - 1.0);
+        let (groups, centres, timestep) = (&self.groups, &self.centres, self.timestep);
+        let atoms = self.positions.par_iter_mut().zip(&mut self.velocities).with_min_len(ATOMS).enumerate();
+        self.team.for_each(atoms, |(atom, (r, v))| {
+            let [position, velocity] = centres[groups.of_atom(atom)];
+            *r += position * further + velocity * (faster * timestep);
+            *v += velocity * faster;
+        });
         self.field.cell_changed(self.cell.as_ref());
-        Ok(())
     }
 
     /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
@@ -285,45 +312,45 @@ impl<F: ForceField> Backend for Host<F> {
         &self.evaluation
     }
 
+    fn reciprocal_forces(&self, atoms: &[u32]) -> Option<Vec<Vec3>> {
+        self.field.reciprocal_forces(self.cell.as_ref(), atoms)
+    }
+
     fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
-        self.constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
+        if advance.unsettled {
+            self.settle(advance.timestep);
+        }
+        self.timestep = advance.timestep;
+        let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
+        self.kinetic_after = after;
         self.check_motion(before + after)?;
         let threads = self.team.threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, constraint_virial: self.constraint_virial })
-    }
-
-    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
-        let [before, after] = self.kinetic_energies();
-        let factor = rescaling.factor(0.5 * (before + after))?;
-        self.coupling.thermostat_work += scaling_work(after, factor);
-        self.scale_velocities(factor);
-        Ok(())
+        Ok(Kinetic { before, after, constraint_virial })
     }
 
     fn dilate(&mut self, dilation: Dilation) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
-        let ([before, after], volume) = (self.kinetic_energies(), cell.volume());
-        let measured = pressure(0.5 * (before + after), self.virial_trace(), volume);
-        let scaling = dilation.scaling(measured, volume)?;
-        let kinetic = self.kinetic_energy();
-        let scaled = self.scaled_virial_trace();
-        self.coupling.barostat_work += scaling.kinetic_work(kinetic);
-        self.coupling.unsettled = scaling.length_factor.ln();
-        self.coupling.barostat_work += Scaling::half_potential_work(self.coupling.unsettled, scaled);
-        self.scale_cell(scaling.length_factor)?;
-        self.scale_velocities(scaling.velocity_factor);
+        let GroupSums { before, after, cross, internal_virial } = self.measure_centres();
+        let (trace, volume) = (self.evaluation.virial.trace() - internal_virial, cell.volume());
+        let scaling = dilation.scaling(pressure(0.5 * (before + after), trace, volume), volume)?;
+        let change = scaling.length_factor.ln();
+        self.coupling.barostat_work += scaling.kinetic_work(after, cross) + Scaling::half_potential_work(change, trace);
+        self.coupling.unsettled = change;
+        self.scale_centres(scaling);
+        self.kinetic_after += scaling.kinetic_change(after);
         self.cell.map_or(Ok(()), |cell| check_room(&cell, self.cutoff))
     }
 
-    fn settle(&mut self) -> Result<()> {
-        let change = std::mem::take(&mut self.coupling.unsettled);
-        let scaled = self.scaled_virial_trace();
-        self.coupling.barostat_work += Scaling::half_potential_work(change, scaled);
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
+        let factor = rescaling.factor(self.kinetic_after)?;
+        self.coupling.thermostat_work += scaling_work(self.kinetic_after, factor);
+        self.coupling.pending_rescaling = pending_work(factor);
+        self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
         Ok(())
     }
 
@@ -357,18 +384,40 @@ fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
 }
 
-/// Σ ½ m v² − ½ (Σ m v)²/Σ m of some atoms.
-fn internal_kinetic(atoms: &[u32], masses: &[f64], velocities: &[Vec3]) -> f64 {
+/// Sums over all groups of atoms that constraints hold together, kJ/mol.
+#[derive(Clone, Copy, Default)]
+struct GroupSums {
+    /// kinetic energies of the centres, half a step before and after the time of the forces
+    before: f64,
+    after: f64,
+    /// ½ Σ M V(t−½)·V(t+½)
+    cross: f64,
+    /// Σ (r−R)·F
+    internal_virial: f64,
+}
+
+/// Mass, momentum, and force of some atoms.
+fn totals(atoms: &[u32], masses: &[f64], velocities: &[Vec3], forces: &[Vec3]) -> (f64, Vec3, Vec3) {
+    atoms.iter().map(|&atom| atom as usize).fold((0.0, Vec3::ZERO, Vec3::ZERO), |(mass, momentum, force), atom| {
+        (mass + masses[atom], momentum + velocities[atom] * masses[atom], force + forces[atom])
+    })
+}
+
+/// Their centre of mass.
+fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Vec3 {
+    if let &[atom] = atoms {
+        return positions[atom as usize];
+    }
+    let mass: f64 = atoms.iter().map(|&atom| masses[atom as usize]).sum();
+    atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
+}
+
+/// Σ (r−R)·F of some atoms about their centre R.
+fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> f64 {
     if atoms.len() == 1 {
         return 0.0;
     }
-    let (mut mass, mut momentum, mut kinetic) = (0.0, Vec3::ZERO, 0.0);
-    for (m, v) in atoms.iter().map(|&atom| (masses[atom as usize], velocities[atom as usize])) {
-        mass += m;
-        momentum += v * m;
-        kinetic += 0.5 * m * v.norm_squared();
-    }
-    kinetic - 0.5 * momentum.norm_squared() / mass
+    atoms.iter().map(|&atom| (positions[atom as usize] - centre).dot(forces[atom as usize])).sum()
 }
 
 /// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the fixed distances.
@@ -376,7 +425,7 @@ struct Leap<'a> {
     plan: &'a ConstraintPlan,
     section: usize,
     motion: &'a Motion<'a>,
-    velocities: SharedVectors<'a>,
+    velocities: &'a SharedVectors<'a>,
     forces: &'a [Vec3],
     masses: &'a [f64],
     inverse_masses: &'a [f64],
@@ -431,22 +480,5 @@ impl<const VIRIAL: bool> Kernel for Move<'_, VIRIAL> {
         // SAFETY: as above
         let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
         Moved { before, after, constraint_virial, constraining }
-    }
-}
-
-/// The constraints of one section, compiled for an instruction set.
-struct Constrain<'a> {
-    plan: &'a ConstraintPlan,
-    section: usize,
-    motion: &'a Motion<'a>,
-}
-
-impl Kernel for Constrain<'_> {
-    type Output = std::result::Result<Mat3, ConstraintFailure>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> Self::Output {
-        // SAFETY: `Host::constrain` gives each section to one thread, and it alone works on these arrays
-        unsafe { self.plan.apply::<false>(self.section, self.motion) }
     }
 }

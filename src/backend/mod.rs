@@ -20,7 +20,7 @@ pub use energies::Energies;
 pub use evaluator::Evaluator;
 pub use host::Host;
 pub use phases::Phases;
-pub use reference::{Reference, check_system};
+pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
@@ -36,7 +36,7 @@ use crate::vec3::{Mat3, Vec3};
 pub struct Workload {
     /// every energy term; told to the host, as is the virial then
     pub energy: bool,
-    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::dilate`] and [`Backend::settle`]
+    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::dilate`] and the work that follows it
     pub virial: bool,
 }
 
@@ -56,12 +56,15 @@ pub struct Evaluation {
 pub struct Advance {
     /// ps
     pub timestep: f64,
-    /// the virial of the constraint forces is wanted, by the host or for [`Backend::dilate`] or [`Backend::settle`]
+    /// the host wants the virial of the constraint forces
     pub virial: bool,
     /// the host wants kinetic energies, and that virial; without, what is returned means nothing
     pub kinetic: bool,
-    /// [`Backend::couple`] follows
+    /// [`Backend::dilate`] or [`Backend::couple`] follows
     pub coupled: bool,
+    /// one of them came after the move before: the rest of its work is to be booked, with the forces of now, which for
+    /// [`Backend::dilate`] must have been asked for with their virial
+    pub unsettled: bool,
 }
 
 /// What a move knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
@@ -112,17 +115,20 @@ pub trait Backend {
     fn forces(&mut self, workload: Workload) -> Result<()>;
     /// The result of the last [`Backend::forces`]; its forces and virial are there if energies were asked for.
     fn evaluation(&self) -> &Evaluation;
+    /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it can be told apart.
+    fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
+        None
+    }
     /// Leapfrog with constraints.
     fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
-    /// Multiply all velocities by the factor that follows from the kinetic energy of the last move, the mean of both half
-    /// steps, and add the work of that to the thermostat's.
-    fn couple(&mut self, rescaling: Rescaling) -> Result<()>;
-    /// Multiply cell, positions and velocities by what follows from the volume and the pressure of the last move, then
-    /// restore the fixed distances. Add to the barostat's work that on the velocities, and half of that against the forces.
-    /// Forces and move must have been asked for with their virial; [`Backend::couple`] comes before.
+    /// Scale the cell and the group centres by what follows from the volume and the pressure of the centres at the time of
+    /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
+    /// [`Backend::advance`]. Forces must have been asked for with their virial.
     fn dilate(&mut self, dilation: Dilation) -> Result<()>;
-    /// Add the other half of the work of the last [`Backend::dilate`], from the virial of the move after it.
-    fn settle(&mut self) -> Result<()>;
+    /// Multiply all velocities by the factor that follows from their kinetic energy ([`crate::ensemble::thermostat`]), and
+    /// add the work of that to the thermostat's, the rest with the next [`Backend::advance`]. [`Backend::dilate`] comes
+    /// before.
+    fn couple(&mut self, rescaling: Rescaling) -> Result<()>;
     /// What couplings have done so far.
     fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.
@@ -153,6 +159,10 @@ pub trait ForceField: Send {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()>;
+    /// The reciprocal-space part of the last [`ForceField::evaluate`] on some atoms, kJ/mol/nm, where it can be told apart.
+    fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
+        None
+    }
     /// Seconds spent so far.
     fn phases(&self) -> Phases;
     /// Sizes of the present pair lists.

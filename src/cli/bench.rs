@@ -235,7 +235,7 @@ fn known(report: &mut Report, roofline: Roofline) -> Roofline {
 }
 
 fn read_report(path: &Path) -> Result<Report> {
-    let text = std::fs::read(path).map_err(|error| Error::io(path, error))?;
+    let text = crate::format::read(path)?;
     serde_json::from_slice(&text).map_err(|error| {
         let problem = Problem::new(format!("not a report of md bench: {error}")).in_file(path);
         problem.help("`md bench --json FILE` writes one").into()

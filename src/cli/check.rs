@@ -6,11 +6,9 @@ use clap::Args;
 
 use super::input::Input;
 use super::{estimate, info};
-use crate::backend::check_system;
-use crate::config::load;
-use crate::constraint::degrees_of_freedom;
+use crate::config::{drop_constrained_terms, load};
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, describe_lists, processors};
+use crate::run::{Dynamics, Plan, StageKind, describe_lists, freedom, processors, refuse, warnings};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -27,10 +25,14 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn execute(&self) -> Result<()> {
         let config = self.input.read(vec![])?;
-        let (system, state) = load(&config.plan)?;
-        check_system(&system)?;
+        let (mut system, state) = load(&config.plan)?;
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors);
+        drop_constrained_terms(&mut system.topology, &system.constraints);
+        refuse(&config.plan, &system)?;
+        for warning in warnings(&config.plan, &system, &state) {
+            let _ = writeln!(text, "warning      {warning}");
+        }
         if self.effective {
             text.push('\n');
             text.push_str(&config.effective);
@@ -54,7 +56,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
     let _ = writeln!(text, "forces       {}", forces(system));
     let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
-    let freedom = degrees_of_freedom(&system.topology, constraints, state.cell.is_some());
+    let freedom = freedom(plan, system, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());
     let _ = writeln!(text, "constraints  {waters} rigid waters, {bonds} distances; {freedom} degrees of freedom");
     for (index, stage) in plan.stages.iter().enumerate() {
@@ -65,7 +67,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
     }
     let _ = writeln!(text, "output       {}", output(plan, system.topology.atoms.len()));
-    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state) / 1e6);
+    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state, processors.0) / 1e6);
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, system, state, processors));
     }

@@ -10,7 +10,13 @@ use crate::error::{Error, Problem};
 /// Prints an error to standard error.
 pub(super) fn report(error: &Error) {
     let text = match error {
-        Error::Input(problems) => problems.iter().map(render).collect::<Vec<_>>().join("\n"),
+        Error::Input(problems) => {
+            let mut text = problems.iter().take(SHOWN).map(render).collect::<Vec<_>>().join("\n");
+            if let Some(more) = problems.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+                text.push_str(&format!("\nand {more} more problems\n"));
+            }
+            text
+        }
         other => format!("error: {other}\n"),
     };
     // nobody can be told when standard error itself is closed
@@ -27,6 +33,9 @@ fn render(problem: &Problem) -> String {
         Err(_) => format!("error: {problem}\n"),
     }
 }
+
+/// Problems that are shown; what one slip does to a file of many lines is seen in these.
+const SHOWN: usize = 20;
 
 /// Columns; messages are wrapped to this.
 const WIDTH: usize = 120;

@@ -4,6 +4,7 @@ use crate::observe::progress::{duration, three_digits};
 use crate::run::{Plan, Precision, StageKind};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
+use crate::vec3::Vec3;
 
 /// Seconds of one processor core for a step's pairs within the cutoff (their search included), atoms (bonded terms,
 /// spreading, sums, constraints, move) and points of the PME grid.
@@ -30,16 +31,27 @@ impl Cost {
 /// Seconds of a step that go into handing work to threads, whatever its size (22 atoms in vacuum, machine as above).
 const HAND_OVER: f64 = 10e-6;
 
+/// The volume that atoms fill, in nm³: that of the cell, or of a box around them where that is smaller.
+fn volume(state: &State) -> f64 {
+    let extent = |axis: fn(&Vec3) -> f64| {
+        let (low, high) = state.positions.iter().map(axis).fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+        high - low
+    };
+    let around = extent(|r| r.x) * extent(|r| r.y) * extent(|r| r.z);
+    state.cell.map_or(around, |cell| cell.volume().min(around))
+}
+
 /// Pairs that interact, counted once: all, or those within the cutoff at the mean density.
 fn pairs(system: &System, state: &State, beyond: f64) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let settings = &system.settings;
-    match (state.cell, settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max)) {
-        (Some(cell), Some(reach)) => {
+    match settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max) {
+        Some(reach) => {
             let sphere = 4.0 / 3.0 * std::f64::consts::PI * (beyond * reach).powi(3);
-            0.5 * atoms * (atoms / cell.volume() * sphere).min(atoms)
+            // atoms on a line or in a plane fill no volume: then all are near
+            0.5 * atoms * (atoms / volume(state) * sphere).min(atoms)
         }
-        _ => 0.5 * atoms * atoms,
+        None => 0.5 * atoms * atoms,
     }
 }
 
@@ -79,14 +91,23 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
     )
 }
 
-/// Bytes a run holds at its peak, to about a quarter on few threads: program, atoms, pairs in range and the PME grid.
-/// The figures were fitted to four runs of 22 to 23,558 atoms (14 to 63 MB resident).
-pub(super) fn memory(system: &System, state: &State) -> f64 {
+/// Bytes a run holds at its peak, right to a factor of two: program, atoms, pair lists and the PME grid. The figures were
+/// fitted to runs in mixed precision of 22 to 155,008 atoms, with grids of 42³ to 448³ points and without a cell (14 MB to
+/// 2 GB resident).
+pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     const PROGRAM: f64 = 14e6;
-    // the text while it is read, description, positions, velocities, forces, sorted copies, a copy for checkpoints
-    let of_atoms = 1500.0 * system.topology.atoms.len() as f64;
-    // outer and inner list, which reach a tenth beyond the cutoff, take about a byte per pair each
-    let of_pairs = if state.cell.is_some() { 2.0 * pairs(system, state, 1.1) } else { 0.0 };
-    // charges, padded charges and transform in f32, and the influence function
-    PROGRAM + of_atoms + of_pairs + 16.0 * grid_points(system)
+    // description, positions, velocities, forces, sorted copies, a copy for checkpoints
+    const ATOM: f64 = 1000.0;
+    // outer and inner list: where all pairs interact the blocks of an entry are full, else they are mostly not
+    const PAIR_OF_ALL: f64 = 0.26;
+    const PAIR: f64 = 1.0;
+    // transform and influence function; charges, padded by splines, of each thread
+    const POINT: f64 = 14.0;
+    const POINT_OF_THREAD: f64 = 5.0;
+    let settings = &system.settings;
+    let is_all = settings.cutoff.is_none() && settings.cutoff_lj.is_none();
+    // lists reach a tenth beyond the cutoff
+    let lists = if is_all { PAIR_OF_ALL } else { PAIR } * pairs(system, state, 1.1);
+    let mesh = (POINT + POINT_OF_THREAD * threads as f64) * grid_points(system);
+    PROGRAM + ATOM * system.topology.atoms.len() as f64 + lists + mesh
 }

@@ -11,7 +11,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::{self, AmberTopology, Coordinates};
 use crate::observe::energies::TABLE_START;
-use crate::system::{CombinationRule, Molecules, Topology};
+use crate::system::{CombinationRule, Molecules, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Say what a file contains: topology, coordinates, or what a run wrote
@@ -70,7 +70,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 /// tried next says why.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
-    if let Ok(file) = std::fs::File::open(path) {
+    if let Ok(file) = format::file::open(path) {
         let _ = file.take(8).read_to_end(&mut bytes);
     }
     bytes
@@ -95,14 +95,25 @@ fn topology(amber: &AmberTopology) -> String {
     ];
     let terms: Vec<String> = counts.iter().filter(|c| c.1 > 0).map(|(name, count)| format!("{count} {name}")).collect();
     let _ = writeln!(text, "terms        {}", terms.join(", "));
-    let rule = match amber.nonbonded.rule() {
-        Some(CombinationRule::Geometric) => "geometric rule",
-        Some(CombinationRule::LorentzBerthelot) => "Lorentz-Berthelot rule",
-        None => "no combination rule (table)",
-    };
-    let _ = writeln!(text, "LJ types     {}, {rule}", amber.nonbonded.types);
+    let _ = writeln!(text, "LJ types     {}, {}", amber.nonbonded.types, combination(&amber.nonbonded));
     let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", amber.cell_hint.kind);
     text
+}
+
+/// The rule that gives most pairs of Lennard-Jones types, and how many it does not give.
+fn combination(nonbonded: &Nonbonded) -> String {
+    let types: Vec<u32> = (0..nonbonded.types as u32).collect();
+    let pairs = types.len() * types.len().saturating_sub(1) / 2;
+    let rules =
+        [(CombinationRule::Geometric, "geometric rule"), (CombinationRule::LorentzBerthelot, "Lorentz-Berthelot rule")];
+    let found = rules.map(|(rule, name)| (nonbonded.exceptions(rule, &types).map_or(usize::MAX, |e| e.len()), name));
+    match found.into_iter().min_by_key(|&(exceptions, _)| exceptions) {
+        Some((0, name)) => name.to_owned(),
+        Some((exceptions, name)) if 2 * exceptions < pairs => {
+            format!("{name} but for {exceptions} of {pairs} pairs")
+        }
+        _ => "no combination rule (table)".to_owned(),
+    }
 }
 
 /// Counts, mass and charge of a topology on one line.

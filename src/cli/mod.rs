@@ -12,6 +12,7 @@ mod input;
 mod new;
 mod outputs;
 mod run;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ enum Command {
     Bench(bench::Bench),
     Analyze(analyze::Analyze),
     Info(info::Info),
+    Verify(verify::Verify),
     Repair(outputs::Repair),
     New(new::New),
     Help(help::Help),
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         },
         Command::Analyze(command) => command.execute(),
         Command::Info(command) => command.execute(),
+        Command::Verify(command) => command.execute(),
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),
         Command::Help(command) => command.execute(),

@@ -8,23 +8,39 @@ use clap::Args;
 use super::info::cell_line;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
+use crate::observe::extent::Extent;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::observe::trajectory::{Precision, TrajectoryInfo, info, repair};
+use crate::observe::trajectory::{Precision, Repaired, TrajectoryInfo, info, repair};
 use crate::run::Checkpoint;
 
-/// Make a trajectory readable whose run was killed; every flushed frame is kept
+/// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is
+    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is, a damaged one is kept as .bak
     file: PathBuf,
 }
 
 impl Repair {
     pub(super) fn execute(&self) -> Result<()> {
-        super::print(&describe_trajectory(&repair(&self.file)?))
+        let Repaired { info, lost, backup } = repair(&self.file)?;
+        let mut text = String::new();
+        if let Some(backup) = backup {
+            let _ = writeln!(
+                text,
+                "{} frames saved, {} lost; {} is the damaged file",
+                info.frames,
+                lost.len(),
+                backup.display()
+            );
+            let list: Vec<String> = lost.iter().map(u64::to_string).collect();
+            if !lost.is_empty() {
+                let _ = writeln!(text, "lost frames (from 0): {}", list.join(" "));
+            }
+        }
+        super::print(&(text + &describe_trajectory(&info)))
     }
 }
 
@@ -71,8 +87,8 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         return Err(Problem::new("there is no such file").in_file(path).into());
     };
     let before_first_step = found.body.is_start();
-    let Checkpoint { plan, stage, place, state, frames, .. } = found.body;
-    let mut text = String::from("checkpoint\n");
+    let Checkpoint { run_id, plan, stage, place, state, written, .. } = found.body;
+    let mut text = format!("checkpoint of run {run_id}\n");
     if let Some(warning) = found.warning {
         let _ = writeln!(text, "warning      {warning}");
     }
@@ -82,7 +98,9 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
-        let _ = writeln!(text, "frames       {frames} in the trajectory");
+        let count = |extent: Option<Extent>| extent.map_or(0, |extent| extent.count);
+        let _ = writeln!(text, "frames       {} in the trajectory", count(written.trajectory));
+        let _ = writeln!(text, "rows         {} in the energy table", count(written.energies));
     }
     let _ = writeln!(text, "topology     {}", plan.system.topology.display());
     Ok(text)
@@ -91,6 +109,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
 pub(super) fn summary(path: &Path) -> Result<String> {
     let found = Summary::read(path)?;
     let mut text = format!("summary of a run of md {} on {}\n", found.version, found.host);
+    let _ = writeln!(text, "run          {}", found.run_id);
     let _ = writeln!(text, "state        {:?}", found.state);
     let _ = writeln!(text, "atoms        {}", found.atoms);
     let _ = writeln!(text, "device       {}", found.device);
@@ -127,6 +146,7 @@ fn means(averages: &[Average]) -> String {
 pub(super) fn status(path: &Path) -> Result<String> {
     let found = Status::read(path)?;
     let mut text = format!("status of a run, process {} on {}\n", found.process, found.host);
+    let _ = writeln!(text, "run          {}", found.run_id);
     let _ = writeln!(text, "state        {:?}, written {}", found.state, found.updated);
     let stage = (found.stage_number, found.stages, &found.stage, found.step, found.steps);
     let _ = writeln!(text, "stage        {} of {}, {}: step {} of {}", stage.0, stage.1, stage.2, stage.3, stage.4);

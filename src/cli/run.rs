@@ -43,6 +43,9 @@ pub(super) struct Run {
     /// Move finished output aside and start again
     #[arg(long)]
     force: bool,
+    /// Where the run goes on, rename trajectory and energies to *.partN and begin new ones
+    #[arg(long, conflicts_with = "force")]
+    no_append: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -75,6 +78,7 @@ impl Run {
             effective: &config.effective,
             compare: &|old| physics_diff(old, &config.plan),
             force: self.force,
+            no_append: self.no_append,
             requests,
             started,
         };

@@ -6,6 +6,7 @@ use super::key::{Kind, nearest};
 use super::value::{Table, Value};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
+use crate::format::restart::{FARTHEST, FASTEST};
 use crate::run::Plan;
 use crate::run::{ElectrostaticsSpec, StageKind, Velocities};
 use crate::system::{DispersionCorrection, ListPolicy, State, Topology};
@@ -16,6 +17,10 @@ pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
             (_, Value::Table(nested)) => missing_files(nested, problems),
+            (Kind::File, Value::Text(text)) if Path::new(text).exists() && !Path::new(text).is_file() => {
+                let problem = Problem::new(format!("{}: {text} is not a regular file", key.name));
+                problems.push(entry.place.problem(problem.help("folders, pipes and devices are not read")));
+            }
             (Kind::File, Value::Text(text)) if !Path::new(text).is_file() => {
                 let problem = Problem::new(format!("{}: there is no file {text}", key.name));
                 problems.push(entry.place.problem(match neighbour(Path::new(text)) {
@@ -41,8 +46,9 @@ pub fn check_system(plan: &Plan, topology: &Topology, state: &State) -> Vec<Prob
     if topology.atoms.is_empty() {
         problems.push(Problem::new("the topology has no atoms").in_file(&plan.system.topology));
     }
-    for (values, what) in [(&state.positions, "position"), (&state.velocities, "velocity")] {
-        problems.extend(not_finite(values, what, topology).map(|problem| problem.in_file(&plan.system.coordinates)));
+    for (values, what, most) in [(&state.positions, "position", FARTHEST), (&state.velocities, "velocity", FASTEST)] {
+        let problem = beyond(values, what, most, topology);
+        problems.extend(problem.map(|problem| problem.in_file(&plan.system.coordinates)));
     }
     match &state.cell {
         Some(cell) => check_cell(plan, cell, &mut problems),
@@ -63,17 +69,17 @@ pub fn check_system(plan: &Plan, topology: &Topology, state: &State) -> Vec<Prob
     problems
 }
 
-/// One problem for all values that are not numbers, naming the first.
-fn not_finite(values: &[Vec3], what: &str, topology: &Topology) -> Option<Problem> {
-    let bad = |v: &&Vec3| !v.is_finite();
-    let count = values.iter().filter(bad).count();
-    let first = values.iter().position(|v| !v.is_finite())?;
+/// One problem for all vectors that are not numbers or longer than `most`, naming the first.
+fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option<Problem> {
+    let good = |v: &Vec3| v.norm() <= most;
+    let count = values.iter().filter(|v| !good(v)).count();
+    let first = values.iter().position(|v| !good(v))?;
     let name = topology.atoms.get(first).map(|atom| {
         let residue = topology.residues.get(atom.residue as usize);
         residue.map_or_else(|| format!(" ({})", atom.name), |r| format!(" ({} of {} {})", atom.name, r.name, r.number))
     });
     let message = format!(
-        "the {what} of atom {}{} is not a finite number; {count} such atoms in all",
+        "the {what} of atom {}{} is no number, or beyond all bounds; {count} such atoms in all",
         first + 1,
         name.unwrap_or_default()
     );

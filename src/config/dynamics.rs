@@ -1,7 +1,10 @@
 //! From checked values to the stages of the plan.
 
+use std::collections::HashSet;
+
 use super::build::report;
 use super::value::Table;
+use crate::ensemble::barostat::LEAST_INTERVALS;
 use crate::error::Problem;
 use crate::run::{
     Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
@@ -9,9 +12,10 @@ use crate::run::{
 
 /// Every stage; `None` where a problem has been recorded.
 pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
-    for (index, table) in tables.iter().enumerate() {
+    let mut names = HashSet::new();
+    for table in tables {
         let Some(name) = table.text("name") else { continue };
-        if tables[..index].iter().any(|earlier| earlier.text("name") == Some(name)) {
+        if !names.insert(name) {
             let message = format!("there are two stages named \"{name}\"");
             report(problems, table, "name", message, "give each stage its own name");
         }
@@ -48,11 +52,12 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
         // stochastic rescaling is exact for any ratio; weak coupling overshoots beyond 1
         if t.kind == ThermostatKind::Berendsen {
-            long_enough(inner, "thermostat", t.coupling_time, f64::from(t.every) * timestep, problems);
+            long_enough(inner, "thermostat", (t.coupling_time, t.every, 1.0), timestep, problems);
         }
     }
     if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
-        long_enough(inner, "barostat", b.coupling_time, f64::from(b.every) * timestep, problems);
+        let least = if b.kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
+        long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
     }
     if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
         && b.kind == BarostatKind::CRescale
@@ -156,11 +161,32 @@ fn barostat(table: &Table) -> Option<Barostat> {
     })
 }
 
-/// A relaxation time shorter than the time between couplings would overshoot.
-fn long_enough(table: &Table, name: &str, coupling_time: f64, interval: f64, problems: &mut Vec<Problem>) {
-    if coupling_time < interval {
-        let message =
-            format!("{name}: coupling_time ({coupling_time} ps) is shorter than the {interval} ps between couplings");
-        report(problems, table, "coupling_time", message, "make it longer, or couple more often (every)");
+/// Rounding of a product of decimal numbers, relative.
+const ROUNDING: f64 = 1e-12;
+
+/// A relaxation time shorter than the time between couplings would overshoot; stochastic cell rescaling wants more than one
+/// coupling in it.
+fn long_enough(
+    table: &Table,
+    name: &str,
+    (coupling_time, every, couplings): (f64, u32, f64),
+    timestep: f64,
+    problems: &mut Vec<Problem>,
+) {
+    let interval = f64::from(every) * timestep;
+    let least = couplings * interval;
+    if coupling_time >= least * (1.0 - ROUNDING) {
+        return;
     }
+    // rounded to 1e-9 ps: without the last digits of binary fractions
+    let [least, interval] = [least, interval].map(|time| (time * 1e9).round() / 1e9);
+    let between =
+        if couplings > 1.0 { format!("{couplings} times the {interval} ps") } else { format!("the {interval} ps") };
+    let message = format!("{name}: coupling_time ({coupling_time} ps) is shorter than {between} between couplings");
+    let rarest = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
+    let help = match rarest >= 1.0 {
+        true => format!("set coupling_time = \"{least} ps\" or longer, or every = {rarest} or less"),
+        false => format!("set coupling_time = \"{least} ps\" or longer, or couple more often (every)"),
+    };
+    report(problems, table, "coupling_time", message, &help);
 }

@@ -150,10 +150,14 @@ impl Key {
 /// The known name closest to `name`, if it is close enough to be a slip of the fingers.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // one slip in three letters, at least two: catches transposed, doubled and forgotten letters, not other words
-    let allowed = (name.chars().count() / 3).max(2);
+    let letters = name.chars().count();
+    let allowed = (letters / 3).max(2);
+    let name = name.to_lowercase();
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&name.to_lowercase(), candidate), candidate))
+        // the distance is at least the difference of the lengths
+        .filter(|candidate| letters < 2 * candidate.chars().count())
+        .map(|candidate| (strsim::damerau_levenshtein(&name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
         .min()
         .map(|(_, candidate)| candidate)

@@ -8,7 +8,7 @@ use super::check::check_system;
 use crate::cell::PeriodicCell;
 use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Problem, Result};
-use crate::format::{BoxKind, Coordinates, read_coordinates, read_prmtop};
+use crate::format::{BoxKind, Coordinates, file, read_coordinates, read_prmtop};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::pme::{self, Splitting};
 use crate::run::{Alternatives, Checkpoint, ElectrostaticsSpec, Plan, PmeSpec, TuningMethod};
@@ -83,7 +83,8 @@ fn read_coordinates_or_checkpoint(
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    if !is_checkpoint(path) {
+    // looking into a pipe would wait for somebody to write
+    if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }
     let state = Checkpoint::read_state(path)?;

@@ -29,6 +29,7 @@ pub use template::template;
 pub use value::{Entry, Place, Table, Value};
 
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::run::Plan;
 
 /// An input file after all checks that need no other file.
@@ -68,7 +69,8 @@ impl Config {
             _ => {
                 // in the order of the file, options of the command line last
                 problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
-                Err(problems.into_iter().map(|problem| located(problem, path, text)).collect())
+                let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+                Err(problems.into_iter().map(|problem| located(problem, path, &newlines)).collect())
             }
         }
     }
@@ -100,11 +102,7 @@ impl Config {
 
 /// The text of an input file.
 pub fn read_text(path: &Path) -> Result<String> {
-    let metadata = std::fs::metadata(path).map_err(|error| not_read(path, &error))?;
-    if !metadata.is_file() || metadata.len() > LARGEST_FILE {
-        return Err(Problem::new("not an input file: expected a TOML text of at most 1 MiB").in_file(path).into());
-    }
-    let bytes = std::fs::read(path).map_err(|error| not_read(path, &error))?;
+    let bytes = file::read(path, LARGEST_FILE).map_err(|error| not_read(path, &error))?;
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
         Problem::new("not valid UTF-8 text").in_file(path).at_line(line).into()
@@ -112,16 +110,15 @@ pub fn read_text(path: &Path) -> Result<String> {
 }
 
 fn not_read(path: &Path, error: &std::io::Error) -> Error {
-    let help = "`md new input.toml` writes a starter file";
+    let help = "expected a TOML text of at most 1 MiB; `md new input.toml` writes a starter file";
     Problem::new(format!("cannot read the input file: {error}")).in_file(path).help(help).into()
 }
 
-/// Adds file and line to a problem that points into the input file.
-fn located(problem: Problem, path: &Path, text: &str) -> Problem {
+/// Adds file and line to a problem that points into the input file, whose lines end at `newlines`.
+fn located(problem: Problem, path: &Path, newlines: &[usize]) -> Problem {
     match &problem.span {
         Some(span) => {
-            let before = &text.as_bytes()[..span.start.min(text.len())];
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let line = 1 + newlines.partition_point(|&at| at < span.start);
             problem.in_file(path).at_line(line)
         }
         // an option of the command line

@@ -218,8 +218,7 @@ fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     if let Some(near) = nearest(name, keys.iter().map(|key| key.name)) {
         return problem.help(format!("did you mean \"{near}\"?"));
     }
-    let elsewhere = keys::all().into_iter().find(|(_, key)| key.name == name).map(|(path, _)| path);
-    problem.help(match elsewhere {
+    problem.help(match keys::with_name(name) {
         Some(path) => format!("there is a key {path}"),
         None => format!("known here: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
     })

@@ -31,7 +31,7 @@ impl<const K: usize> Atoms<K> {
     /// # Safety
     /// All atoms are in range, and no other thread writes them meanwhile.
     #[inline(always)]
-    unsafe fn read_shared(&self, vectors: SharedVectors<'_>) -> [Vec3<Lanes>; K] {
+    unsafe fn read_shared(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; K] {
         // SAFETY: by the contract above
         self.of.map(|atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
     }
@@ -39,7 +39,7 @@ impl<const K: usize> Atoms<K> {
     /// # Safety
     /// All atoms are in range, and no other thread touches them meanwhile.
     #[inline(always)]
-    unsafe fn add(&self, vectors: SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
+    unsafe fn add(&self, vectors: &SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
         for (atoms, change) in self.of.iter().zip(changes) {
             for (l, &atom) in atoms.iter().enumerate().take(self.used) {
                 // SAFETY: by the contract above
@@ -56,9 +56,9 @@ impl<const K: usize> Atoms<K> {
     unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
         // SAFETY: by the contract above
         unsafe {
-            self.add(motion.positions, changes);
-            if let Some((velocities, rate)) = motion.velocities {
-                self.add(velocities, &changes.map(|d| d * Lanes::splat(rate)));
+            self.add(&motion.positions, changes);
+            if let Some((velocities, rate)) = &motion.velocities {
+                self.add(velocities, &changes.map(|d| d * Lanes::splat(*rate)));
             }
         }
     }
@@ -115,7 +115,7 @@ impl SettleBlock {
         virial: &mut LaneVirial,
     ) -> Result<(), ConstraintFailure> {
         // SAFETY: by the contract above
-        let (old, new) = unsafe { (self.atoms.read(motion.old), self.atoms.read_shared(motion.positions)) };
+        let (old, new) = unsafe { (self.atoms.read(motion.old), self.atoms.read_shared(&motion.positions)) };
         let changes = settle(&self.shape, old, new);
         // anything that failed in a lane spreads to all three components of the oxygen
         if !changes[0].x.is_finite() {
@@ -138,7 +138,7 @@ impl SettleBlock {
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],
-        velocities: SharedVectors<'_>,
+        velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         for lane in 0..self.atoms.used {
             let water = self.atoms.of.map(|atoms| atoms[lane]);
@@ -205,9 +205,9 @@ impl<const N: usize> StarBlock<N> {
         // SAFETY: by the contract above
         let (old, new) = unsafe {
             let ([old_center], [new_center]) =
-                (self.center.read(motion.old), self.center.read_shared(motion.positions));
+                (self.center.read(motion.old), self.center.read_shared(&motion.positions));
             let old = self.leaves.read(motion.old).map(|leaf| leaf - old_center);
-            (old, self.leaves.read_shared(motion.positions).map(|leaf| leaf - new_center))
+            (old, self.leaves.read_shared(&motion.positions).map(|leaf| leaf - new_center))
         };
         let solution = shake(&self.shape, &old, &new, tolerance);
         self.check(&solution)?;
@@ -230,7 +230,7 @@ impl<const N: usize> StarBlock<N> {
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],
-        velocities: SharedVectors<'_>,
+        velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         // SAFETY: by the contract above
         unsafe {

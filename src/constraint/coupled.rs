@@ -105,9 +105,9 @@ impl Coupled {
                 let force = scratch.bonds[k] * scratch.change[k];
                 // SAFETY: as above
                 unsafe {
-                    self.push(k, force, motion.positions);
-                    if let Some((velocities, rate)) = motion.velocities {
-                        self.push(k, force * rate, velocities);
+                    self.push(k, force, &motion.positions);
+                    if let Some((velocities, rate)) = &motion.velocities {
+                        self.push(k, force * *rate, velocities);
                     }
                 }
             }
@@ -122,7 +122,7 @@ impl Coupled {
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],
-        velocities: SharedVectors<'_>,
+        velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         let mut scratch = self.prepare(positions);
         let scratch = &mut *scratch;
@@ -164,7 +164,7 @@ impl Coupled {
     ///
     /// # Safety
     /// As for [`Self::shake`].
-    unsafe fn push(&self, k: usize, force: Vec3, vectors: SharedVectors<'_>) {
+    unsafe fn push(&self, k: usize, force: Vec3, vectors: &SharedVectors<'_>) {
         let [i, j] = self.constraints[k].atoms;
         let [wi, wj] = self.inverse_mass[k];
         // SAFETY: own atoms, by the contract of this function

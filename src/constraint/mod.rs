@@ -23,7 +23,7 @@ mod tests;
 pub use hydrogen_mass::repartition_hydrogen_mass;
 pub use lanes::{LANES, Lanes};
 pub use plan::{ConstraintPlan, Groups};
-pub use select::{ConstraintKind, degrees_of_freedom, derive};
+pub use select::{ConstraintKind, RemovedMotion, degrees_of_freedom, derive};
 pub use settle::{SettleShape, settle};
 pub use shared::SharedVectors;
 
@@ -31,7 +31,7 @@ use crate::error::Error;
 use crate::vec3::Vec3;
 
 /// What constraints read and write in one step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Motion<'a> {
     /// positions at the start of the step (nm): directions of the constraint forces
     pub old: &'a [Vec3],

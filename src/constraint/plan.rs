@@ -178,7 +178,7 @@ impl ConstraintPlan {
         motion: &Motion<'_>,
     ) -> Result<Mat3, ConstraintFailure> {
         assert!(motion.old.len() == self.atoms && motion.positions.len() == self.atoms, "one position for each atom");
-        assert!(motion.velocities.is_none_or(|(v, _)| v.len() == self.atoms), "one velocity for each atom");
+        assert!(motion.velocities.as_ref().is_none_or(|(v, _)| v.len() == self.atoms), "one velocity for each atom");
         let mut virial = LaneVirial::ZERO;
         let mut coupled_virial = Mat3::ZERO;
         let section = &self.sections[section];
@@ -200,26 +200,27 @@ impl ConstraintPlan {
     /// `partials` is room for intermediate results, kept between calls.
     pub fn apply_all<const VIRIAL: bool>(
         &self,
-        motion: &Motion<'_>,
+        motion: &mut Motion<'_>,
         partials: &mut Vec<Result<Mat3, ConstraintFailure>>,
     ) -> Result<Mat3, ConstraintFailure> {
+        let motion = &*motion;
         let sections = (0..self.sections()).into_par_iter();
-        // SAFETY: sections share no atom, and the borrows inside `motion` keep everyone else out
+        // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, keep everyone else out
         sections.map(|section| unsafe { self.apply::<VIRIAL>(section, motion) }).collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
     /// Move `positions` (nm) to where every distance is right, along the bonds of `reference`, in parallel.
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
-        let motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
-        self.apply_all::<false>(&motion, &mut vec![]).map(|_| ())
+        let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
+        self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
     }
 
     /// Remove from `velocities` (nm/ps) whatever changes a fixed distance at `positions` (nm), in parallel; momentum is
     /// kept. With a plan made for unit masses it removes the forces that constraints would balance.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
-        let velocities = SharedVectors::new(velocities);
+        let velocities = &SharedVectors::new(velocities);
         self.sections.par_iter().try_for_each(|section| {
             // SAFETY: as in `apply`; sections share no atom
             unsafe {

@@ -178,16 +178,28 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
     Ok(())
 }
 
-/// Degrees of freedom of the velocities: 3N − constraints − those of the motion that is removed.
+/// The motion of the whole system that is removed from its velocities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemovedMotion {
+    /// none
+    Nothing,
+    /// that of the centre of mass
+    Translation,
+    /// that, and the rotation about it, where there is no cell
+    TranslationAndRotation,
+}
+
+/// Degrees of freedom of the velocities: 3N − constraints − those of the motion that is removed, as GROMACS counts them.
 ///
-/// N counts the atoms with mass. With a cell the centre of mass is at rest (3); without one the rotation is removed
-/// too: 6 in all, 5 for two atoms, 3 for one.
-pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, periodic: bool) -> usize {
+/// N counts the atoms with mass. A centre of mass at rest takes 3; with the rotation it is 6 in all, 5 for two atoms, 3 for
+/// one.
+pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, removed: RemovedMotion) -> usize {
     let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();
-    let removed = match (periodic, massive) {
-        (true, _) | (false, 0 | 1) => 3,
-        (false, 2) => 5,
-        (false, _) => 6,
+    let removed = match (removed, massive) {
+        (RemovedMotion::Nothing, _) => 0,
+        (RemovedMotion::Translation, _) | (RemovedMotion::TranslationAndRotation, 0 | 1) => 3,
+        (RemovedMotion::TranslationAndRotation, 2) => 5,
+        (RemovedMotion::TranslationAndRotation, _) => 6,
     };
     (3 * massive).saturating_sub(constraints.count() + removed)
 }

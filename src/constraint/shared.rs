@@ -9,7 +9,14 @@ use crate::vec3::Vec3;
 ///
 /// Reading and writing are `unsafe`: who calls them proves that the index is in range and that no other thread touches
 /// that element meanwhile. [`super::ConstraintPlan`] proves it once: its blocks share no atom.
-#[derive(Clone, Copy, Debug)]
+///
+/// It cannot be copied: who borrows one exclusively is alone with its elements.
+///
+/// ```compile_fail
+/// fn copied<T: Clone>(_: &T) {}
+/// copied(&md::constraint::SharedVectors::new(&mut []));
+/// ```
+#[derive(Debug)]
 pub struct SharedVectors<'a> {
     start: *mut Vec3,
     length: usize,

@@ -132,9 +132,9 @@ impl Scene {
 }
 
 fn solve(plan: &ConstraintPlan, old: &[Vec3], new: &mut [Vec3], velocities: &mut [Vec3]) -> Mat3 {
-    let motion =
+    let mut motion =
         Motion { old, positions: SharedVectors::new(new), velocities: Some((SharedVectors::new(velocities), RATE)) };
-    plan.apply_all::<true>(&motion, &mut vec![]).unwrap()
+    plan.apply_all::<true>(&mut motion, &mut vec![]).unwrap()
 }
 
 #[test]
@@ -435,8 +435,9 @@ fn constraints_follow_from_the_topology() {
     let pairs = |c: &Constraints| c.bonds.iter().map(|b| b.atoms).collect::<Vec<_>>();
     let none = derive(&topology, ConstraintKind::None, false).unwrap();
     assert_eq!(none.count(), 0);
-    assert_eq!(degrees_of_freedom(&topology, &none, true), 3 * 12 - 3);
-    assert_eq!(degrees_of_freedom(&topology, &none, false), 3 * 12 - 6);
+    assert_eq!(degrees_of_freedom(&topology, &none, RemovedMotion::Translation), 3 * 12 - 3);
+    assert_eq!(degrees_of_freedom(&topology, &none, RemovedMotion::TranslationAndRotation), 3 * 12 - 6);
+    assert_eq!(degrees_of_freedom(&topology, &none, RemovedMotion::Nothing), 3 * 12);
 
     let usual = derive(&topology, ConstraintKind::HBonds, true).unwrap();
     assert_eq!(pairs(&usual), [[0, 1], [0, 2], [0, 3], [4, 5]]);
@@ -445,7 +446,7 @@ fn constraints_follow_from_the_topology() {
         // the angle is printed with fifteen digits here
         assert!((water.oh - OH).abs() < 1e-15 && (water.hh - HH).abs() < 1e-15);
     }
-    assert_eq!(degrees_of_freedom(&topology, &usual, true), 3 * 12 - 4 - 6 - 3);
+    assert_eq!(degrees_of_freedom(&topology, &usual, RemovedMotion::Translation), 3 * 12 - 4 - 6 - 3);
 
     let all = derive(&topology, ConstraintKind::AllBonds, true).unwrap();
     assert_eq!(pairs(&all), [[0, 1], [0, 2], [0, 3], [0, 4], [4, 5]]);

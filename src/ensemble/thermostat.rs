@@ -1,9 +1,15 @@
 //! Thermostats that multiply all velocities by one factor λ.
 //!
-//! Scaling velocities of kinetic energy K by λ puts exactly (λ² − 1) K into the system ([`scaling_work`]); the sum of
-//! that over a run, taken from the total energy, is the conserved quantity. K is the kinetic energy of the very
-//! velocities that are scaled (in leapfrog those of the half step), while λ may be derived from another measure of K
-//! at the same time (the mean of both half steps).
+//! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
+//! v(t+½), which alone have kT for each degree of freedom at any time step. From the mean of both half steps stiff degrees
+//! of freedom, whose K changes within a step, would be heated and soft ones cooled.
+//!
+//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and v(t+3/2)
+//! is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. So the energy at t+dt is larger by
+//!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
+//! The first term ([`scaling_work`]) is booked at once; the second, which is ½ (1 − 1/λ) dt Σ v·F with the scaled v, when
+//! the forces are known ([`pending_work`]). The energy without this work is the conserved quantity. Constraint forces at
+//! t+dt are across v(t+½) but for the turn of a bond within a step, and do not count.
 //!
 //! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device which has K to
 //! itself need not tell.
@@ -95,6 +101,11 @@ pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
     (factor * factor - 1.0) * kinetic
 }
 
+/// The rest of the work of a factor λ, over dt Σ v·F with the scaled velocities and the next forces: ½ (1 − 1/λ).
+pub fn pending_work(factor: f64) -> f64 {
+    0.5 * (1.0 - 1.0 / factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +143,21 @@ mod tests {
             // variance of (χ² − f)² is 12 f (f + 4) − 4 f²
             let error = ((12.0 * f * (f + 4.0) - 4.0 * f * f) / independent).sqrt();
             assert!((variance - 2.0 * f).abs() < STANDARD_ERRORS * error, "variance {variance} of {}", 2.0 * f);
+        }
+    }
+
+    #[test]
+    fn work_is_the_change_of_the_energy_of_leapfrog() {
+        // an oscillator of mass 1 and frequency 1 with 8 steps in a radian: the energy at the next position, with the mean
+        // of both half steps, with and without the factor
+        let timestep = 0.125;
+        for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
+            for factor in [0.9, 1.001, 1.2] {
+                let energy = |v: f64| 0.25 * (v * v + (v - x * timestep).powi(2)) + 0.5 * x * x;
+                let power = factor * v * -x;
+                let work = scaling_work(0.5 * v * v, factor) + pending_work(factor) * timestep * power;
+                assert!((work - (energy(factor * v) - energy(v))).abs() < 1e-15);
+            }
         }
     }
 

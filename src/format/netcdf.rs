@@ -3,11 +3,10 @@
 //! Everything is big-endian; a header lists dimensions, attributes and variables with the place of their values.
 //! Values count in the units AMBER prescribes times the variable's `scale_factor`.
 
-use super::restart::Coordinates;
-use crate::cell::PeriodicCell;
+use super::restart::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
 use crate::error::Problem;
 use crate::units::ANGSTROM;
-use crate::vec3::{Vec3, vec3};
+use crate::vec3::Vec3;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
@@ -28,9 +27,9 @@ pub(super) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
         return Err(Problem::new("this is a trajectory of several frames, expected a restart")
             .help("write one frame of it as a restart, for instance with cpptraj"));
     }
-    let positions = file.vectors("coordinates", "angstrom", ANGSTROM)?;
+    let positions = file.vectors("coordinates", "angstrom", FARTHEST)?;
     let positions = positions.ok_or_else(|| Problem::new("the file holds no variable `coordinates`"))?;
-    let velocities = file.vectors("velocities", "angstrom/picosecond", ANGSTROM)?;
+    let velocities = file.vectors("velocities", "angstrom/picosecond", FASTEST)?;
     if velocities.as_ref().is_some_and(|velocities| velocities.len() != positions.len()) {
         return Err(Problem::new("velocities and coordinates differ in number"));
     }
@@ -42,7 +41,7 @@ pub(super) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     let cell = match (triple("cell_lengths", "angstrom")?, triple("cell_angles", "degree")?) {
         (Some([0.0, 0.0, 0.0]), _) | (None, None) => None,
         (Some(lengths), Some(angles)) => {
-            let cell = PeriodicCell::from_lengths_angles(lengths.map(|length| length * ANGSTROM), angles);
+            let cell = cell_of(lengths.map(|length| length * ANGSTROM), angles);
             Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles make no box"))?)
         }
         _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither")),
@@ -113,14 +112,15 @@ impl<'a> Header<'a> {
         title.map_or(String::new(), |title| title.text())
     }
 
-    /// Vectors of a variable with three numbers per atom, times `unit`.
-    fn vectors(&self, name: &str, unit_name: &str, unit: f64) -> Parsed<Option<Vec<Vec3>>> {
+    /// Vectors of a variable with three numbers per atom in Å or Å/ps, none longer than `most` in nm.
+    fn vectors(&self, name: &str, unit_name: &str, most: f64) -> Parsed<Option<Vec<Vec3>>> {
         let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
         let (triples, rest) = values.as_chunks::<3>();
         if triples.is_empty() || !rest.is_empty() {
             return Err(Problem::new(format!("variable `{name}`: expected three numbers per atom")));
         }
-        Ok(Some(triples.iter().map(|&[x, y, z]| vec3(x, y, z) * unit).collect()))
+        let vector = |(atom, triple)| scaled(triple, ANGSTROM, most).ok_or_else(|| too_long(atom, triple));
+        triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)
     }
 
     /// All values of a variable, scaled; `None` if it is not there.

@@ -22,6 +22,18 @@ fn fortran_real(text: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(&plain).ok()
 }
 
+/// Half a unit of the last digit that a number is printed with.
+pub(super) fn rounding(field: &[u8]) -> Option<f64> {
+    let text = trim(field);
+    let end = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b)).map_or(text.len(), |k| k + 1);
+    let (mantissa, exponent) = text.split_at(end);
+    let decimals = mantissa.iter().position(|&b| b == b'.').map_or(0, |point| mantissa.len() - point - 1);
+    let exponent =
+        exponent.strip_prefix(b"+").or(exponent.get(1..).filter(|_| exponent[0] != b'-')).unwrap_or(exponent);
+    let exponent = if exponent.is_empty() { 0 } else { integer(exponent)? };
+    Some(0.5 * 10f64.powi(exponent - i32::try_from(decimals).ok()?))
+}
+
 /// A whole number of up to nine digits, blanks around it allowed.
 #[inline]
 pub(super) fn integer(field: &[u8]) -> Option<i32> {
@@ -69,6 +81,22 @@ mod tests {
         }
         for text in ["", "  ", "nan", "inf", "1e999", "*******", "1.2.3", "-", "e5", "1.0 2.0", "+-3", "1e++3"] {
             assert_eq!(real(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_say_how_far_a_number_is_rounded() {
+        for (text, rounding_of_text) in [
+            ("  1.50000000E+00", 5e-9),
+            ("1.5D+01", 0.5),
+            ("-1.5D-03", 5e-5),
+            ("0.15-100", 5e-103),
+            ("-3.25+02", 0.5),
+            (" 7", 0.5),
+            ("+0.000309", 5e-7),
+        ] {
+            let found = rounding(text.as_bytes()).expect("a number");
+            assert!((found / rounding_of_text - 1.0).abs() < 1e-12, "{text}: {found}");
         }
     }
 

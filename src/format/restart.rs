@@ -29,6 +29,12 @@ pub struct Coordinates {
     pub cell: Option<PeriodicCell>,
 }
 
+/// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves
+/// 1e-10 nm there.
+pub const FARTHEST: f64 = 1e6;
+/// Fastest atom in nm/ps: the speed of light.
+pub const FASTEST: f64 = 299_792.458;
+
 /// Characters per number, and numbers per line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
@@ -69,7 +75,7 @@ fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
         let message = format!("expected {block} lines for {atoms} atoms, found {}", numbers.lines.len());
         return Err(Problem::new(message).at_line(lines.len()).help("the file seems cut off: copy it again"));
     }
-    let positions = numbers.vectors(0, atoms, ANGSTROM)?;
+    let positions = numbers.vectors(0, atoms, (ANGSTROM, FARTHEST))?;
     let (velocities_at, box_at) = match numbers.lines.len() - block {
         0 => (None, None),
         1 if block == 1 && !numbers.looks_like_box(1)? => (Some(block), None),
@@ -85,7 +91,7 @@ fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
         title: String::from_utf8_lossy(lines[0]).trim().to_owned(),
         time,
         positions,
-        velocities: velocities_at.map(|at| numbers.vectors(at, atoms, AMBER_VELOCITY)).transpose()?,
+        velocities: velocities_at.map(|at| numbers.vectors(at, atoms, (AMBER_VELOCITY, FASTEST))).transpose()?,
         cell: match box_at {
             Some(at) => numbers.cell(at, box_angle)?,
             None => None,
@@ -116,14 +122,18 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// `atoms` vectors from line `at` on, times `unit`.
-    fn vectors(&self, at: usize, atoms: usize, unit: f64) -> Parsed<Vec<Vec3>> {
+    /// `atoms` vectors from line `at` on, times `unit` and then none longer than `most`.
+    fn vectors(&self, at: usize, atoms: usize, (unit, most): (f64, f64)) -> Parsed<Vec<Vec3>> {
         let mut vectors = Vec::with_capacity(atoms);
         while vectors.len() < atoms {
             let line = at + vectors.len() / 2;
             let here = (atoms - vectors.len()).min(2);
             let values = self.row(line, 3 * here)?;
-            vectors.extend(values[..3 * here].chunks_exact(3).map(|v| vec3(v[0], v[1], v[2]) * unit));
+            for triple in values[..3 * here].as_chunks().0 {
+                let vector = scaled(triple, unit, most);
+                let too_long = || too_long(vectors.len(), triple).at_line(self.first_line + line);
+                vectors.push(vector.ok_or_else(too_long)?);
+            }
         }
         Ok(vectors)
     }
@@ -146,6 +156,10 @@ impl Numbers<'_> {
                     problem(format!("{place}: expected a number in 12 columns, found {}", number::quoted(field)))
                 }
             })?;
+            if field.len() < WIDTH || field.ends_with(b" ") {
+                let message = format!("number {} of the line does not fill its {WIDTH} columns", column + 1);
+                return Err(problem(message).help("the file is damaged or cut off"));
+            }
         }
         if text.get(count * WIDTH..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
             return Err(problem(format!("expected {count} numbers, found more")));
@@ -182,11 +196,28 @@ impl Numbers<'_> {
             return Ok(None);
         }
         let [a, b, c, alpha, beta, gamma] = values;
-        let cell = PeriodicCell::from_lengths_angles([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
+        let cell = cell_of([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
         cell.map(Some).ok_or_else(|| {
             problem("these edges and angles make no box").help("expected a b c in Å, then alpha beta gamma in degrees")
         })
     }
+}
+
+/// Three numbers of a file times `unit`; `None` where that is longer than `most`, or no number.
+pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
+    let vector = vec3(x, y, z) * unit;
+    (vector.norm() <= most).then_some(vector)
+}
+
+/// The problem of such numbers, those of atom `index`.
+pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
+    Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
+        .help("the file is damaged, or the run that wrote it was unstable")
+}
+
+/// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
+pub(super) fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
+    lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
 /// Write the text form. Numbers that outgrow `F12.7` give up decimals, which Fortran and C readers accept.

@@ -3,7 +3,7 @@
 //! Layout, little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
 //! version, the length and the body; then the body in postcard's form (numbers bit for bit). A checkpoint is written
 //! under a temporary name, forced to disk and renamed; the one before is kept beside it and read when the newest is
-//! damaged. What the body holds is the caller's affair.
+//! damaged or cannot be read. What the body holds is the caller's affair.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -55,9 +55,11 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     drop(to);
     file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&header)).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
-    // a damaged file must not push out the good one kept from before
-    if load(path).is_ok() {
-        keep(path).map_err(io)?;
+    match load(path) {
+        Ok(_) => keep(path).map_err(io)?,
+        Err(Fault::Missing) => {}
+        // it must not push out the good one kept from before; whatever it is, it may still be worth a look
+        Err(_) => fs::rename(path, damaged(path)).map_err(io)?,
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
@@ -77,27 +79,26 @@ fn keep(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads the checkpoint at `path`, or the one before it if this one is missing or damaged; `None` if there never was
-/// one. Contents of another version are a [`Problem`]: falling back would silently lose steps.
+/// Reads the checkpoint at `path`, or the one before it if this one is missing, damaged or cannot be read; `None` if
+/// there never was one. Contents of another version are a [`Problem`]: falling back would silently lose steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
-    let reason = match load(path).and_then(|stored| decode(stored, path, version)) {
+    let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
         Ok(body) => return Ok(Some(Restored { body, warning: None })),
         Err(Fault::Version(problem)) => return Err(problem.into()),
-        Err(Fault::Unreadable(error)) => return Err(error),
-        Err(Fault::Missing) => "missing".to_owned(),
-        Err(Fault::Damaged(reason)) => reason,
+        Err(fault) => fault,
     };
     let older = previous(path);
-    match load(&older).and_then(|stored| decode(stored, &older, version)) {
-        Ok(body) => {
-            let warning = format!("{} is {reason}; went back to {}", path.display(), older.display());
+    match (load(&older).and_then(|stored| decode(stored, &older, version)), fault) {
+        (Ok(body), fault) => {
+            let warning = format!("{} {}; went back to {}", path.display(), fault.reason(), older.display());
             Ok(Some(Restored { body, warning: Some(warning) }))
         }
-        Err(Fault::Version(problem)) => Err(problem.into()),
-        Err(Fault::Unreadable(error)) => Err(error),
-        Err(Fault::Missing) if reason == "missing" => Ok(None),
-        Err(Fault::Missing) => Err(Error::io(path, format!("{reason}, and there is no older checkpoint"))),
-        Err(Fault::Damaged(also)) => Err(Error::io(path, format!("{reason}, and {} is {also}", older.display()))),
+        (Err(Fault::Version(problem)), _) => Err(problem.into()),
+        (Err(Fault::Missing), Fault::Missing) => Ok(None),
+        (Err(also), fault) => {
+            let help = format!("and {} {}", older.display(), also.reason());
+            Err(Error::io(path, format!("it {}, {help}", fault.reason())))
+        }
     }
 }
 
@@ -109,7 +110,16 @@ pub fn is_checkpoint(path: &Path) -> bool {
 
 /// Where the checkpoint before `path` is kept: `checkpoint.md` → `checkpoint.prev.md`.
 pub fn previous(path: &Path) -> PathBuf {
-    let mut extension = std::ffi::OsString::from("prev");
+    with_word(path, "prev")
+}
+
+/// Where one is kept that gives no checkpoint: `checkpoint.md` → `checkpoint.damaged.md`.
+fn damaged(path: &Path) -> PathBuf {
+    with_word(path, "damaged")
+}
+
+fn with_word(path: &Path, word: &str) -> PathBuf {
+    let mut extension = std::ffi::OsString::from(word);
     if let Some(own) = path.extension() {
         extension.push(".");
         extension.push(own);
@@ -120,9 +130,20 @@ pub fn previous(path: &Path) -> PathBuf {
 /// Why a file gives no checkpoint.
 enum Fault {
     Missing,
+    /// what is wrong, as the end of a sentence about the file
     Damaged(String),
     Version(Problem),
-    Unreadable(Error),
+}
+
+impl Fault {
+    /// The end of a sentence about the file.
+    fn reason(&self) -> String {
+        match self {
+            Fault::Missing => "is missing".to_owned(),
+            Fault::Damaged(reason) => reason.clone(),
+            Fault::Version(problem) => format!("is {}", problem.message),
+        }
+    }
 }
 
 struct Stored {
@@ -134,20 +155,21 @@ struct Stored {
 fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let fault = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Fault::Missing,
-        std::io::ErrorKind::UnexpectedEof => Fault::Damaged("truncated".into()),
-        _ => Fault::Unreadable(Error::io(path, e)),
+        std::io::ErrorKind::UnexpectedEof => Fault::Damaged("is truncated".into()),
+        _ => Fault::Damaged(format!("cannot be read: {e}")),
     };
     let mut file = File::open(path).map_err(fault)?;
     let size = file.metadata().map_err(fault)?.len();
     let mut header = [0u8; HEADER];
     file.read_exact(&mut header).map_err(fault)?;
     if header[..8] != MAGIC {
-        return Err(Fault::Damaged("not a checkpoint".into()));
+        return Err(Fault::Damaged("is not a checkpoint".into()));
     }
     let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let length = u64::from_le_bytes(std::array::from_fn(|i| header[12 + i]));
-    if length != size - HEADER as u64 {
-        let message = format!("damaged: {} bytes where {length} are announced", size - HEADER as u64);
+    let found = size.saturating_sub(HEADER as u64);
+    if length != found {
+        let message = format!("is damaged: {found} bytes where {length} are announced");
         return Err(Fault::Damaged(message));
     }
     let mut body = vec![];
@@ -155,7 +177,7 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let mut sum = Hasher::new();
     sum.update(&body);
     if checksum(&header, &sum) != word(20) {
-        return Err(Fault::Damaged("damaged: its checksum is wrong".into()));
+        return Err(Fault::Damaged("is damaged: its checksum is wrong".into()));
     }
     Ok(Stored { version: word(8), body })
 }
@@ -167,7 +189,7 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
     // the checksum was right: the bytes are as written, yet by a program with other contents
-    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("not understood: {e}")))
+    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("is not understood: {e}")))
 }
 
 /// Of version, length and body.
@@ -295,6 +317,29 @@ mod tests {
             fs::write(bad, b"MDCHECKP but no more").unwrap();
         }
         assert_eq!(read::<State>(&path, 1).unwrap_err().exit_code(), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_read_leads_back_and_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = two_written(directory.path());
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("inside"), "a file of the user").unwrap();
+        let found = restored(&path);
+        assert_eq!(found.body, state(1));
+        let warning = found.warning.unwrap();
+        assert!(warning.contains("cannot be read: ") && warning.contains("went back to"), "{warning}");
+        write(&path, 1, &state(3)).unwrap();
+        assert_eq!((restored(&path).body, restored(&previous(&path)).body), (state(3), state(1)));
+        assert!(damaged(&path).join("inside").exists());
+        // neither can be read: both reasons
+        for unreadable in [&path, &previous(&path)] {
+            fs::remove_file(unreadable).unwrap();
+            fs::create_dir(unreadable).unwrap();
+        }
+        let error = read::<State>(&path, 1).unwrap_err();
+        assert!(error.exit_code() == 5 && error.to_string().matches("cannot be read").count() == 2, "{error}");
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! `energies.csv`: one row of numbers per recorded step, every column with its unit in the header.
+//!
+//! Every line is one of numbers, so that any reader of tables takes the file. What ties it to its run is kept elsewhere:
+//! checkpoint and summary hold the number of rows and a checksum over their text ([`Extent`]).
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
+
+use super::extent::Extent;
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
@@ -98,14 +105,37 @@ pub struct EnergyTable {
     path: PathBuf,
     file: File,
     columns: usize,
-    /// step and stage of the last row
-    last: Option<(u64, u32)>,
+    written: Rows,
     line: String,
 }
 
+/// The rows of a table from its beginning.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    count: u64,
+    checksum: Hasher,
+    /// step and stage of the last one
+    last: Option<(u64, u32)>,
+}
+
+impl Rows {
+    fn extent(&self) -> Extent {
+        Extent { count: self.count, checksum: self.checksum.clone().finalize() }
+    }
+
+    fn add(&mut self, line: &[u8], place: Option<(u64, u32)>) {
+        self.count += 1;
+        self.checksum.update(line);
+        self.last = place;
+    }
+}
+
 impl EnergyTable {
-    /// Creates `path`, which must not exist.
+    /// Creates `path`, in which there must be no rows.
     pub fn create(path: &Path, periodic: bool) -> Result<Self> {
+        if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header(periodic).len() as u64) {
+            std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
+        }
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => Problem::new("the energies of another run are here")
                 .in_file(path)
@@ -113,31 +143,42 @@ impl EnergyTable {
                 .into(),
             _ => Error::io(path, e),
         })?;
-        let mut table = Self::new(path, file, periodic, None);
+        let mut table = Self::new(path, file, periodic, Rows::default());
         table.line = header(periodic);
         table.write_line()?;
         Ok(table)
     }
 
-    /// Goes on with an existing table after `last_step`, the step of the checkpoint: later rows are cut off, and so
-    /// is a last line that was not finished.
-    pub fn append(path: &Path, periodic: bool, last_step: u64) -> Result<Self> {
+    /// Goes on with an existing table after the rows that `keep` tells of, and cuts off what follows them; a table that
+    /// does not begin with these is refused.
+    pub fn append(path: &Path, periodic: bool, keep: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-        let (length, last) = kept_part(BufReader::new(&file), path, &header(periodic), last_step)?;
+        let (length, rows) = kept_rows(path, periodic, keep)?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(Self::new(path, file, periodic, last))
+        Ok(Self::new(path, file, periodic, rows))
     }
 
-    fn new(path: &Path, file: File, periodic: bool, last: Option<(u64, u32)>) -> Self {
+    /// Refuses what [`Self::append`] would refuse; changes nothing.
+    pub fn check(path: &Path, periodic: bool, keep: Extent) -> Result<()> {
+        kept_rows(path, periodic, keep).map(|_| ())
+    }
+
+    /// All rows of a table that nobody writes to.
+    pub fn extent(path: &Path, periodic: bool) -> Result<Extent> {
+        read_rows(path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
+    }
+
+    fn new(path: &Path, file: File, periodic: bool, written: Rows) -> Self {
         let columns = EnergyRow::columns(periodic).len();
-        Self { path: path.to_owned(), file, columns, last, line: String::with_capacity(1024) }
+        Self { path: path.to_owned(), file, columns, written, line: String::with_capacity(1024) }
     }
 
     /// Writes one row, unless the last one was of the same step and stage: a run that continues repeats it.
     pub fn write(&mut self, row: &EnergyRow) -> Result<()> {
-        if self.last == Some((row.step, row.stage)) {
+        let place = Some((row.step, row.stage));
+        if self.written.last == place {
             return Ok(());
         }
         self.line.clear();
@@ -149,13 +190,14 @@ impl EnergyTable {
         }
         self.line.push('\n');
         self.write_line()?;
-        self.last = Some((row.step, row.stage));
+        self.written.add(self.line.as_bytes(), place);
         Ok(())
     }
 
-    /// Waits until all rows are on disk: before a checkpoint counts on them.
-    pub fn sync(&mut self) -> Result<()> {
-        self.file.sync_data().map_err(|e| Error::io(&self.path, e))
+    /// Waits until all rows are on disk and returns what there is, to be kept in a checkpoint.
+    pub fn sync(&mut self) -> Result<Extent> {
+        self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
+        Ok(self.written.extent())
     }
 
     fn write_line(&mut self) -> Result<()> {
@@ -201,41 +243,42 @@ fn header(periodic: bool) -> String {
     format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
 }
 
-/// Bytes of the rows up to `last_step`, and step and stage of the last of them.
-fn kept_part(mut reader: impl BufRead, path: &Path, header: &str, last_step: u64) -> Result<(u64, Option<(u64, u32)>)> {
-    let (mut kept, mut last) = (0, None);
-    let mut line = vec![];
-    for number in 1.. {
-        line.clear();
-        reader.read_until(b'\n', &mut line).map_err(|e| Error::io(path, e))?;
-        if number == 1 && line != header.as_bytes() {
-            let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
-            return Err(problem.help("move the file aside; a new one will be started").into());
-        }
-        if !line.ends_with(b"\n") {
-            break;
-        }
-        if number > 1 {
-            let Some((step, stage)) = step_and_stage(&line, header) else {
-                let expected = header.split(',').count();
-                let problem = Problem::new(format!("not a row of {expected} columns")).in_file(path).at_line(number);
-                return Err(problem.help("remove the damaged line, or move the file aside").into());
-            };
-            if step > last_step {
-                break;
-            }
-            last = Some((step, stage));
-        }
-        kept += line.len() as u64;
-    }
-    Ok((kept, last))
+/// The rows that `keep` tells of, and where they end.
+fn kept_rows(path: &Path, periodic: bool, keep: Extent) -> Result<(u64, Rows)> {
+    let (length, rows) = read_rows(path, &header(periodic), keep.count)?;
+    let message = match rows.count.cmp(&keep.count) {
+        _ if rows.extent() == keep => return Ok((length, rows)),
+        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, keep.count),
+        _ => format!("the first {} rows are not those the checkpoint was written after", keep.count),
+    };
+    let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
+    Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-fn step_and_stage(line: &[u8], header: &str) -> Option<(u64, u32)> {
-    let text = std::str::from_utf8(line).ok()?;
-    let mut fields = text.split(',');
+/// The first `most` rows that are complete, and where they end.
+fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
+    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
+    let mut line = vec![];
+    let mut next = |line: &mut Vec<u8>| {
+        line.clear();
+        reader.read_until(b'\n', line).map(|_| line.ends_with(b"\n")).map_err(|e| Error::io(path, e))
+    };
+    if !next(&mut line)? || line != header.as_bytes() {
+        let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
+        return Err(problem.help("restore the file, or see `md run --help` for --no-append and --force").into());
+    }
+    let (mut end, mut rows) = (line.len() as u64, Rows::default());
+    while rows.count < most && next(&mut line)? {
+        rows.add(&line, step_and_stage(&line));
+        end += line.len() as u64;
+    }
+    Ok((end, rows))
+}
+
+fn step_and_stage(line: &[u8]) -> Option<(u64, u32)> {
+    let mut fields = std::str::from_utf8(line).ok()?.split(',');
     let (step, _, stage) = (fields.next()?.parse().ok()?, fields.next()?, fields.next()?.parse().ok()?);
-    (text.split(',').count() == header.split(',').count()).then_some((step, stage))
+    Some((step, stage))
 }
 
 #[cfg(test)]
@@ -301,33 +344,48 @@ mod tests {
         let write = |table: &mut EnergyTable, rows: &[(u64, u32)]| {
             rows.iter().for_each(|&(step, stage)| table.write(&row(step, stage)).unwrap());
         };
-        write(&mut EnergyTable::create(&whole, false).unwrap(), &rows);
-        write(&mut EnergyTable::create(&parts, false).unwrap(), &rows[..5]);
+        let mut table = EnergyTable::create(&whole, false).unwrap();
+        write(&mut table, &rows);
+        let all = table.sync().unwrap();
+        let mut table = EnergyTable::create(&parts, false).unwrap();
+        write(&mut table, &rows[..4]);
+        let kept = table.sync().unwrap();
+        write(&mut table, &rows[4..5]);
         // killed in the middle of a row, the checkpoint is of step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
-        let mut table = EnergyTable::append(&parts, false, 20).unwrap();
+        let mut table = EnergyTable::append(&parts, false, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);
         write(&mut table, &rows[3..]);
-        table.sync().unwrap();
+        assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
         // at the end everything is kept
-        drop(EnergyTable::append(&parts, false, 1000).unwrap());
+        drop(EnergyTable::append(&parts, false, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
+        assert_eq!(EnergyTable::extent(&parts, false).unwrap(), all);
     }
 
     #[test]
-    fn foreign_and_damaged_files_are_refused() {
+    fn foreign_and_changed_files_are_refused_and_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("energies.csv");
-        EnergyTable::create(&path, false).unwrap().write(&row(0, 1)).unwrap();
+        let mut table = EnergyTable::create(&path, false).unwrap();
+        table.write(&row(0, 1)).unwrap();
+        table.write(&row(10, 1)).unwrap();
+        let written = table.sync().unwrap();
         assert_eq!(EnergyTable::create(&path, false).unwrap_err().exit_code(), 2);
-        let other = EnergyTable::append(&path, true, 0).unwrap_err().to_string();
-        assert!(other.contains("columns are not the ones"), "{other}");
-        let mut text = std::fs::read_to_string(&path).unwrap();
-        text.push_str("10,0.02,1\n20,oops\n");
-        std::fs::write(&path, text).unwrap();
-        let damaged = EnergyTable::append(&path, false, 100).unwrap_err().to_string();
-        assert!(damaged.contains(":3: not a row of 20 columns"), "{damaged}");
+        let good = std::fs::read_to_string(&path).unwrap();
+        let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
+        for (text, periodic, reason) in [
+            (&good, true, "columns are not the ones"),
+            (&cut, false, "1 rows found, the checkpoint was written after 2"),
+            (&good.replace("7.25", "7.26"), false, "the first 2 rows are not those"),
+            (&String::new(), false, "columns are not the ones"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = EnergyTable::append(&path, periodic, written).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains(reason), "{error}");
+            assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 
     #[test]

@@ -1,59 +1,155 @@
-//! One run per output directory: an advisory lock that ends with the process, however it ends.
+//! One run per output directory: advisory locks that end with the process, however it ends.
+//!
+//! The lock is on the directory itself, which cannot be taken away from under a run without being noticed, and on a
+//! file in it, which says who holds it and serves where directories cannot be locked (NFS). Paths can come to mean
+//! other directories while a run is at work: [`OutputLock::check`] compares them with what is held.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Problem, Result};
 
 /// Name of the lock file; it stays behind, the lock on it does not.
 const FILE_NAME: &str = ".md.lock";
+/// A directory that is replaced between being opened and being locked is tried again this often.
+const ATTEMPTS: usize = 10;
 
 /// Holds a directory until dropped.
 #[derive(Debug)]
 pub struct OutputLock {
-    file: File,
+    path: PathBuf,
+    directory: File,
+    /// whether the file system locks directories
+    directory_is_locked: bool,
+    file: Option<File>,
 }
 
 impl OutputLock {
-    /// Locks `directory`; if another process has it, the [`Problem`] says which one, on which computer, since when.
+    /// Creates `directory` if need be and locks it; if another process has it, the [`Problem`] says which one, on which
+    /// computer, since when.
     pub fn acquire(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE_NAME);
-        let io = |e| Error::io(&path, e);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                // without its words the message is still true
-                let _ = (&file).take(1000).read_to_string(&mut holder);
-                let holder = if holder.is_empty() { "another process" } else { holder.trim() };
-                return Err(Problem::new(format!("the output directory is in use by {holder}"))
-                    .in_file(directory)
-                    .help("wait for it, stop it, or choose another output directory")
-                    .into());
+        for _ in 0..ATTEMPTS {
+            match std::fs::create_dir_all(directory) {
+                // something else is there, or was when it was to be created
+                Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
+                    return Err(Error::io(directory, e));
+                }
+                _ => {}
             }
-            Err(TryLockError::Error(e)) => return Err(io(e)),
+            if let Some(lock) = Self::acquire_once(directory)? {
+                return Ok(lock);
+            }
         }
-        let since = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z");
-        file.set_len(0).map_err(io)?;
-        file.rewind().map_err(io)?;
-        writeln!(file, "process {} on {} since {since}", std::process::id(), host_name()).map_err(io)?;
-        Ok(Self { file })
+        Err(Error::io(directory, "the folder is being replaced again and again by another process"))
     }
 
-    /// Locks the directory `file` is in if a run ever used it, else nothing.
-    pub(super) fn acquire_if_present(file: &Path) -> Result<Option<Self>> {
-        let directory = file.parent().unwrap_or(Path::new(""));
-        if directory.join(FILE_NAME).exists() { Self::acquire(directory).map(Some) } else { Ok(None) }
+    /// Nothing where the directory is taken away meanwhile.
+    fn acquire_once(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(FILE_NAME);
+        let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
+        let lock = Self::on_directory(directory, held)?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
+        let lock = lock.with_file(file)?;
+        if lock.check().is_err() {
+            return Ok(None);
+        }
+        lock.sign().map_err(|e| Error::io(&path, e))?;
+        Ok(Some(lock))
+    }
+
+    /// Locks the directory `file` is in, and its lock file if present; leaves nothing behind.
+    pub(super) fn acquire_if_present(file: &Path) -> Result<Self> {
+        let directory = super::replace::directory(file);
+        let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
+        let lock = Self::on_directory(directory, held)?;
+        match OpenOptions::new().read(true).write(true).open(directory.join(FILE_NAME)) {
+            Ok(file) => lock.with_file(file),
+            Err(_) => Ok(lock),
+        }
+    }
+
+    /// Fails where the path no longer leads to the directory that is held, or, where that cannot be locked, to the file.
+    pub fn check(&self) -> Result<()> {
+        if !is_at(&self.directory, &self.path) {
+            let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, since \
+                           its files must not get among those of another; its last checkpoint is where the folder is now";
+            return Err(Error::io(&self.path, message));
+        }
+        let file = self.path.join(FILE_NAME);
+        if !self.directory_is_locked && self.file.as_ref().is_some_and(|held| !is_at(held, &file)) {
+            let message = "the lock was removed or replaced while a run was at work: the run stops, since another one \
+                           could begin to write here; its last checkpoint is good, and the same command continues";
+            return Err(Error::io(&file, message));
+        }
+        Ok(())
+    }
+
+    fn on_directory(path: &Path, directory: File) -> Result<Self> {
+        let directory_is_locked = match directory.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(in_use(path)),
+            // not every file system can
+            Err(TryLockError::Error(_)) => false,
+        };
+        Ok(Self { path: path.to_owned(), directory, directory_is_locked, file: None })
+    }
+
+    fn with_file(mut self, file: File) -> Result<Self> {
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(&self.path)),
+            Err(TryLockError::Error(e)) => return Err(Error::io(&self.path.join(FILE_NAME), e)),
+        }
+        self.file = Some(file);
+        Ok(self)
+    }
+
+    /// Says in the file who holds it.
+    fn sign(&self) -> std::io::Result<()> {
+        let Some(mut file) = self.file.as_ref() else { return Ok(()) };
+        let since = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z");
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "process {} on {} since {since}", std::process::id(), host_name())
     }
 }
 
 impl Drop for OutputLock {
     fn drop(&mut self) {
-        // closing the file would release it too; this also does if a child process inherited the handle
-        let _ = self.file.unlock();
+        // closing the files would release them too; this also does if a child process inherited the handles
+        let _ = self.file.as_ref().map(File::unlock);
+        let _ = self.directory.unlock();
+    }
+}
+
+fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<File>> {
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(path, e)),
+    }
+}
+
+fn in_use(directory: &Path) -> Error {
+    let mut holder = String::new();
+    // without its words the message is still true
+    let _ = File::open(directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
+    let holder = if holder.is_empty() { "another process" } else { holder.trim() };
+    Problem::new(format!("the output directory is in use by {holder}"))
+        .in_file(directory)
+        .help("wait for it, stop it, or choose another output directory")
+        .into()
+}
+
+/// Whether `path` leads to the open file or directory.
+fn is_at(held: &File, path: &Path) -> bool {
+    let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+    match (held.metadata().map(identity), path.metadata().map(identity)) {
+        (Ok(held), Ok(found)) => held == found,
+        _ => false,
     }
 }
 
@@ -78,13 +174,51 @@ mod tests {
         assert!(OutputLock::acquire_if_present(&directory.path().join("trajectory.h5md")).is_err());
         drop(first);
         drop(OutputLock::acquire(directory.path()).unwrap());
-        assert!(OutputLock::acquire_if_present(&directory.path().join("trajectory.h5md")).unwrap().is_some());
+        assert!(OutputLock::acquire_if_present(&directory.path().join("trajectory.h5md")).is_ok());
     }
 
     #[test]
     fn a_directory_never_used_is_not_marked() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(OutputLock::acquire_if_present(&directory.path().join("a.h5md")).unwrap().is_none());
+        let lock = OutputLock::acquire_if_present(&directory.path().join("a.h5md")).unwrap();
         assert!(!directory.path().join(FILE_NAME).exists());
+        assert!(OutputLock::acquire(directory.path()).is_err());
+        drop(lock);
+        assert!(OutputLock::acquire(directory.path()).is_ok());
+    }
+
+    #[test]
+    fn without_its_file_a_directory_is_still_held() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut lock = OutputLock::acquire(directory.path()).unwrap();
+        std::fs::remove_file(directory.path().join(FILE_NAME)).unwrap();
+        let error = OutputLock::acquire(directory.path()).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains("in use by"), "{error}");
+        lock.check().unwrap();
+        // where directories cannot be locked the file is all there is
+        lock.directory_is_locked = false;
+        let error = lock.check().unwrap_err();
+        assert!(error.exit_code() == 5 && error.to_string().contains("lock was removed"), "{error}");
+        std::fs::write(directory.path().join(FILE_NAME), "another").unwrap();
+        assert!(lock.check().is_err());
+    }
+
+    #[test]
+    fn a_directory_that_was_moved_or_replaced_is_noticed() {
+        let parent = tempfile::tempdir().unwrap();
+        let [here, there] = ["here", "there"].map(|name| parent.path().join(name));
+        std::fs::create_dir(&here).unwrap();
+        let lock = OutputLock::acquire(&here).unwrap();
+        std::fs::rename(&here, &there).unwrap();
+        for replaced in [false, true] {
+            if replaced {
+                std::fs::create_dir(&here).unwrap();
+            }
+            let error = lock.check().unwrap_err();
+            assert!(error.exit_code() == 5 && error.to_string().contains("was moved"), "{error}");
+        }
+        // the lock has moved with the directory
+        assert!(OutputLock::acquire(&there).is_err());
+        assert!(OutputLock::acquire(&here).is_ok());
     }
 }

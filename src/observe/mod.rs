@@ -7,10 +7,11 @@
 
 pub mod checkpoint;
 pub mod energies;
+pub mod extent;
 pub mod lock;
 pub mod log;
 pub mod progress;
-mod replace;
+pub mod replace;
 pub mod statistics;
 pub mod status;
 pub mod summary;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use tempfile::{NamedTempFile, TempPath};
@@ -34,8 +34,20 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Replaces `path` at once by what `write` writes; when this returns it is on disk.
+pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
+    let io = |e| Error::io(path, e);
+    let file = temporary_beside(path)?;
+    let mut out = BufWriter::new(file.as_file());
+    write(&mut out).and_then(|()| out.flush()).map_err(io)?;
+    drop(out);
+    file.as_file().sync_all().map_err(io)?;
+    file.persist(path).map_err(|e| io(e.error))?;
+    sync_directory(path)
+}
+
 /// The directory `path` is in.
-fn directory(path: &Path) -> &Path {
+pub(super) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -28,6 +28,9 @@ pub enum RunState {
 pub struct Status {
     /// what the run is doing
     pub state: RunState,
+    /// identity of the run, the same in all its files
+    #[serde(default)]
+    pub run_id: String,
     /// name of the stage
     pub stage: String,
     /// its number, from 1
@@ -58,8 +61,8 @@ pub struct Status {
 
 impl Status {
     /// Of this process, with a run of so many stages before it.
-    pub fn new(stages: usize) -> Self {
-        Status { stages, process: std::process::id(), host: host_name(), ..Status::default() }
+    pub fn new(run_id: String, stages: usize) -> Self {
+        Status { run_id, stages, process: std::process::id(), host: host_name(), ..Status::default() }
     }
 
     /// Replaces `path` at once, with the present time as [`Self::updated`].

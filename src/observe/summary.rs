@@ -1,10 +1,13 @@
 //! `summary.json`: what a run was and how fast, written at its end.
 
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::replace::replace;
+use super::extent::Extent;
+use super::replace::replace_synced;
 use super::statistics::Average;
 use super::status::RunState;
 use super::tuning::Tuning;
@@ -17,6 +20,9 @@ use crate::system::PmeParameters;
 pub struct Summary {
     /// how it ended
     pub state: RunState,
+    /// identity of the run, the same in all its files
+    #[serde(default)]
+    pub run_id: String,
     /// version of this program
     pub version: String,
     /// source revision
@@ -62,6 +68,9 @@ pub struct Summary {
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
     pub final_state_hash: Option<String>,
+    /// what the files hold that the run left closed: rows of the energies, frames, bytes of the final structures
+    #[serde(default)]
+    pub files: BTreeMap<String, Extent>,
     /// what was warned about
     pub warnings: Vec<String>,
 }
@@ -107,11 +116,11 @@ pub struct StageSummary {
 }
 
 impl Summary {
-    /// Replaces `path` at once.
+    /// Replaces `path` at once; when this returns it is on disk.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');
-        replace(path, &text)
+        replace_synced(path, |out| out.write_all(&text))
     }
 
     /// Reads what [`Self::write`] wrote.
@@ -158,6 +167,8 @@ mod tests {
             "tuning",
             "phases",
             "final_state_hash",
+            "run_id",
+            "files",
         ] {
             assert!(value.get(key).is_some(), "{key}");
         }

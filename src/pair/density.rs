@@ -41,8 +41,9 @@ mod tests {
     /// nm
     const EDGE: f64 = 6.0;
     const ATOMS: usize = 20_000;
-    /// Independent atoms fluctuate by Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and this sum by much less.
-    const FLUCTUATION: f64 = 0.012;
+    /// Independent atoms fluctuate by Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes by √(2/216)
+    /// of that: four standard errors.
+    const FLUCTUATION: f64 = (1.0 + 4.0 * 0.096) / 93.0;
     /// Of boxes at a surface that is no face of one, as part of those of a slab of three: they count for less.
     const SURFACE: f64 = 0.2;
 

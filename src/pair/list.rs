@@ -4,6 +4,7 @@
 //! in the order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that what a chunk
 //! contains never depends on the number of threads.
 
+use super::exception::Marks;
 use super::exclusion::BothWays;
 use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
 use super::prune::Probe;
@@ -109,6 +110,8 @@ pub struct MaskedPair {
     pub interacting: u32,
     /// excluded pairs, which need the Ewald correction
     pub excluded: u32,
+    /// a pair may be one that the Lennard-Jones combination rule does not give
+    pub excepted: bool,
 }
 
 /// The entries of a run of blocks.
@@ -153,6 +156,8 @@ pub struct SearchInput<'a> {
     pub exclusions: &'a BothWays,
     /// atoms with Lennard-Jones interactions
     pub has_lj: &'a [bool],
+    /// what each cluster has to do with exceptions of the combination rule; empty where there are none
+    pub marks: &'a [Marks],
     /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
     pub far_exclusions: &'a [[u32; 2]],
     /// excluded pairs further apart than this (nm) are seen in a wrong lattice image
@@ -310,7 +315,8 @@ impl Search<'_, '_> {
                     if near && probe.hits(grid, packed, block) {
                         self.scratch.place[block] = (self.scratch.stamp, self.scratch.found.len() as u32);
                         let interacting = if home { upper_triangle(cluster, block) } else { u32::MAX };
-                        self.scratch.found.push(MaskedPair { block: block as u32, interacting, excluded: 0 });
+                        let pair = MaskedPair { block: block as u32, interacting, excluded: 0, excepted: false };
+                        self.scratch.found.push(pair);
                     }
                     block += 1;
                 }
@@ -365,11 +371,14 @@ impl Search<'_, '_> {
             _ => LjRows::All,
         };
         let (masked, plain) = (self.out.masked.len() as u32, self.out.plain.len() as u32);
+        let marks = self.input.marks;
+        let excepted = |block: usize| !marks.is_empty() && marks[cluster].meet(marks[2 * block] | marks[2 * block + 1]);
         for pair in &self.scratch.found {
-            if pair.interacting == u32::MAX {
+            let excepted = excepted(pair.block as usize);
+            if pair.interacting == u32::MAX && !excepted {
                 self.out.plain.push(pair.block);
             } else {
-                self.out.masked.push(*pair);
+                self.out.masked.push(MaskedPair { excepted, ..*pair });
             }
         }
         let end = self.out.plain.len() as u32;

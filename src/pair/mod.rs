@@ -8,6 +8,7 @@
 
 mod buffer;
 mod density;
+mod exception;
 mod exclusion;
 mod grid;
 mod list;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use buffer::{BufferEstimate, ListErrors, ListSchedule};
 pub use density::filled_volume;
+pub use exception::Marks;
 pub use exclusion::BothWays;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{

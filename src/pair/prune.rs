@@ -92,8 +92,8 @@ pub struct PruneInput<'a> {
     pub reach: Reach,
 }
 
-/// Keep of `outer` what is in reach now, sorted into the ranges of [`Entry::plain`]. Masked blocks stay: they are few,
-/// and exclusions must be met. Blocks with a close pair join them.
+/// Keep of `outer` what is in reach now, sorted into the ranges of [`Entry::plain`]. Masked blocks with exclusions stay:
+/// they are few, and exclusions must be met. Blocks with a close pair join them.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     if input.reach.coulomb < input.reach.lj {
         dispatch(level, Prune::<true> { input, outer, inner });
@@ -122,12 +122,18 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
         let mut filled = 0;
         for entry in &outer.entries {
             let first_masked = masked.len() as u32;
-            masked.extend_from_slice(&outer.masked[entry.masked[0] as usize..entry.masked[1] as usize]);
             let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
             let cluster = entry.cluster as usize;
             let near = if FAR { reach.coulomb } else { reach.coulomb.max(reach.lj) };
             let probe = Probe::<S>::new(grid, packed, cluster, shift, near);
             let far = (reach.lj * reach.lj) as f32;
+            let farthest = probe.radius_squared.max(far.min(f32::MAX));
+            for pair in &outer.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
+                let squares = probe.distances(grid, packed, pair.block as usize);
+                if pair.interacting != u32::MAX || probe.bits(squares[0].min(squares[1]), farthest) != 0 {
+                    masked.push(*pair);
+                }
+            }
             // one byte per atom of the cluster
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = [0, 1].map(|half| {
@@ -136,7 +142,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             let classify = |block: u32| {
                 let squares = probe.distances(grid, packed, block as usize);
                 if probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0 {
-                    masked.push(MaskedPair { block, interacting: u32::MAX, excluded: 0 });
+                    masked.push(MaskedPair { block, interacting: u32::MAX, excluded: 0, excepted: false });
                     return OUT;
                 }
                 let near = squares.map(|r2| usize::from(probe.bits(r2, probe.radius_squared) != 0));

@@ -121,7 +121,12 @@ fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
                 (entry.far(), far_bits),
             ];
             let plain = ranges.into_iter().flat_map(|(range, interacting)| {
-                chunk.plain[range].iter().map(move |&block| MaskedPair { block, interacting, excluded: 0 })
+                chunk.plain[range].iter().map(move |&block| MaskedPair {
+                    block,
+                    interacting,
+                    excluded: 0,
+                    excepted: false,
+                })
             });
             for pair in masked.iter().copied().chain(plain) {
                 for bit in 0..(CLUSTER * BLOCK) {
@@ -210,6 +215,9 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     let (mut outer, mut inner) = (PairList::default(), PairList::default());
     outer.resize(&grid);
     inner.resize(&grid);
+    let known = |atoms: &[u32]| atoms.iter().copied().filter(|&atom| atom != NO_ATOM).map(mark).collect::<Vec<_>>();
+    let of_cluster = |atoms: &[u32]| known(atoms).into_iter().fold(Marks::default(), |all, one| all | one);
+    let marks: Vec<Marks> = grid.slot_atom.chunks(CLUSTER).map(of_cluster).collect();
     let mut scratch = SearchScratch::default();
     let input = SearchInput {
         grid: &grid,
@@ -217,6 +225,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         cell,
         exclusions: &BothWays::new(case.positions.len(), &case.exclusions),
         has_lj: &case.has_lj,
+        marks: &marks,
         far_exclusions: &[],
         exclusion_reach: case.cutoff,
         radius: case.outer,
@@ -250,6 +259,25 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         assert!(inner.slots() <= outer.slots());
         check_list(&moved, &grid, &inner, reach);
         check_plain(&moved, &grid, &inner);
+        check_exceptions(&grid, &inner);
+    }
+}
+
+/// A few atoms make exceptions with some others.
+fn mark(atom: u32) -> Marks {
+    Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
+}
+
+/// All that meet as exceptions stand in blocks that say so.
+fn check_exceptions(grid: &Grid, list: &PairList) {
+    let mut rest = list.clone();
+    for chunk in &mut rest.chunks {
+        let excepted = chunk.masked.iter_mut().filter(|pair| pair.excepted);
+        excepted.for_each(|pair| (pair.interacting, pair.excluded) = (0, 0));
+    }
+    let nobody = vec![false; grid.atom_slot.len()];
+    for (([i, j], image), times) in listed(grid, &rest, &nobody, true) {
+        assert!(times == [0; 2] || !mark(i).meet(mark(j)), "exception {i} {j} {image:?} in a block like others");
     }
 }
 

@@ -58,27 +58,26 @@ impl ReferencePme {
         charges: &[f64],
         forces: &mut [Vec3],
     ) -> (f64, Mat3) {
-        match self.parameters.order {
-            4 => self.evaluate_order::<4>(cell, positions, charges, forces),
-            5 => self.evaluate_order::<5>(cell, positions, charges, forces),
-            6 => self.evaluate_order::<6>(cell, positions, charges, forces),
-            8 => self.evaluate_order::<8>(cell, positions, charges, forces),
-            _ => unreachable!("the order has been checked against ORDERS"),
-        }
+        let sums = self.solve_potential(cell, positions, charges);
+        forces.par_iter_mut().zip(positions.par_iter().zip(charges)).for_each(|(force, (&position, &charge))| {
+            *force += self.force(cell, position, charge);
+        });
+        sums
     }
 
-    fn evaluate_order<const N: usize>(
-        &mut self,
-        cell: &PeriodicCell,
-        positions: &[Vec3],
-        charges: &[f64],
-        forces: &mut [Vec3],
-    ) -> (f64, Mat3) {
-        self.spread::<N>(cell, positions, charges);
+    /// Solves for the potential of the charges, from which [`Self::force`] reads; energy and virial as in
+    /// [`Self::evaluate`].
+    pub fn solve_potential(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> (f64, Mat3) {
+        match self.parameters.order {
+            4 => self.spread::<4>(cell, positions, charges),
+            5 => self.spread::<5>(cell, positions, charges),
+            6 => self.spread::<6>(cell, positions, charges),
+            8 => self.spread::<8>(cell, positions, charges),
+            _ => unreachable!("the order has been checked against ORDERS"),
+        }
         self.fft.forward(&mut self.grid, &mut self.spectrum);
         let (mut energy, mut virial) = self.solve(cell);
         self.fft.inverse(&mut self.spectrum, &mut self.grid);
-        self.gather::<N>(cell, positions, charges, forces);
 
         let alpha = self.parameters.alpha;
         let plasma = plasma_energy(alpha, charges, cell.volume());
@@ -132,21 +131,28 @@ impl ReferencePme {
         (energy, virial)
     }
 
-    /// Forces from the potential on the grid: F = −q Σ φ ∇(weights).
-    fn gather<const N: usize>(&self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], forces: &mut [Vec3]) {
-        let (points, reciprocal, grid) = (self.parameters.grid, reciprocal_rows(cell), &self.grid);
+    /// The force (kJ/mol/nm) on a charge from the potential on the grid: F = −q Σ φ ∇(weights).
+    pub fn force(&self, cell: &PeriodicCell, position: Vec3, charge: f64) -> Vec3 {
+        match self.parameters.order {
+            4 => self.gather::<4>(cell, position, charge),
+            5 => self.gather::<5>(cell, position, charge),
+            6 => self.gather::<6>(cell, position, charge),
+            8 => self.gather::<8>(cell, position, charge),
+            _ => unreachable!("the order has been checked against ORDERS"),
+        }
+    }
+
+    fn gather<const N: usize>(&self, cell: &PeriodicCell, position: Vec3, charge: f64) -> Vec3 {
+        let (points, reciprocal) = (self.parameters.grid, reciprocal_rows(cell));
         let per_step = [0, 1, 2].map(|d| reciprocal[d] * points[d] as f64);
-        forces.par_iter_mut().zip(positions.par_iter().zip(charges)).for_each(|(force, (&position, &charge))| {
-            let support = Support::<N>::new(cell, position, points);
-            let mut slope = [0.0; 3];
-            support.for_each(|index, [x, y, z], value, derivative| {
-                let potential = grid[index];
-                slope[0] += potential * derivative[0][x] * value[1][y] * value[2][z];
-                slope[1] += potential * value[0][x] * derivative[1][y] * value[2][z];
-                slope[2] += potential * value[0][x] * value[1][y] * derivative[2][z];
-            });
-            *force -= (per_step[0] * slope[0] + per_step[1] * slope[1] + per_step[2] * slope[2]) * charge;
+        let mut slope = [0.0; 3];
+        Support::<N>::new(cell, position, points).for_each(|index, [x, y, z], value, derivative| {
+            let potential = self.grid[index];
+            slope[0] += potential * derivative[0][x] * value[1][y] * value[2][z];
+            slope[1] += potential * value[0][x] * derivative[1][y] * value[2][z];
+            slope[2] += potential * value[0][x] * value[1][y] * derivative[2][z];
         });
+        (per_step[0] * slope[0] + per_step[1] * slope[1] + per_step[2] * slope[2]) * -charge
     }
 }
 

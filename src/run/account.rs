@@ -4,9 +4,10 @@ use super::engine::Engine;
 use super::job::Outcome;
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
+use super::warnings::warnings;
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
-use crate::constraint::degrees_of_freedom;
+use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::error::Result;
 use crate::observe::lock::host_name;
 use crate::observe::log::RunLog;
@@ -45,7 +46,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// System, settings and machine.
+/// System, settings and machine, and what a referee would object to.
 pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
@@ -79,10 +80,25 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             "constraints",
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
-        ("degrees of freedom", degrees_of_freedom(topology, &system.constraints, state.cell.is_some()).to_string()),
+        ("degrees of freedom", freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
-    ])
+    ])?;
+    warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
+}
+
+/// The degrees of freedom of each stage of dynamics, once where they are the same.
+pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
+    let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
+    let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
+    match removed[..] {
+        [first, ref others @ ..] if others.iter().all(|other| *other == first) => of(first),
+        [] => of(if periodic { RemovedMotion::Translation } else { RemovedMotion::TranslationAndRotation }),
+        _ => {
+            let each = plan.dynamics().zip(removed).map(|((name, _), removed)| format!("{} ({name})", of(removed)));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// What was weighed, chosen and gained.

@@ -1,15 +1,17 @@
 //! What a checkpoint holds: everything the bits of the rest of the run depend on, and what was written so far.
 
+use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
 use super::plan::{Plan, StageKind};
 use super::simulation::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
+use crate::observe::extent::Extent;
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
 use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
-use crate::system::{State, System};
+use crate::system::State;
 use crate::vec3::Vec3;
 use std::path::Path;
 
@@ -19,18 +21,20 @@ const VERSION: u32 = 6;
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
+    /// identity of the run, the same in all its files
+    pub run_id: String,
     /// the plan in force
     pub plan: Plan,
-    /// fingerprint of the system, see [`fingerprint`]
-    pub system: u32,
+    /// of the system as it is before tuning
+    pub system: Fingerprint,
     /// index of the stage
     pub stage: usize,
     /// how far that stage is
     pub place: Place,
     /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
-    /// frames in the trajectory
-    pub frames: u64,
+    /// what was written so far
+    pub written: Written,
     /// averages of this stage
     pub statistics: Statistics,
     /// what the summary says of the stages before
@@ -39,6 +43,15 @@ pub struct Checkpoint {
     pub tuning: Option<Tuning>,
     /// whether lists were chosen for a GPU; `None` before any were
     pub lists_on_gpu: Option<bool>,
+}
+
+/// How much of the files that grow there was when a checkpoint was written; `None` for one that was never begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Written {
+    /// frames
+    pub trajectory: Option<Extent>,
+    /// rows
+    pub energies: Option<Extent>,
 }
 
 /// A place in a stage.
@@ -65,14 +78,15 @@ impl Place {
 
 impl Checkpoint {
     /// Of a run that has begun and has nothing to keep yet: it starts anew from its files.
-    pub fn start(plan: &Plan, system: &System) -> Self {
+    pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {
         Checkpoint {
+            run_id,
             plan: plan.clone(),
-            system: fingerprint(system),
+            system,
             stage: 0,
             place: Place::default(),
             state: State::default(),
-            frames: 0,
+            written: Written::default(),
             statistics: Statistics::default(),
             stages: vec![],
             tuning: None,
@@ -127,36 +141,6 @@ impl Checkpoint {
         }
         Ok(state)
     }
-
-    /// Refuse to continue with other atoms than before.
-    pub fn check_system(&self, system: &System) -> Result<()> {
-        if self.system == fingerprint(system) {
-            return Ok(());
-        }
-        Err(Problem::new("the topology or its parameters have changed since this run began")
-            .help("restore the files, choose another output directory, or use --force to start anew")
-            .into())
-    }
-}
-
-/// CRC-32 of charges, masses, types and Lennard-Jones parameters: equal systems have equal ones.
-pub(super) fn fingerprint(system: &System) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    let mut bytes = vec![];
-    for atoms in system.topology.atoms.chunks(1024) {
-        bytes.clear();
-        for atom in atoms {
-            bytes.extend_from_slice(&atom.mass.to_le_bytes());
-            bytes.extend_from_slice(&atom.charge.to_le_bytes());
-            bytes.extend_from_slice(&atom.lj_type.to_le_bytes());
-        }
-        // many at a time: the checksum of a few bytes takes as long as that of a hundred
-        hasher.update(&bytes);
-    }
-    for value in system.nonbonded.c6.iter().chain(&system.nonbonded.c12) {
-        hasher.update(&value.to_le_bytes());
-    }
-    hasher.finalize()
 }
 
 /// CRC-32 of a state: equal for runs that agree bit for bit.

@@ -69,6 +69,7 @@ impl Engine {
 
     /// So many threads and the best instruction set, where there is no plan.
     pub fn on(threads: usize) -> Result<Self> {
+        check_threads(threads)?;
         let (pool, team) = start(threads, vec![])?;
         Ok(Engine {
             pool,
@@ -248,7 +249,26 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
         .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
         .into());
     }
+    check_threads(threads)?;
     Ok((threads, level))
+}
+
+/// Threads per processor beyond which a number of threads is a slip: they wait for each other awake, each with memory of
+/// its own.
+const THREADS_PER_PROCESSOR: usize = 8;
+
+/// Refuses many more threads than this machine has processors; as many as `run.reproducible` cuts work into are always
+/// allowed.
+fn check_threads(threads: usize) -> Result<()> {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
+    if threads > most {
+        let message = format!("{threads} threads are too many: this process may use {available} processors");
+        return Err(Problem::new(message)
+            .help(format!("at most {most} are started; fastest is one per processor"))
+            .into());
+    }
+    Ok(())
 }
 
 /// Refuses a device that is not there.

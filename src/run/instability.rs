@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::outputs::{Directory, write_file};
+use super::directory::Directory;
 use crate::backend::{Energies, Reference};
 use crate::cell::displacement;
 use crate::error::{Error, Result};
 use crate::format::write_pdb_of;
+use crate::observe::replace::replace_synced;
 use crate::system::{State, System, Topology};
 use crate::vec3::Vec3;
 
@@ -42,7 +43,7 @@ pub(super) fn explain(error: Error, system: &System, before: &State, directory: 
 }
 
 /// `HB2 of ALA 7`
-fn name(topology: &Topology, atom: u32) -> String {
+pub(super) fn name(topology: &Topology, atom: u32) -> String {
     let atom = &topology.atoms[atom as usize];
     let residue = &topology.residues[atom.residue as usize];
     format!("{} of {} {}", atom.name, residue.name, residue.number)
@@ -58,7 +59,7 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
     let path = directory.file(UNSTABLE);
     let (chosen, positions) = neighbourhood(&system.topology, before, atoms);
     let title = format!("around atom {} before step {}", atoms[0] + 1, before.step);
-    write_file(&path, |out| {
+    replace_synced(&path, |out| {
         write_pdb_of(&system.topology, chosen.iter().copied(), &positions, before.cell.as_ref(), &title, out)
     })?;
     Ok(path)

@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
     /// move old output aside
     pub force: bool,
+    /// begin a new trajectory and a new energy table where the run goes on
+    pub no_append: bool,
     /// stop and checkpoint requests
     pub requests: Requests,
     /// when the program started

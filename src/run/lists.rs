@@ -138,9 +138,9 @@ pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
 /// The highest temperature (K) and longest time step (ps) of any stage. Where a stage goes on with the velocities that there
 /// are, theirs counts too.
 fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
-    let present = || {
+    let present = |removed| {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         temperature(kinetic_energy(&masses, &state.velocities), free)
     };
     let mut found: Option<(f64, f64)> = None;
@@ -149,7 +149,7 @@ fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
             let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
             let start = match dynamics.velocities {
                 Velocities::Generate { temperature } => temperature,
-                Velocities::File => present(),
+                Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),
             };
             let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
             found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));

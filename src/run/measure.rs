@@ -58,7 +58,8 @@ pub fn measure(
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let free =
+            degrees_of_freedom(&system.topology, &system.constraints, dynamics.removed_motion(state.cell.is_some()));
         let rules = (lists, plan.run.seed, free);
         match plan.run.precision {
             Precision::Double => {

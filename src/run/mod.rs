@@ -5,7 +5,9 @@
 
 mod account;
 mod checkpoint;
+mod directory;
 mod engine;
+mod fingerprint;
 mod instability;
 mod job;
 mod lists;
@@ -13,6 +15,8 @@ mod measure;
 pub mod minimize;
 mod outputs;
 mod plan;
+mod reference_check;
+mod results;
 mod resume;
 mod runner;
 mod self_check;
@@ -22,9 +26,13 @@ mod start;
 mod surface;
 mod timing;
 mod tuning;
+mod vibration;
+mod warnings;
 
-pub use checkpoint::{Checkpoint, Place, state_hash};
+pub use account::freedom;
+pub use checkpoint::{Checkpoint, Place, Written, state_hash};
 pub use engine::{Engine, check_device, processors};
+pub use fingerprint::Fingerprint;
 pub use job::{Job, Outcome};
 pub use lists::{describe_lists, schedule};
 pub use measure::{Measured, Measurement, measure};
@@ -33,3 +41,4 @@ pub use runner::run;
 pub use signals::Requests;
 pub use simulation::{ListOrigins, Observed, Simulation, Wanted};
 pub use tuning::Alternatives;
+pub use warnings::{refuse, warnings};

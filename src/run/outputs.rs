@@ -1,21 +1,20 @@
-//! The files of a run in its output directory.
+//! The files of a run that grow: trajectory and energies.
 
-use super::checkpoint::state_hash;
-use super::instability::UNSTABLE;
+use super::checkpoint::Written;
+use super::directory::Directory;
 use super::plan::{Plan, TrajectoryOptions};
 use super::simulation::Observed;
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, write_pdb, write_rst7};
 use crate::observe::energies::{EnergyRow, EnergyTable};
-use crate::observe::lock::{OutputLock, host_name};
-use crate::observe::status::RunState;
-use crate::observe::summary::Summary;
-use crate::observe::trajectory::{Contents, Fields, Frame, Observable, Precision, Provenance, TrajectoryWriter};
+use crate::observe::extent::Extent;
+use crate::observe::lock::host_name;
+use crate::observe::trajectory::{
+    Contents, Fields, Frame, Observable, Precision, Provenance, TrajectoryInfo, TrajectoryWriter, info,
+};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use std::fs;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Numbers recorded with every frame.
 const OBSERVABLES: [(&str, &str); 6] = [
@@ -27,112 +26,90 @@ const OBSERVABLES: [(&str, &str); 6] = [
     ("volume", "nm3"),
 ];
 
-/// Paths of the output directory.
-#[derive(Clone, Debug)]
-pub(super) struct Directory {
-    root: PathBuf,
-}
-
-impl Directory {
-    /// The directory of a plan.
-    pub(super) fn new(plan: &Plan) -> Self {
-        Directory { root: plan.output.directory.clone() }
-    }
-
-    /// Path of a file in it.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
-        self.root.join(name)
-    }
-
-    /// True when a run has written here.
-    pub(super) fn is_used(&self) -> bool {
-        ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"]
-            .iter()
-            .any(|name| self.file(name).exists())
-    }
-
-    /// Create and lock it; with `force` what is there is moved aside first.
-    pub(super) fn open(&self, force: bool) -> Result<OutputLock> {
-        if force && self.is_used() {
-            // nobody else may be at work in there
-            drop(OutputLock::acquire(&self.root)?);
-            let numbered = |n: u32| {
-                let mut name = self.root.clone().into_os_string();
-                name.push(format!(".bak{n}"));
-                PathBuf::from(name)
-            };
-            if let Some(aside) = (1..).map(numbered).find(|path| !path.exists()) {
-                fs::rename(&self.root, &aside).map_err(|e| Error::io(&self.root, e))?;
-            }
-        }
-        fs::create_dir_all(&self.root).map_err(|e| Error::io(&self.root, e))?;
-        OutputLock::acquire(&self.root)
-    }
-
-    /// Remove what a run wrote before it had anything to keep.
-    pub(super) fn clear(&self) -> Result<()> {
-        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", UNSTABLE] {
-            match fs::remove_file(self.file(name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&self.file(name), error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// True when the files of a run that ended in `state` are all here.
-    pub(super) fn has_results(&self, state: &State) -> bool {
-        let hash = format!("{:08x}", state_hash(state));
-        let summary = Summary::read(&self.file("summary.json")).ok();
-        summary.is_some_and(|s| s.state == RunState::Finished && s.final_state_hash == Some(hash))
-            && ["final.rst7", "final.pdb"].iter().all(|name| self.file(name).exists())
-    }
-
-    /// Refuse to mix with output that no checkpoint explains.
-    pub(super) fn check_unused(&self) -> Result<()> {
-        if !self.is_used() {
-            return Ok(());
-        }
-        Err(Problem::new("this directory holds output, but no checkpoint to continue from")
-            .in_file(&self.root)
-            .help("choose another output.directory, or use --force to move the old output aside")
-            .into())
-    }
-}
-
 /// Trajectory and energies.
 pub(super) struct Outputs {
     trajectory: Option<TrajectoryWriter>,
     energies: Option<EnergyTable>,
+    /// of the files, open or not
+    written: Written,
+    warnings: Vec<String>,
     mass: f64,
     frame: State,
     forces: Vec<Vec3>,
 }
 
+/// What the files are made from.
+pub(super) struct Source<'a> {
+    pub(super) run_id: &'a str,
+    pub(super) plan: &'a Plan,
+    pub(super) system: &'a System,
+    pub(super) input: &'a str,
+    pub(super) periodic: bool,
+}
+
 impl Outputs {
-    /// Create the files, or go on after `frames` frames and the row of `step`.
-    pub(super) fn open(
-        directory: &Directory,
-        (plan, system, input): (&Plan, &System, &str),
-        periodic: bool,
-        resume: Option<(u64, u64)>,
-    ) -> Result<Self> {
+    /// Create the files, or go on after what was `written` before the checkpoint. A file that is missing, belongs to
+    /// another run, was changed, or cannot take what is asked for now is refused. One that is no longer asked for is
+    /// kept as the checkpoint knows it, to be continued when it is asked for again.
+    pub(super) fn open(directory: &Directory, source: &Source<'_>, mut written: Written) -> Result<Self> {
+        let mut warnings = vec![];
+        let output = &source.plan.output;
+        let mut forget = |path: &Path, written: &mut Option<Extent>| {
+            if written.is_some() && !path.exists() {
+                warnings.push(format!("{} is gone; a new one is begun when it is asked for again", path.display()));
+                *written = None;
+            }
+        };
+        let table = directory.file("energies.csv");
+        if let Some(kept) = written.energies.filter(|_| output.energies.is_some() || table.exists()) {
+            // before anything is changed
+            check_present(&table, kept, "rows")?;
+            EnergyTable::check(&table, source.periodic, kept)?;
+        }
         let path = directory.file("trajectory.h5md");
-        let trajectory = match (&plan.output.trajectory, resume) {
-            (None, _) => None,
-            (Some(_), Some((frames, _))) if path.exists() => Some(TrajectoryWriter::append(&path, Some(frames))?),
-            (Some(options), _) => Some(create_trajectory(&path, options, plan, system, input, periodic)?),
+        let trajectory = match &output.trajectory {
+            Some(options) => Some(open_trajectory(&path, options, source, written.trajectory)?),
+            None => {
+                forget(&path, &mut written.trajectory);
+                if let Some(kept) = written.trajectory {
+                    close_trajectory(&path, source.run_id, kept)?;
+                }
+                None
+            }
         };
-        let path = directory.file("energies.csv");
-        let energies = match (&plan.output.energies, resume) {
-            (None, _) => None,
-            (Some(_), Some((_, step))) if path.exists() => Some(EnergyTable::append(&path, periodic, step)?),
-            (Some(_), _) => Some(EnergyTable::create(&path, periodic)?),
+        if output.energies.is_none() {
+            forget(&table, &mut written.energies);
+        }
+        let energies = match (output.energies, written.energies) {
+            (None, None) => None,
+            (Some(_), None) => Some(EnergyTable::create(&table, source.periodic)?),
+            (asked, Some(kept)) => {
+                Some(EnergyTable::append(&table, source.periodic, kept)?).filter(|_| asked.is_some())
+            }
         };
-        let mass = system.topology.atoms.iter().map(|atom| atom.mass).sum();
-        Ok(Outputs { trajectory, energies, mass, frame: State::default(), forces: vec![] })
+        let mass = source.system.topology.atoms.iter().map(|atom| atom.mass).sum();
+        let mut outputs =
+            Outputs { trajectory, energies, written, warnings, mass, frame: State::default(), forces: vec![] };
+        if outputs.trajectory.as_ref().is_some_and(|trajectory| !trajectory.is_shared()) {
+            outputs.warnings.push(
+                "the file system of the output directory does not support reading the trajectory while it is written; \
+                 it can be read once the run has ended, or after `md repair` if it was killed"
+                    .to_owned(),
+            );
+        }
+        Ok(outputs)
+    }
+
+    /// Leaves the files as the checkpoint knows them, closed, under other names. One that is not as it was left, or cannot
+    /// be read, is renamed as it is.
+    pub(super) fn set_aside(directory: &Directory, (run_id, periodic): (&str, bool), written: Written) -> Result<()> {
+        if let Some(kept) = written.trajectory {
+            let _ = close_trajectory(&directory.file("trajectory.h5md"), run_id, kept);
+        }
+        if let Some(kept) = written.energies {
+            let _ = EnergyTable::append(&directory.file("energies.csv"), periodic, kept);
+        }
+        directory.rename_as_part(&["trajectory.h5md", "energies.csv", ".trajectory.h5md.journal"])
     }
 
     /// Keep the state at the start of a step for the frame whose numbers follow.
@@ -190,46 +167,100 @@ impl Outputs {
     }
 
     /// What the user should know of how the files are written.
-    pub(super) fn warning(&self) -> Option<String> {
-        self.trajectory.as_ref().filter(|trajectory| !trajectory.is_shared()).map(|_| {
-            "the file system of the output directory does not support reading the trajectory while it is written; it \
-             can be read once the run has ended, or after `md repair` if it was killed"
-                .to_owned()
-        })
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
-    /// Everything on disk; returns the number of frames.
-    pub(super) fn sync(&mut self) -> Result<u64> {
+    /// Everything on disk; returns how much there is.
+    pub(super) fn sync(&mut self) -> Result<Written> {
         if let Some(energies) = &mut self.energies {
-            energies.sync()?;
+            self.written.energies = Some(energies.sync()?);
         }
-        self.trajectory.as_mut().map_or(Ok(0), TrajectoryWriter::sync)
+        if let Some(trajectory) = &mut self.trajectory {
+            self.written.trajectory = Some(trajectory.sync()?);
+        }
+        Ok(self.written)
     }
 
-    /// Close the files.
-    pub(super) fn close(mut self) -> Result<()> {
+    /// Close the files; returns what they hold.
+    pub(super) fn close(&mut self) -> Result<Written> {
         self.sync()?;
-        self.trajectory.map_or(Ok(0), TrajectoryWriter::close).map(|_| ())
+        self.energies = None;
+        if let Some(trajectory) = self.trajectory.take() {
+            self.written.trajectory = Some(trajectory.close()?);
+        }
+        Ok(self.written)
     }
 }
 
-fn create_trajectory(
+/// A trajectory that is new, or goes on after what is in it.
+fn open_trajectory(
     path: &Path,
     options: &TrajectoryOptions,
-    plan: &Plan,
-    system: &System,
-    input: &str,
-    periodic: bool,
+    source: &Source<'_>,
+    written: Option<Extent>,
 ) -> Result<TrajectoryWriter> {
-    let observables = OBSERVABLES.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() });
-    let provenance = Provenance {
-        version: env!("CARGO_PKG_VERSION").into(),
-        commit: String::new(),
-        host: host_name(),
-        author: String::new(),
-        input: input.to_owned(),
-        seed: plan.run.seed,
+    let Some(kept) = written else {
+        // one that this run has begun after its last checkpoint holds nothing that is counted
+        if info(path).is_ok_and(|found| found.run_id == source.run_id) {
+            fs::remove_file(path).map_err(|e| Error::io(path, e))?;
+        }
+        return create_trajectory(path, options, source);
     };
+    let found = check_owner(path, source.run_id, kept)?;
+    let (fields, precision) = stored_as(options);
+    if (found.fields, found.precision) != (fields, precision) {
+        let describe = |fields: Fields, precision| {
+            format!("velocities: {}, forces: {}, positions: {precision:?}", fields.velocities, fields.forces)
+        };
+        return Err(Problem::new(format!(
+            "a trajectory keeps what it was begun with ({}); now it is to hold ({})",
+            describe(found.fields, found.precision),
+            describe(fields, precision)
+        ))
+        .in_file(path)
+        .help("restore the settings of output.trajectory, or use --no-append to go on in a new file")
+        .into());
+    }
+    TrajectoryWriter::append(path, Some(kept))
+}
+
+/// A trajectory in which this run has written so much.
+fn check_owner(path: &Path, run_id: &str, kept: Extent) -> Result<TrajectoryInfo> {
+    check_present(path, kept, "frames")?;
+    let found = match info(path) {
+        Ok(found) => found,
+        // as a loss of power leaves it: the writer mends what it can, and says what is wrong with the rest
+        Err(_) => {
+            TrajectoryWriter::append(path, Some(kept))?.close()?;
+            info(path)?
+        }
+    };
+    if found.run_id == run_id {
+        return Ok(found);
+    }
+    let message = format!("this trajectory belongs to another run ({}), not to this one ({run_id})", found.run_id);
+    let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
+    Err(Problem::new(message).in_file(path).help(help).into())
+}
+
+/// Leaves a trajectory of this run closed, with what the checkpoint knows of.
+fn close_trajectory(path: &Path, run_id: &str, kept: Extent) -> Result<()> {
+    check_owner(path, run_id, kept)?;
+    TrajectoryWriter::append(path, Some(kept))?.close().map(|_| ())
+}
+
+fn check_present(path: &Path, kept: Extent, records: &str) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let message = format!("this file is missing; the checkpoint was written after {} {records} of it", kept.count);
+    let help = "put it back, or use --no-append to go on in a new file";
+    Err(Problem::new(message).in_file(path).help(help).into())
+}
+
+/// How a trajectory stores what is asked for.
+fn stored_as(options: &TrajectoryOptions) -> (Fields, Precision) {
     let precision = match options.precision {
         None => Precision::Lossless,
         // never coarser than asked for; 0.1 % covers the rounding of units
@@ -237,7 +268,22 @@ fn create_trajectory(
         Some(step) if step > 0.999e-4 => Precision::Decimals4,
         Some(_) => Precision::Lossless,
     };
-    let fields = Fields { velocities: options.velocities, forces: options.forces, image: false };
+    (Fields { velocities: options.velocities, forces: options.forces, image: false }, precision)
+}
+
+fn create_trajectory(path: &Path, options: &TrajectoryOptions, source: &Source<'_>) -> Result<TrajectoryWriter> {
+    let &Source { run_id, plan, system, input, periodic } = source;
+    let observables = OBSERVABLES.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() });
+    let provenance = Provenance {
+        run_id: run_id.to_owned(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: String::new(),
+        host: host_name(),
+        author: String::new(),
+        input: input.to_owned(),
+        seed: plan.run.seed,
+    };
+    let (fields, precision) = stored_as(options);
     let contents = Contents {
         topology: &system.topology,
         periodic,
@@ -247,34 +293,4 @@ fn create_trajectory(
         provenance: &provenance,
     };
     TrajectoryWriter::create(path, &contents)
-}
-
-/// `final.rst7` and `final.pdb`. Velocities are those of the state, half a step before the positions, as AMBER's own
-/// restart files have them and as `velocities = "file"` takes them.
-pub(super) fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
-    let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
-    let short: String = system.topology.title.trim().chars().take(30).collect();
-    let coordinates = Coordinates {
-        title: format!("{short}, final state, velocities half a step before"),
-        time: Some(state.time),
-        positions: state.positions.clone(),
-        velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),
-        cell: state.cell,
-    };
-    write_file(&directory.file("final.rst7"), |out| write_rst7(&coordinates, out))?;
-    write_file(&directory.file("final.pdb"), |out| {
-        write_pdb(&system.topology, &state.positions, state.cell.as_ref(), &title, out)
-    })
-}
-
-/// Write a file under a temporary name and rename it.
-pub(super) fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>,
-) -> Result<()> {
-    let temporary = path.with_extension("tmp");
-    let io = |e| Error::io(path, e);
-    let mut out = BufWriter::new(fs::File::create(&temporary).map_err(io)?);
-    write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all()).map_err(io)?;
-    fs::rename(&temporary, path).map_err(io)
 }

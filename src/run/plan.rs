@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use crate::constraint::ConstraintKind;
+use crate::constraint::RemovedMotion;
 use crate::system::{DispersionCorrection, ListPolicy, Modifier};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -31,6 +32,14 @@ impl Plan {
     /// Steps that a stage of `steps` steps is allowed in all.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))
+    }
+
+    /// Stages of dynamics with their names.
+    pub fn dynamics(&self) -> impl DoubleEndedIterator<Item = (&str, &Dynamics)> {
+        self.stages.iter().filter_map(|stage| match &stage.kind {
+            StageKind::Dynamics(dynamics) => Some((stage.name.as_str(), dynamics)),
+            StageKind::Minimize(_) => None,
+        })
     }
 }
 
@@ -292,7 +301,7 @@ pub enum StageKind {
 pub struct Minimize {
     /// stops after this many steps
     pub steps: u64,
-    /// stops when the RMS force is below this, kJ/mol/nm
+    /// stops when the largest force on any atom is below this, kJ/mol/nm
     pub force_tolerance: f64,
     /// largest displacement of an atom in the first step, nm
     pub initial_step: f64,
@@ -313,6 +322,17 @@ pub struct Dynamics {
     pub barostat: Option<Barostat>,
     /// centre-of-mass motion is removed every so many steps
     pub com_removal: Option<u32>,
+}
+
+impl Dynamics {
+    /// The motion of the whole that is removed, with or without a periodic cell.
+    pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
+        match (self.com_removal, periodic) {
+            (None, _) => RemovedMotion::Nothing,
+            (Some(_), true) => RemovedMotion::Translation,
+            (Some(_), false) => RemovedMotion::TranslationAndRotation,
+        }
+    }
 }
 
 /// Velocities at the start of a stage.

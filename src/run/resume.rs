@@ -1,37 +1,110 @@
 //! The way back into a run: its checkpoint, and what may have changed since.
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, Written};
+use super::directory::Directory;
+use super::fingerprint::Fingerprint;
 use super::job::Job;
-use super::outputs::Directory;
+use super::outputs::{Outputs, Source};
 use super::plan::{Plan, Stage, StageKind};
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
+
+/// Where a run begins.
+pub(super) struct Beginning {
+    pub(super) run_id: String,
+    /// of a run that goes on
+    pub(super) checkpoint: Option<Checkpoint>,
+    /// why an older checkpoint was taken
+    pub(super) warning: Option<String>,
+}
+
+/// The run of the output directory, or a new one, which begins with a checkpoint of the start: from then on the
+/// directory explains itself, however early the run is killed.
+pub(super) fn begin(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<Beginning> {
+    let (found, warning) = find_checkpoint(directory)?;
+    let checkpoint = match found {
+        Some(checkpoint) => {
+            refuse_changes(job, system, &checkpoint)?;
+            checkpoint
+        }
+        None => {
+            let start = Checkpoint::start(new_run_id()?, job.plan, system.clone());
+            start.write(&directory.file("checkpoint.md"))?;
+            start
+        }
+    };
+    let run_id = checkpoint.run_id.clone();
+    if checkpoint.is_start() {
+        directory.clear(&run_id)?;
+        return Ok(Beginning { run_id, checkpoint: None, warning });
+    }
+    Ok(Beginning { run_id, checkpoint: Some(checkpoint), warning })
+}
+
+/// 128 bits from the operating system: no two runs share them, however alike they are.
+fn new_run_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Internal(format!("the operating system gives no random numbers: {error}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
 
 /// The checkpoint of the output directory, and why an older one was taken. Output without one is not touched, nor
 /// that whose only intact checkpoint is the one of the start.
-pub(super) fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<String>)> {
+fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
-        _ => directory.check_unused().map(|()| (None, None)),
+        found => {
+            let reason =
+                found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
+            directory.check_unused(reason).map(|()| (None, None))
+        }
     }
 }
 
 /// A run goes on only as what it was.
-pub(super) fn refuse_changes(job: &Job<'_>, checkpoint: &Checkpoint) -> Result<()> {
-    checkpoint.check_system(&job.system)?;
+fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
+    let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  ")))
+            .in_file(&job.plan.output.directory)
+            .help("restore them, choose another output.directory, or use --force to move the old output aside")),
+    };
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
         if steps(new) > steps(old) {
             changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
         }
     }
-    if changes.is_empty() {
-        return Ok(());
+    refuse("the run in this directory was begun with other settings", changes)?;
+    let what = "the topology or its parameters have changed since the run in this directory began";
+    Ok(refuse(what, checkpoint.system.differences(system))?)
+}
+
+/// Trajectory and energies as the checkpoint knows them, and the checkpoint of a run that goes on.
+pub(super) fn open_outputs(
+    job: &Job<'_>,
+    directory: &Directory,
+    run_id: &str,
+    checkpoint: Option<Checkpoint>,
+) -> Result<(Outputs, Option<Checkpoint>)> {
+    let (plan, system, input, periodic) = (job.plan, &*job.system, job.input, job.start.cell.is_some());
+    let source = Source { run_id, plan, system, input, periodic };
+    let Some(mut checkpoint) = checkpoint else {
+        return Outputs::open(directory, &source, Written::default()).map(|outputs| (outputs, None));
+    };
+    if job.no_append {
+        Outputs::set_aside(directory, (run_id, periodic), checkpoint.written)?;
     }
-    Err(Problem::new(format!("the run in this directory was begun with other settings:\n  {}", changes.join("\n  ")))
-        .in_file(&job.plan.output.directory)
-        .help("restore them, choose another output.directory, or use --force to move the old output aside")
-        .into())
+    let written = if job.no_append { Written::default() } else { checkpoint.written };
+    let mut outputs = Outputs::open(directory, &source, written)?;
+    // from now on it speaks of the files that are there
+    let written = outputs.sync()?;
+    if written != checkpoint.written {
+        checkpoint.written = written;
+        checkpoint.write(&directory.file("checkpoint.md"))?;
+    }
+    Ok((outputs, Some(checkpoint)))
 }
 
 /// Stages that are over, though `--steps` ended them earlier than this run would: the run goes on behind them.

@@ -4,24 +4,29 @@ mod descent;
 #[cfg(test)]
 mod tests;
 
-use super::checkpoint::{Checkpoint, Place, fingerprint, state_hash};
+use super::checkpoint::{Checkpoint, Place};
+use super::directory::Directory;
 use super::engine::{Engine, lead};
+use super::fingerprint::Fingerprint;
 use super::instability::explain;
 use super::job::{Job, Outcome};
-use super::outputs::{Directory, Outputs, write_file, write_final};
+use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
-use super::resume::{cut_stages, find_checkpoint, refuse_changes};
+use super::reference_check::verify;
+use super::results::{are_complete, closed_files, hash_text, write_final};
+use super::resume::{Beginning, begin, cut_stages, open_outputs};
 use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
-use crate::backend::{Backend, Host, Reference, check_system};
+use super::warnings::refuse;
+use crate::backend::{Backend, Host, Reference};
 use crate::constraint::degrees_of_freedom;
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
-use crate::observe::lock::OutputLock;
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter};
+use crate::observe::replace::replace_synced;
 use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
@@ -33,6 +38,9 @@ use std::time::{Duration, Instant};
 
 /// Wall time between looks at the clock's consumers: status file, progress, deadlines.
 const STATUS_INTERVAL: Duration = Duration::from_millis(500);
+/// The first two checkpoints of a process are no further apart than this: until there are two, one damaged file takes a
+/// run back to where it began.
+const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 /// Part of the allowed wall time that is kept for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
@@ -40,8 +48,6 @@ const DEADLINE_SHARE: f64 = 0.99;
 struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
-    directory: Directory,
-    _lock: OutputLock,
     outputs: Outputs,
     log: RunLog,
     progress: Progress,
@@ -49,14 +55,22 @@ struct Session<'a> {
     status: Status,
     last_status: Instant,
     last_checkpoint: Instant,
+    /// by this process
+    checkpoints: u64,
     timing: Timing,
-    system_fingerprint: u32,
+    run_id: String,
+    /// of the system before tuning
+    fingerprint: Fingerprint,
     statistics: Statistics,
     stages: Vec<StageSummary>,
     tuning: Option<Tuning>,
     /// as in [`Checkpoint`]
     lists_on_gpu: Option<bool>,
     steps: u64,
+    /// the next step is compared with the reference
+    unverified: bool,
+    /// the last to be dropped: held until all files in it are closed
+    directory: Directory,
 }
 
 /// Run all stages, from the checkpoint in the output directory if there is one.
@@ -67,78 +81,75 @@ pub fn run(
     progress: Progress,
 ) -> Result<Outcome> {
     // before a folder is made for it
-    check_system(&job.system)?;
-    let directory = Directory::new(job.plan);
-    let lock = directory.open(job.force)?;
-    let (checkpoint, warning) = find_checkpoint(&directory)?;
-    if let Some(checkpoint) = &checkpoint {
-        refuse_changes(&job, checkpoint)?;
-        if checkpoint.is_complete(job.plan) && directory.has_results(&checkpoint.state) {
-            return Ok(Outcome::Unchanged);
-        }
-    } else {
-        // from now on the directory explains itself, however early the run is killed
-        Checkpoint::start(job.plan, &job.system).write(&directory.file("checkpoint.md"))?;
-    }
-    let checkpoint = checkpoint.filter(|checkpoint| !checkpoint.is_start());
-    if checkpoint.is_none() {
-        directory.clear()?;
+    refuse(job.plan, &job.system)?;
+    let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
+    let directory = Directory::open(job.plan, job.force)?;
+    let Beginning { run_id, checkpoint, warning } = begin(&job, &directory, &fingerprint)?;
+    if let Some(checkpoint) = &checkpoint
+        && checkpoint.is_complete(job.plan)
+        && are_complete(&directory, checkpoint)?
+    {
+        return Ok(Outcome::Unchanged);
     }
     let mut log = log(&directory.file("run.log"))?;
     let tuning = checkpoint.as_ref().and_then(|c| c.tuning.clone());
     adopt(&mut job.system, tuning.as_ref());
-    let resume = checkpoint.as_ref().map(|c| (c.frames, c.state.step));
-    let outputs = Outputs::open(&directory, (job.plan, &job.system, job.input), job.start.cell.is_some(), resume)?;
-    write_file(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    let (outputs, checkpoint) = open_outputs(&job, &directory, &run_id, checkpoint)?;
+    replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
-    for warning in warning.into_iter().chain(outputs.warning()).chain(refusal).chain(cut) {
+    for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
     let now = Instant::now();
     let mut session = Session {
-        system_fingerprint: fingerprint(&job.system),
-        status: Status::new(job.plan.stages.len()),
+        status: Status::new(run_id.clone(), job.plan.stages.len()),
+        run_id,
+        fingerprint,
         engine,
         directory,
-        _lock: lock,
         outputs,
         log,
         progress,
         speed: SpeedMeter::default(),
         last_status: now,
         last_checkpoint: now,
+        checkpoints: 0,
         timing: Timing::default(),
         statistics: Statistics::default(),
         stages: vec![],
         tuning,
         lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
+        unverified: false,
         job,
     };
     // everything happens inside the pool: entering it costs more than many a phase of a step
     let pool = Arc::clone(&session.engine.pool);
     let end = lead(&pool, || session.all_stages(checkpoint));
     session.progress.finish();
-    match end {
-        Ok((outcome, state)) => pool.install(|| session.finish(outcome, &state)).map(|()| outcome),
-        Err(error) => {
-            session.fail(&error);
-            Err(error)
-        }
+    let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
+    if let Err(error) = &end {
+        session.fail(error);
     }
+    end
 }
 
 impl Session<'_> {
     /// Leave word of an error. The error itself, which the caller shows, matters more than a failure to record it.
-    fn fail(mut self, error: &Error) {
+    fn fail(&mut self, error: &Error) {
         self.status.state = RunState::Failed;
         self.status.seconds_left = None;
         self.status.message = Some(error.to_string());
         let _ = self.log.line(Level::Detail, &format!("failed: {error}"));
-        let _ = self.status.write(&self.directory.file("status.json"));
+        let _ = self.write_status();
         let _ = self.outputs.close();
+    }
+
+    fn write_status(&mut self) -> Result<()> {
+        self.directory.check()?;
+        self.status.write(&self.directory.file("status.json"))
     }
 
     /// How it ended, and the state in the last checkpoint.
@@ -276,7 +287,8 @@ impl Session<'_> {
         backend: B,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        let free = degrees_of_freedom(&system.topology, &system.constraints, state.cell.is_some());
+        let removed = options.removed_motion(state.cell.is_some());
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let Place { done, first_time, lists: origins, schedule, .. } = place;
         let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
         let mut simulation = Simulation::new(backend, options, rules, state, (done, first_time), origins)?;
@@ -293,6 +305,7 @@ impl Session<'_> {
         let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
         let before = simulation.backend().phases();
         self.timing.start_stage();
+        self.unverified = plan.run.precision == Precision::Mixed;
         while simulation.local_step < target {
             let step = simulation.local_step;
             if self.poll(step, target, simulation.time())? {
@@ -315,15 +328,17 @@ impl Session<'_> {
         self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
-        self.checkpoint(index, state, here(&simulation)?)?;
-        if index + 1 == plan.stages.len() {
-            // the last state has numbers too; they need one more step, which nobody sees
-            let (row, frame) = (due(rows, simulation.local_step), due(frames, simulation.local_step));
-            if row || frame {
-                self.one_step(&mut simulation, index, row, frame)?;
-            }
-        }
-        Ok(Outcome::Finished)
+        let (place, statistics) = (here(&simulation)?, self.statistics.clone());
+        let step = simulation.local_step;
+        let (row, frame) = (due(rows, step), due(frames, step));
+        // the last state has numbers too; they need one more step, which nobody sees
+        let is_last = index + 1 == plan.stages.len() && (row || frame);
+        let last = if is_last { self.one_step(&mut simulation, index, row, frame) } else { Ok(()) };
+        // a run that goes on from here finds that row and frame in its files, and counts the row anew
+        let statistics = std::mem::replace(&mut self.statistics, statistics);
+        self.checkpoint(index, state, place)?;
+        self.statistics = statistics;
+        last.map(|()| Outcome::Finished)
     }
 
     /// The state at the start of the next step.
@@ -341,8 +356,13 @@ impl Session<'_> {
         frame: bool,
     ) -> Result<()> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
-        let outputs = &mut self.outputs;
-        let observed = simulation.step(Wanted { energies: row || frame }, |simulation| {
+        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+        let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
+        let mut agreement = None;
+        let observed = simulation.step(Wanted { energies: row || frame || unverified.is_some() }, |simulation| {
+            if let Some(lists) = &unverified {
+                agreement = Some(verify(system, lists, simulation.backend(), engine.gpu(system)?.is_ok())?);
+            }
             if frame {
                 let forces = &simulation.backend().evaluation().forces;
                 outputs.hold_frame(|state| simulation.download(state), forces)?;
@@ -351,6 +371,11 @@ impl Session<'_> {
         });
         let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
         let observed: Observed = observed.map_err(explained)?;
+        match agreement {
+            Some((Level::Warning, how)) => self.log.warning(&how)?,
+            Some((level, how)) => self.log.line(level, &how)?,
+            None => {}
+        }
         if row {
             let values = self.outputs.write_row(at, &observed)?;
             self.statistics.add(at.1, &values);
@@ -381,8 +406,8 @@ impl Session<'_> {
         let status = &mut self.status;
         status.ns_per_day = self.speed.ns_per_day();
         status.seconds_left = self.speed.seconds_for(target.saturating_sub(step));
-        status.write(&self.directory.file("status.json"))?;
-        if let Some(line) = self.progress.update(elapsed, status) {
+        self.write_status()?;
+        if let Some(line) = self.progress.update(elapsed, &self.status) {
             self.log.note(&line)?;
         }
         Ok(false)
@@ -395,54 +420,65 @@ impl Session<'_> {
     }
 
     fn checkpoint_is_due(&self) -> bool {
-        self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > self.job.plan.output.checkpoint.every
+        let every = self.job.plan.output.checkpoint.every;
+        let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
+        self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > every
     }
 
     fn checkpoint(&mut self, stage: usize, state: &mut State, place: Place) -> Result<()> {
         let start = Instant::now();
-        let frames = self.outputs.sync()?;
+        self.directory.check()?;
+        let written = self.outputs.sync()?;
+        // once more: that may have taken a while
+        self.directory.check()?;
         let checkpoint = Checkpoint {
+            run_id: self.run_id.clone(),
             plan: self.job.plan.clone(),
-            system: self.system_fingerprint,
+            system: self.fingerprint.clone(),
             stage,
             place,
             // lent: a copy would take longer than many a step
             state: std::mem::take(state),
-            frames,
+            written,
             statistics: self.statistics.clone(),
             stages: self.stages.clone(),
             tuning: self.tuning.clone(),
             lists_on_gpu: self.lists_on_gpu,
         };
-        let written = checkpoint.write(&self.directory.file("checkpoint.md"));
+        let result = checkpoint.write(&self.directory.file("checkpoint.md"));
         *state = checkpoint.state;
-        written?;
+        result?;
         self.last_checkpoint = Instant::now();
+        self.checkpoints += 1;
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }
 
-    /// Final structure, summary, closing lines.
-    fn finish(mut self, outcome: Outcome, state: &State) -> Result<()> {
+    /// The end: final structures, then trajectory and energies closed, then the summary that vouches for them, then
+    /// the status, and the closing lines. Whatever is missing of it when a run is killed, the same command makes.
+    fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
+        self.directory.check()?;
         if finished {
             write_final(&self.directory, &self.job.system, state)?;
         }
+        let written = self.outputs.close()?;
         self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
         self.status.seconds_left = self.status.seconds_left.filter(|_| !finished);
         let summary = Summary {
             state: self.status.state,
+            run_id: self.run_id.clone(),
             steps: self.steps,
             stages: std::mem::take(&mut self.stages),
             tuning: self.tuning.take(),
-            final_state_hash: Some(format!("{:08x}", state_hash(state))),
+            final_state_hash: Some(hash_text(state)),
+            files: closed_files(&self.directory, written, finished)?,
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
             ..super::account::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
-        super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)?;
         summary.write(&self.directory.file("summary.json"))?;
-        self.status.write(&self.directory.file("status.json"))?;
-        self.outputs.close()
+        self.write_status()?;
+        super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
     }
 }

@@ -1,7 +1,16 @@
 //! Requests from outside while a run is at work.
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What asks a run to stop: a terminal that closes, a user, or a scheduler whose time limit is near (`SIGUSR2` before
+/// the end of the job, `SIGXCPU` at the soft limit of CPU time).
+const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
+/// Signals closer together than this are one request: schedulers and process groups deliver the same one twice.
+const REPEAT: Duration = Duration::from_secs(1);
 
 /// Flags set by signals and polled once per step.
 #[derive(Clone, Debug, Default)]
@@ -11,15 +20,26 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// SIGINT and SIGTERM ask to stop, a second one ends the process at once; SIGUSR1 asks for a checkpoint.
+    /// Signals that ask to stop finish the step and write a checkpoint; another one, more than a second later, ends the
+    /// process at once. SIGUSR1 asks for a checkpoint. A SIGHUP that is ignored (`nohup`) stays ignored.
     pub fn from_signals() -> std::io::Result<Self> {
-        use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
         let requests = Self::default();
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, requests.stop.clone())?;
-            signal_hook::flag::register(signal, requests.stop.clone())?;
-        }
-        signal_hook::flag::register(SIGUSR1, requests.checkpoint.clone())?;
+        let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
+        let mut signals = Signals::new(stops.chain([SIGUSR1]))?;
+        let set = requests.clone();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            let mut first = None;
+            for signal in signals.forever() {
+                if signal == SIGUSR1 {
+                    set.checkpoint.store(true, Ordering::Relaxed);
+                } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
+                    // as a shell reports a process that a signal has ended
+                    signal_hook::low_level::exit(128 + signal);
+                } else {
+                    set.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        })?;
         Ok(requests)
     }
 
@@ -31,5 +51,33 @@ impl Requests {
     /// Somebody wants a checkpoint now; asked once.
     pub fn take_checkpoint(&self) -> bool {
         self.checkpoint.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Somebody who asked for a stop at `first` and asks again `now` does not want to wait.
+fn is_insistence(first: Instant, now: Instant) -> bool {
+    now.duration_since(first) > REPEAT
+}
+
+/// Whether this process was started with SIGHUP ignored.
+fn hangup_is_ignored() -> bool {
+    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask); the call only writes into it, since the
+    // pointer to a new action is null.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(SIGHUP, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_signal_is_another_request() {
+        let first = Instant::now();
+        assert!(!is_insistence(first, first));
+        assert!(!is_insistence(first, first + Duration::from_millis(999)));
+        assert!(is_insistence(first, first + Duration::from_millis(1001)));
     }
 }

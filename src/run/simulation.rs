@@ -11,6 +11,8 @@ use crate::system::State;
 use crate::units::BOLTZMANN;
 
 #[cfg(test)]
+mod ideal_gas;
+#[cfg(test)]
 mod tests;
 
 /// Positions and cell that a pair list was made from: what a restart needs to make the same list again.
@@ -46,6 +48,15 @@ pub struct Observed {
     pub cell: Option<PeriodicCell>,
 }
 
+/// Which couplings have done work that is not booked yet.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    /// of the barostat
+    dilation: bool,
+    /// of the thermostat
+    rescaling: bool,
+}
+
 /// A stage of dynamics under way. Steps count from the start of the stage.
 pub struct Simulation<'a, B> {
     backend: B,
@@ -59,8 +70,8 @@ pub struct Simulation<'a, B> {
     first_step: u64,
     /// ps at the start of this stage
     first_time: f64,
-    /// the stage before ended with a scaling of the cell, half of whose work is still to be booked
-    begins_unsettled: bool,
+    /// at the end of the stage before
+    begins_unsettled: Unsettled,
     searches: u64,
 }
 
@@ -92,7 +103,10 @@ impl<'a, B: Backend> Simulation<'a, B> {
             local_step,
             first_step: state.step - local_step,
             first_time,
-            begins_unsettled: state.coupling.unsettled != 0.0,
+            begins_unsettled: Unsettled {
+                dilation: state.coupling.unsettled != 0.0,
+                rescaling: state.coupling.pending_rescaling != 0.0,
+            },
             searches: 0,
         })
     }
@@ -158,22 +172,23 @@ impl<'a, B: Backend> Simulation<'a, B> {
     /// A step with the present lists. This is the only place where its order is written.
     fn step_with_lists(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let step = self.local_step;
-        let (dilates, unsettled) = (self.dilates(step), self.is_unsettled(step));
-        let virial = wanted.energies || dilates || unsettled;
-        self.backend.forces(Workload { energy: wanted.energies, virial })?;
+        let thermostat = self.dynamics.thermostat.as_ref().filter(|_| self.rescales(step));
+        let (energies, dilates, unsettled) = (wanted.energies, self.dilates(step), self.is_unsettled(step));
+        self.backend.forces(Workload { energy: energies, virial: energies || dilates || unsettled.dilation })?;
         observe(self)?;
-        let thermostat = self.dynamics.thermostat.as_ref().filter(|t| is_due(t.every, step) && step > 0);
-        let (timestep, kinetic, coupled) = (self.dynamics.timestep, wanted.energies, thermostat.is_some());
-        let kinetic = self.backend.advance(Advance { timestep, virial, kinetic, coupled })?;
-        if unsettled {
-            self.backend.settle()?;
-        }
-        let observed = if wanted.energies { self.observe(kinetic)? } else { Observed::default() };
-        if let Some(thermostat) = thermostat {
-            self.backend.couple(self.rescaling(thermostat))?;
-        }
+        let kinetic = self.backend.advance(Advance {
+            timestep: self.dynamics.timestep,
+            virial: energies,
+            kinetic: energies,
+            coupled: dilates || thermostat.is_some(),
+            unsettled: unsettled.dilation || unsettled.rescaling,
+        })?;
+        let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = self.dynamics.barostat.filter(|_| dilates) {
             self.backend.dilate(self.dilation(&barostat))?;
+        }
+        if let Some(thermostat) = thermostat {
+            self.backend.couple(self.rescaling(thermostat))?;
         }
         if self.dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
             self.backend.remove_motion();
@@ -187,9 +202,17 @@ impl<'a, B: Backend> Simulation<'a, B> {
         step > 0 && self.dynamics.barostat.is_some_and(|b| is_due(b.every, step))
     }
 
-    /// It did at the step before, and half of its work is still to be booked, with the forces after it.
-    fn is_unsettled(&self, step: u64) -> bool {
-        if step == 0 { self.begins_unsettled } else { self.dilates(step - 1) }
+    /// The thermostat acts at a step.
+    fn rescales(&self, step: u64) -> bool {
+        step > 0 && self.dynamics.thermostat.as_ref().is_some_and(|t| is_due(t.every, step))
+    }
+
+    /// Whether they did at the step before, whose work is still to be booked in part, with the forces after it.
+    fn is_unsettled(&self, step: u64) -> Unsettled {
+        step.checked_sub(1).map_or(self.begins_unsettled, |before| Unsettled {
+            dilation: self.dilates(before),
+            rescaling: self.rescales(before),
+        })
     }
 
     fn search_is_scheduled(&self) -> bool {

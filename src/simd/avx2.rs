@@ -1,7 +1,7 @@
 //! AVX2 with FMA: two registers.
 
 use super::avx512::sum8;
-use super::{Float, Simd, Tables};
+use super::{Aligned16, Float, Simd, Tables};
 use std::arch::x86_64::*;
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -231,6 +231,16 @@ impl Float for F256 {
         })
     }
     #[inline(always)]
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self {
+        F256([of_row(self.0[0], rows[0]), of_row(self.0[1], rows[1])])
+    }
+    #[inline(always)]
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2] {
+        let [first, second] = self.0;
+        let picked = [of_pairs(first, rows[0]), of_pairs(second, rows[1])];
+        [F256([picked[0][0], picked[1][0]]), F256([picked[0][1], picked[1][1]])]
+    }
+    #[inline(always)]
     fn bin_offset(self) -> Self {
         op!({
             let low = _mm256_castsi256_ps(_mm256_set1_epi32(!0x1f_ffff));
@@ -343,4 +353,53 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
         out[4 + k] = op!(_mm256_permute2f128_ps::<0x31>(top[k], bottom[k]));
     }
     out
+}
+
+/// Eight of the 8 elements of a row from 8 k on, by the low three bits.
+#[inline(always)]
+fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
+    let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
+    op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
+}
+
+/// Of 16 elements from 8 k on, by the low four bits.
+#[inline(always)]
+fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
+    op!({
+        // the sign bit chooses
+        let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
+        _mm256_blendv_ps(of_8(index, row, k), of_8(index, row, k + 1), bit)
+    })
+}
+
+/// The elements of a row at whole numbers as bits.
+#[inline(always)]
+fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
+    op!({
+        let index = _mm256_castps_si256(index);
+        match R {
+            1 => of_16(index, row, 0),
+            2 => {
+                let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<27>(index));
+                _mm256_blendv_ps(of_16(index, row, 0), of_16(index, row, 2), bit)
+            }
+            _ => {
+                // so that every index is inside the row
+                let index = _mm256_and_si256(index, _mm256_set1_epi32(16 * R as i32 - 1));
+                _mm256_i32gather_ps::<4>(row.as_ptr().cast(), index)
+            }
+        }
+    })
+}
+
+/// First and second elements of the pairs of a row at whole numbers as bits.
+#[inline(always)]
+fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
+    assert!(!row.is_empty());
+    op!({
+        // so that every index is inside the row
+        let index = _mm256_min_epu32(_mm256_castps_si256(index), _mm256_set1_epi32(row.len() as i32 - 1));
+        let first = row.as_ptr().cast::<f32>();
+        [_mm256_i32gather_ps::<8>(first, index), _mm256_i32gather_ps::<8>(first.add(1), index)]
+    })
 }

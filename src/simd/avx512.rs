@@ -1,6 +1,6 @@
 //! AVX-512: one register.
 
-use super::{Float, Simd, Tables};
+use super::{Aligned16, Float, Simd, Tables};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -213,6 +213,34 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self {
+        op!({
+            let index = _mm512_castps_si512(self.0);
+            if R == 1 {
+                // both rows as one table of 32
+                let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
+                return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
+            }
+            let mut found = of_32(index, rows, 0);
+            if R == 4 {
+                let upper = _mm512_test_epi32_mask(index, _mm512_set1_epi32(32));
+                found = _mm512_mask_blend_ps(upper, found, of_32(index, rows, 2));
+            }
+            F512(found)
+        })
+    }
+    #[inline(always)]
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2] {
+        op!({
+            let index = _mm512_castps_si512(self.0);
+            let low = eight_pairs(_mm512_castsi512_si256(index), rows[0]);
+            let high = eight_pairs(_mm512_extracti32x8_epi32::<1>(index), rows[1]);
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+            [F512(_mm512_permutex2var_ps(low, even, high)), F512(_mm512_permutex2var_ps(low, odd, high))]
+        })
+    }
+    #[inline(always)]
     fn bin_offset(self) -> Self {
         op!({
             let low = _mm512_and_si512(_mm512_castps_si512(self.0), _mm512_set1_epi32(!0x1f_ffff));
@@ -312,6 +340,31 @@ impl Float for F512 {
         }
         out
     }
+}
+
+#[inline(always)]
+fn aligned(from: &Aligned16) -> __m512 {
+    op!(_mm512_load_ps(from.0.as_ptr()))
+}
+
+/// Lanes 0–7 from elements 16 k to 16 k + 31 of the first row, lanes 8–15 from those of the second.
+#[inline(always)]
+fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
+    op!({
+        let first = _mm512_permutex2var_ps(aligned(&rows[0][k]), index, aligned(&rows[0][k + 1]));
+        let second = _mm512_permutex2var_ps(aligned(&rows[1][k]), index, aligned(&rows[1][k + 1]));
+        _mm512_mask_blend_ps(0xff00, first, second)
+    })
+}
+
+#[inline(always)]
+fn eight_pairs(index: __m256i, row: &[[f32; 2]]) -> __m512 {
+    assert!(!row.is_empty());
+    op!({
+        // so that every index is inside the row
+        let index = _mm256_min_epu32(index, _mm256_set1_epi32(row.len() as i32 - 1));
+        _mm512_castpd_ps(_mm512_i32gather_pd::<8>(index, row.as_ptr().cast()))
+    })
 }
 
 #[inline(always)]

@@ -166,6 +166,12 @@ pub trait Float:
     /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
     /// octave over eight octaves.
     fn look_up(self, bins: &Self::Bins) -> [Self; 5];
+    /// Values of two rows of 16 R floats, R = 1, 2 or 4, at the whole numbers below 16 R that the bits of self are: lanes
+    /// 0–7 of the first row, lanes 8–15 of the second.
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
+    /// As [`Self::pick`] of rows of pairs, whatever their length, as first and second elements. A number beyond the end of
+    /// a row means its last pair.
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
     /// self − (self with its low 21 bits cleared): the exact offset inside the bin of [`Self::look_up`].
     fn bin_offset(self) -> Self;
     /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.

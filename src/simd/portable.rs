@@ -1,6 +1,6 @@
 //! Any processor: `wide`'s vector of 16 floats, which follows what the build was told of the target.
 
-use super::{Float, Simd, Tables};
+use super::{Aligned16, Float, Simd, Tables};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use wide::f32x16;
@@ -191,6 +191,16 @@ impl Float for Fx16 {
     fn look_up(self, tables: &Tables) -> [Self; 5] {
         let bins = self.lanes().map(|x| (x.to_bits() >> 21) as usize % 32);
         from_fn(|t| Self::each(|k| tables.0[t][bins[k]]))
+    }
+    #[inline(always)]
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self {
+        let lanes = self.lanes().map(|x| x.to_bits() as usize % (16 * R));
+        Self::each(|k| rows[k / 8][lanes[k] / 16].0[lanes[k] % 16])
+    }
+    #[inline(always)]
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2] {
+        let lanes = self.lanes().map(|x| x.to_bits() as usize);
+        from_fn(|element| Self::each(|k| rows[k / 8][lanes[k].min(rows[k / 8].len() - 1)][element]))
     }
     #[inline(always)]
     fn bin_offset(self) -> Self {

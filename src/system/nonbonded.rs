@@ -18,10 +18,16 @@ pub struct Nonbonded {
     pub c6: Vec<f64>,
     /// kJ/mol nm¹², `c12[a * types + b]`
     pub c12: Vec<f64>,
+    /// largest errors of the entries (c6, c12) by the digits of a file; none where it is empty
+    pub rounding: Vec<[f64; 2]>,
 }
 
-/// Files carry nine significant digits, so a rule holds if every entry agrees to this (relative).
+/// A rule gives a pair if both coefficients agree to this (relative) or to what the digits of the file allow: σ in the
+/// kernels' single precision is good to 2⁻²⁴, its twelfth power to 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
+/// Entries that the digits of a file leave less certain than this (relative) are not what a rule gives: they are
+/// themselves.
+const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
     /// The entry (c6, c12) of a pair of types.
@@ -39,23 +45,39 @@ impl Nonbonded {
 
     /// The rule the table obeys, if any; geometric is preferred when both fit.
     pub fn rule(&self) -> Option<CombinationRule> {
-        [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| self.obeys(rule))
+        let types: Vec<u32> = (0..self.types as u32).collect();
+        let obeys = |rule| self.exceptions(rule, &types).is_some_and(|exceptions| exceptions.is_empty());
+        [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| obeys(rule))
     }
 
-    fn obeys(&self, rule: CombinationRule) -> bool {
-        let close = |x: f64, y: f64| (x - y).abs() <= RULE_TOLERANCE * x.abs().max(y.abs());
-        let types = self.types as u32;
-        (0..types).all(|a| {
-            // a type with only one of the two coefficients cannot be expressed by σ and ε
-            let (c6, c12) = self.pair(a, a);
-            let expressible = rule == CombinationRule::Geometric || (c6 == 0.0) == (c12 == 0.0);
-            expressible
-                && (0..a).all(|b| {
-                    let (expected6, expected12) = self.combined(rule, a, b);
-                    let (c6, c12) = self.pair(a, b);
-                    close(c6, expected6) && close(c12, expected12)
-                })
-        })
+    /// Pairs of `types` whose entries the rule does not give; `None` where it cannot express a type by itself.
+    pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
+        let expressible = |&t: &u32| {
+            // a type with only one of the two coefficients has no σ and ε
+            let (c6, c12) = self.pair(t, t);
+            c6 >= 0.0 && c12 >= 0.0 && (rule == CombinationRule::Geometric || (c6 == 0.0) == (c12 == 0.0))
+        };
+        let before = types.iter().enumerate().flat_map(|(n, &a)| types[..n].iter().map(move |&b| [a, b]));
+        types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())
+    }
+
+    /// Whether the rule gives the entry of a pair.
+    fn gives(&self, rule: CombinationRule, a: u32, b: u32) -> bool {
+        let ((expected6, expected12), (c6, c12)) = (self.combined(rule, a, b), self.pair(a, b));
+        let [rounding6, rounding12] = self.combined_rounding(rule, a, b);
+        let own = self.relative_rounding(a, b);
+        let close = |x: f64, y: f64, rounding: f64| {
+            rounding <= MOST_ROUNDING && (x - y).abs() <= RULE_TOLERANCE.max(rounding) * x.abs().max(y.abs())
+        };
+        close(c6, expected6, rounding6 + own[0]) && close(c12, expected12, rounding12 + own[1])
+    }
+
+    /// Largest relative errors of an entry (c6, c12).
+    fn relative_rounding(&self, a: u32, b: u32) -> [f64; 2] {
+        let (c6, c12) = self.pair(a, b);
+        let rounding = self.rounding.get(a as usize * self.types + b as usize).copied().unwrap_or_default();
+        let relative = |rounding: f64, value: f64| if value == 0.0 { 0.0 } else { rounding / value.abs() };
+        [relative(rounding[0], c6), relative(rounding[1], c12)]
     }
 
     fn combined(&self, rule: CombinationRule, a: u32, b: u32) -> (f64, f64) {
@@ -68,6 +90,22 @@ impl Nonbonded {
                 let ((sa, ea), (sb, eb)) = (self.sigma_epsilon(a, a), self.sigma_epsilon(b, b));
                 let (epsilon, s6) = ((ea * eb).sqrt(), (0.5 * (sa + sb)).powi(6));
                 (4.0 * epsilon * s6, 4.0 * epsilon * s6 * s6)
+            }
+        }
+    }
+
+    /// Largest relative errors of [`Self::combined`] by those of both types, to first order:
+    /// δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
+    fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
+        let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
+        match rule {
+            CombinationRule::Geometric => [0.5 * (a6 + b6), 0.5 * (a12 + b12)],
+            CombinationRule::LorentzBerthelot => {
+                let ((sa, _), (sb, _)) = (self.sigma_epsilon(a, a), self.sigma_epsilon(b, b));
+                let sum = (sa + sb).max(f64::MIN_POSITIVE);
+                let sigma = (sa * (a6 + a12) + sb * (b6 + b12)) / (6.0 * sum);
+                let epsilon = 0.5 * (2.0 * (a6 + b6) + a12 + b12);
+                [epsilon + 6.0 * sigma, epsilon + 12.0 * sigma]
             }
         }
     }
@@ -87,7 +125,54 @@ mod tests {
                 c12.push(4.0 * e * s.powi(12));
             }
         }
-        Nonbonded { types, c6, c12 }
+        Nonbonded { types, c6, c12, ..Nonbonded::default() }
+    }
+
+    /// What is left of a table that is printed with `digits` decimals.
+    fn printed(exact: &Nonbonded, digits: usize) -> Nonbonded {
+        let mut table = exact.clone();
+        table.rounding = vec![[0.0; 2]; exact.c6.len()];
+        for (coefficient, values) in [&mut table.c6, &mut table.c12].into_iter().enumerate() {
+            for (value, rounding) in values.iter_mut().zip(&mut table.rounding) {
+                let text = format!("{value:.digits$e}");
+                rounding[coefficient] = 0.5 * 10f64.powf(value.log10().floor() - digits as f64);
+                *value = text.parse().expect("a number");
+            }
+        }
+        table
+    }
+
+    #[test]
+    fn rules_are_recognised_behind_the_digits_of_a_file() {
+        let types =
+            [(0.329_632_5, 0.8368), (0.040_001_35, 0.192_464), (0.363_486_7, 0.326_352), (0.315_057_4, 0.636_386)];
+        let exact = table(&types, |a, b| (0.5 * (a.0 + b.0), (a.1 * b.1).sqrt()));
+        let products = table(&types, |a, b| ((a.0 * b.0).sqrt(), (a.1 * b.1).sqrt()));
+        for digits in [5, 6, 8, 16] {
+            assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
+            assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
+            // an entry that is off by more than digits explain: ten times the most that they add up to
+            let mut off = printed(&exact, digits);
+            let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
+            off.c12[1] *= change;
+            off.c12[4] *= change;
+            let all: Vec<u32> = (0..4).collect();
+            assert_eq!(off.exceptions(CombinationRule::LorentzBerthelot, &all), Some(vec![[1, 0]]), "{digits}");
+            assert_eq!(off.rule(), None, "{digits}");
+        }
+        // four digits leave the table as it is
+        assert_eq!(printed(&exact, 3).rule(), None);
+    }
+
+    #[test]
+    fn types_that_no_rule_expresses_make_none() {
+        let mut negative = table(&[(0.3, 0.5)], |a, _| a);
+        negative.c6[0] = -negative.c6[0];
+        assert_eq!(negative.rule(), None);
+        let mut repulsive = table(&[(0.3, 0.5), (0.3, 0.5)], |a, _| a);
+        repulsive.c6.fill(0.0);
+        assert_eq!(repulsive.rule(), Some(CombinationRule::Geometric));
+        assert_eq!(repulsive.exceptions(CombinationRule::LorentzBerthelot, &[0, 1]), None);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Coupling {
     pub barostat_work: f64,
     /// ln of the length factor of a scaling half of whose work on the forces is still to be booked
     pub unsettled: f64,
+    /// of a velocity rescaling, ½ (1 − 1/λ): times dt Σ v·F with the next forces, work that is still to be booked
+    pub pending_rescaling: f64,
 }
 
 /// Positions, velocities, cell and time, in topology order.

@@ -245,6 +245,8 @@ impl Exclusions {
 pub struct Topology {
     /// title line of the file
     pub title: String,
+    /// the force field is CHARMM's
+    pub charmm: bool,
     /// all atoms
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`

@@ -56,6 +56,74 @@ fn the_valid_file_means_what_it_says() {
     assert!(small.exclusions.contains(6, 4) && !small.exclusions.contains(0, 4));
 }
 
+/// Of implicit solvent.
+const RADII: &str = "\
+%FLAG RADII
+%FORMAT(5E16.8)
+  1.70000000E+00  1.70000000E+00  1.70000000E+00  1.70000000E+00  1.50000000E+00
+  8.00000000E-01  8.00000000E-01
+%FLAG SCREEN
+%FORMAT(5E16.8)
+  7.20000000E-01  7.20000000E-01  7.20000000E-01  7.20000000E-01  8.50000000E-01
+  8.50000000E-01  8.50000000E-01
+";
+
+/// Names that are blank, and numbers of residues that outgrow their columns.
+const UNREAD: &str = "\
+%FLAG TREE_CHAIN_CLASSIFICATION
+%FORMAT(20a4)
+    M
+%FLAG JOIN_ARRAY
+%FORMAT(10I8)
+       0       0       0       0       0       0       0
+%FLAG RESIDUE_CHAINID
+%FORMAT(20a4)
+
+%FLAG RESIDUE_NUMBER
+%FORMAT(20I4)
+1234512346
+%FLAG SOLVENT_POINTERS
+%FORMAT(3I8)
+       1       2       2
+%FLAG ATOMS_PER_MOLECULE
+%FORMAT(10I8)
+       4       3
+";
+
+#[test]
+fn sections_that_nothing_reads_have_their_length() {
+    for (name, line, text) in [
+        ("RADII", 3, "  8.00000000E-01"),
+        ("RADII", 3, "  8.00000000E-01  8.00000000E-01  8.00000000E-01"),
+        ("JOIN_ARRAY", 2, "       0       0       0       0       0       0"),
+        ("SOLVENT_POINTERS", 2, "       1       2"),
+        ("ATOMS_PER_MOLECULE", 2, "       4"),
+        ("RESIDUE_NUMBER", 2, "   1   2\n   3"),
+        ("SOLTY", 2, "  0.00000000E+00  0.00000000E+00"),
+    ] {
+        let text = with_line(&format!("{PRMTOP}{RADII}{UNREAD}"), name, line, text);
+        refused(&text, None, &[name, "cut off"]);
+    }
+    let text = format!("{PRMTOP}{RADII}{UNREAD}");
+    refused(&without(&text, "SOLVENT_POINTERS"), None, &["SOLVENT_POINTERS is missing"]);
+    refused(&format!("{PRMTOP}{RADII}%FLAG RESIDUE_ICODE\n%FORMAT(20a4)\n"), None, &["RESIDUE_ICODE", "cut off"]);
+}
+
+#[test]
+fn sections_that_others_announce_must_be_there() {
+    refused(&without(PRMTOP, "IPOL"), None, &["IPOL is missing"]);
+    refused(&without(PRMTOP, "BOX_DIMENSIONS"), None, &["BOX_DIMENSIONS is missing"]);
+    refused(&without(PRMTOP, "AMBER_ATOM_TYPE"), None, &["AMBER_ATOM_TYPE is missing"]);
+    let coefficients = format!("{PRMTOP}%FLAG LENNARD_JONES_14_ACOEF\n%FORMAT(5E16.8)\n  1.00000000E+00\n");
+    refused(&coefficients, Some(PRMTOP.lines().count() + 1), &["LENNARD_JONES_14_ACOEF", "no CTITLE"]);
+    refused(&PRMTOP.replace("%FLAG TITLE", "%FLAG CTITLE"), None, &["FORCE_FIELD_TYPE is missing"]);
+    let Some(text) = chamber() else { return };
+    refused(&without(&text, "CHARMM_UREY_BRADLEY_COUNT"), None, &["CHARMM_UREY_BRADLEY_COUNT is missing"]);
+    let maps = ["COUNT", "RESOLUTION", "PARAMETER_01", "INDEX"];
+    let bare = maps.iter().fold(text, |text, rest| without(&text, &format!("CHARMM_CMAP_{rest}")));
+    refused(&bare, None, &["residue 2 (ALA) is of CHARMM36", "no", "CMAP"]);
+}
+
 #[test]
 fn harmless_variations_read_the_same() {
     let expected = format!("{:?}", topology(PRMTOP));
@@ -71,7 +139,9 @@ fn harmless_variations_read_the_same() {
         ("unknown atomic numbers", with_line(PRMTOP, "ATOMIC_NUMBER", 2, &"      -1".repeat(7))),
         ("negative periodicity", with_line(PRMTOP, "DIHEDRAL_PERIODICITY", 2, " -3.00000000E+00  2.00000000E+00")),
         ("NUMEXTRA left out", with_line(PRMTOP, "POINTERS", 5, "")),
-        ("no IPOL", without(PRMTOP, "IPOL")),
+        ("radii in place of IPOL", without(PRMTOP, "IPOL") + RADII),
+        ("older than IPOL", without(&without(PRMTOP, "IPOL"), "ATOMIC_NUMBER")),
+        ("sections that nothing reads", format!("{PRMTOP}{RADII}{UNREAD}")),
         ("default scales", without(&without(PRMTOP, "SCEE_SCALE_FACTOR"), "SCNB_SCALE_FACTOR")),
         ("residue numbers of ParmEd", format!("{PRMTOP}%FLAG RESIDUE_NUMBER\n%FORMAT(20I4)\n   7   8\n")),
     ] {
@@ -129,7 +199,7 @@ fn what_md_cannot_compute_is_refused() {
         Some(pointers + 4),
         &["IFBOX is 7"],
     );
-    refused(&with_line(PRMTOP, "POINTERS", 5, "       2"), Some(pointers + 5), &["extra points", "GROMACS"]);
+    refused(&with_line(PRMTOP, "POINTERS", 5, "       2"), Some(pointers + 5), &["extra points", "TIP3P"]);
     refused(&with_line(PRMTOP, "POINTERS", 5, "       0       8"), Some(pointers + 5), &["NCOPY"]);
     refused(&with_line(PRMTOP, "IPOL", 2, "       1"), Some(flag("IPOL")), &["polarizable"]);
     refused(&added("POLARIZABILITY"), Some(end), &["polarizable"]);
@@ -226,6 +296,9 @@ fn wrong_values_are_refused_at_their_line() {
         ("CHARGE", 3, "****************  7.59869910E+00", &["too large for its column"]),
         ("CHARGE", 3, "  7.59869910E+00", &["expected 7 values, found 6"]),
         ("CHARGE", 3, "                  7.59869910E+00", &["found nothing"]),
+        ("CHARGE", 3, "  7.59869910E+00  7.59869910E+0", &["value 2 of the line does not fill its 16 columns"]),
+        ("CHARGE", 3, " 7.59869910E+00   7.59869910E+00", &["value 1 of the line does not fill"]),
+        ("CHARGE", 3, "  7.59869910E+00  7.59869910E+31", &["expected a number below 1e30"]),
         ("MASS", 2, " -1.20100000E+01  1.20100000E+01  1.20100000E+01  1.20100000E+01  1.60000000E+01", &["atom 1"]),
         ("ATOM_TYPE_INDEX", 2, "       1       1       1       1       2       3       4", &["type 4 of atom 7"]),
         ("ATOM_TYPE_INDEX", 2, "       0       1       1       1       2       3       3", &["type 0"]),

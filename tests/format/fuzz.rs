@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use md::format::{read_coordinates, read_prmtop};
 use proptest::prelude::*;
 
+use crate::damage::{Damage, apply, damage};
 use crate::literal::{PRMTOP, RST7};
 
 /// A valid NetCDF restart.
@@ -14,54 +15,6 @@ static NETCDF: LazyLock<Vec<u8>> = LazyLock::new(|| {
     crate::restart::write_netcdf(&path, netcdf3::Version::Offset64Bit, "angstrom/picosecond", false);
     std::fs::read(&path).unwrap()
 });
-
-/// Changes to a file: overwrite a byte, cut out a range, repeat a range, cut the end.
-#[derive(Clone, Debug)]
-enum Damage {
-    Overwrite(prop::sample::Index, u8),
-    Remove(prop::sample::Index, usize),
-    Repeat(prop::sample::Index, usize),
-    Cut(prop::sample::Index),
-}
-
-fn damage() -> impl Strategy<Value = Vec<Damage>> {
-    let index = any::<prop::sample::Index>;
-    // digits, signs and separators reach deeper than arbitrary bytes
-    let byte = prop_oneof![any::<u8>(), prop::sample::select(b"0123456789-+.*%E \n".to_vec())];
-    let one = prop_oneof![
-        4 => (index(), byte).prop_map(|(at, byte)| Damage::Overwrite(at, byte)),
-        1 => (index(), 1..100usize).prop_map(|(at, length)| Damage::Remove(at, length)),
-        1 => (index(), 1..100usize).prop_map(|(at, length)| Damage::Repeat(at, length)),
-        1 => index().prop_map(Damage::Cut),
-    ];
-    prop::collection::vec(one, 1..6)
-}
-
-fn apply(original: &[u8], damages: &[Damage]) -> Vec<u8> {
-    let mut bytes = original.to_vec();
-    for damage in damages {
-        if bytes.is_empty() {
-            break;
-        }
-        match damage {
-            Damage::Overwrite(at, byte) => {
-                let at = at.index(bytes.len());
-                bytes[at] = *byte;
-            }
-            Damage::Remove(at, length) => {
-                let at = at.index(bytes.len());
-                bytes.drain(at..(at + length).min(bytes.len()));
-            }
-            Damage::Repeat(at, length) => {
-                let at = at.index(bytes.len());
-                let piece = bytes[at..(at + length).min(bytes.len())].to_vec();
-                bytes.splice(at..at, piece);
-            }
-            Damage::Cut(at) => bytes.truncate(at.index(bytes.len())),
-        }
-    }
-    bytes
-}
 
 /// Read damaged copies; a refusal must be the input's fault (exit 2) and name the file.
 fn check(original: &[u8], damages: &[Damage], read: impl Fn(&std::path::Path) -> md::error::Result<usize>) {

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
 mod broken;
+mod cut;
+#[path = "../damage/mod.rs"]
+mod damage;
 mod energy;
 mod fuzz;
 mod literal;

@@ -53,7 +53,7 @@ pub(crate) fn rock_salt(cells: usize, distance: f64, cutoff: f64) -> Model {
     let positions = places.clone().map(|p| vec3(p[0] as f64, p[1] as f64, p[2] as f64) * distance).collect();
     let charge = |p: [usize; 3]| if p.iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
     let topology = Topology { atoms: places.map(|p| atom(charge(p), 0, 0)).collect(), ..Topology::default() };
-    let nonbonded = Nonbonded { types: 1, c6: vec![0.0], c12: vec![0.0] };
+    let nonbonded = Nonbonded { types: 1, c6: vec![0.0], c12: vec![0.0], ..Default::default() };
     let topology = Topology { exclusions: Exclusions::from_pairs(topology.atoms.len(), []), ..topology };
     Model {
         system: system(topology, nonbonded, cutoff),
@@ -89,7 +89,12 @@ pub(crate) fn chains() -> Model {
     topology.bonded.cmap_grids =
         vec![CmapGrid { size: 24, energies: (0..24 * 24).map(|_| random.between(-4.0, 4.0)).collect() }];
     topology.exclusions = Exclusions::from_pairs(topology.atoms.len(), excluded);
-    let nonbonded = Nonbonded { types: 2, c6: vec![2e-3, 1e-3, 1e-3, 5e-4], c12: vec![1e-7, 8e-8, 8e-8, 5e-8] };
+    let nonbonded = Nonbonded {
+        types: 2,
+        c6: vec![2e-3, 1e-3, 1e-3, 5e-4],
+        c12: vec![1e-7, 8e-8, 8e-8, 5e-8],
+        ..Default::default()
+    };
     Model { system: system(topology, nonbonded, 0.9), positions, cell }
 }
 

@@ -44,6 +44,15 @@ impl Case {
         case
     }
 
+    /// Ten million steps of a small molecule: nothing but a signal or `--steps` ends them.
+    pub(crate) fn endless(output: &str) -> Self {
+        let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n\
+            velocities = \"generate\"\ntemperature = \"300 K\"";
+        let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"";
+        let output = format!("[output]\nenergies = {{ every = \"20 fs\" }}\ntrajectory = \"none\"\n{output}");
+        Case::new("peptide-vacuum", &format!("{forces}\n{output}\n{stage}"))
+    }
+
     /// Another input file in the same folder.
     pub(crate) fn rewrite(&self, system: &str, rest: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(system);
@@ -126,10 +135,10 @@ impl Case {
         }
     }
 
-    /// Every file of a folder but the lock, with its bytes.
+    /// Every file of a folder but the lock and links that lead nowhere, with its bytes.
     pub(crate) fn contents(&self, directory: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = std::fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path());
-        let files = entries.filter(|path| !path.ends_with(".md.lock"));
+        let files = entries.filter(|path| path.exists() && !path.ends_with(".md.lock"));
         files.map(|path| (path.file_name().unwrap().into(), std::fs::read(&path).unwrap())).collect()
     }
 }

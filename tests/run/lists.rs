@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::config::{Config, drop_constrained_terms, load};
+use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::pair::ListSchedule;
 use md::run::{Engine, Plan, Simulation, StageKind, Wanted, schedule};
 use md::system::{State, System};
@@ -52,7 +53,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
     let lists = schedule(&plan, &system, &state);
     assert!(lists.is_exact() && (lists.outer - 0.8 - BUFFER).abs() < 1e-12);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
-    let freedom = md::constraint::degrees_of_freedom(&system.topology, &system.constraints, true);
+    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let deviations = |lists: ListSchedule, searches: u64| {
         let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level, engine.team()).unwrap();
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
@@ -92,7 +93,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
     let (plan, system, state) = water(TOLERANT);
     let engine = Engine::new(&plan).unwrap();
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
-    let freedom = md::constraint::degrees_of_freedom(&system.topology, &system.constraints, true);
+    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     Arc::clone(&engine.pool).install(|| {
         let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level, engine.team()).unwrap();
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.9) };

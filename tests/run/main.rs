@@ -7,13 +7,18 @@
 )]
 
 mod case;
+mod checkpoints;
 mod files;
+mod identity;
 mod lists;
+mod locks;
 mod missed;
 mod physics;
 #[path = "../python/probe.rs"]
 mod probe;
 mod restart;
+mod signals;
 mod steps;
+mod trust;
 mod tuning;
 mod unstable;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::cell::PeriodicCell;
 use md::config::{Config, drop_constrained_terms, load};
-use md::constraint::degrees_of_freedom;
+use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::ensemble::velocities::{kinetic_energy, maxwell_boltzmann, temperature};
 use md::pair::ListSchedule;
 use md::run::{Dynamics, Engine, Plan, Simulation, StageKind, Wanted, schedule};
@@ -51,7 +51,7 @@ struct Missed {
 fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
-    let free = degrees_of_freedom(&system.topology, &system.constraints, true);
+    let free = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let volume = start.cell.unwrap().volume();
     let (mut powers, mut pressures, mut squares) = (Vec::<f64>::new(), vec![], 0.0);
     Arc::clone(&engine.pool).install(|| {
@@ -119,12 +119,14 @@ fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
 
 /// Argon after 20 ps at 94 K: the positions of the file are those of displaced atoms, which heat it by 45 K.
 fn argon(timestep: f64) -> (Plan, System, State) {
-    let bath = "thermostat = { temperature = \"94 K\", coupling_time = \"0.1 ps\" }";
-    let (heated, argon, mut state) = system("argon", 5.0, bath);
+    const COLD: &str = "velocities = \"generate\"\ntemperature = \"94 K\"\n";
+    let bath = format!("{COLD}thermostat = {{ temperature = \"94 K\", coupling_time = \"0.1 ps\" }}");
+    let (heated, argon, mut state) = system("argon", 5.0, &bath);
     let drawn = |(atom, parameters): (usize, &Atom)| maxwell_boltzmann(1, 0, atom as u32, parameters.mass, 94.0);
     state.velocities = argon.topology.atoms.iter().enumerate().map(drawn).collect();
     let engine = Engine::new(&heated).unwrap();
-    let (lists, free) = (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, true));
+    let (lists, free) =
+        (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, RemovedMotion::Translation));
     Arc::clone(&engine.pool).install(|| {
         let backend = Host::new(&argon, engine.cpu(&argon, lists).unwrap(), engine.level, engine.team()).unwrap();
         let rules = (lists, 1, free);
@@ -135,10 +137,10 @@ fn argon(timestep: f64) -> (Plan, System, State) {
         simulation.catch_up().unwrap();
         simulation.download(&mut state).unwrap();
     });
-    (system("argon", timestep, "").0, argon, state)
+    (system("argon", timestep, COLD).0, argon, state)
 }
 
-/// kT/ns per degree of freedom.
+/// kT/ns per degree of freedom; lists without a buffer reach −0.5.
 const DRIFT: f64 = 0.01;
 /// bar, the default of `list.pressure_tolerance`.
 const PRESSURE: f64 = 0.5;
@@ -150,14 +152,14 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
     for timestep in [2.0, 5.0] {
         let (plan, argon, start) = argon(timestep);
         let lists = schedule(&plan, &argon, &start);
-        let own = missed((&plan, &argon), &start, lists, 3000, EVERY);
+        let own = missed((&plan, &argon), &start, lists, 6000, EVERY);
         println!("{timestep} fs: {lists:?} {own:?}");
         assert!(own.drift.value.abs() < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
         // lists without a buffer miss pairs, and it shows
         let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, foresight: 0.012 * timestep };
         let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
         println!("{timestep} fs, without a buffer: {bare:?}");
-        assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > PRESSURE, "{bare:?}");
+        assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > 10.0 * own.pressure.value, "{bare:?}");
     }
 }
 
@@ -169,7 +171,7 @@ fn lists_are_those_of_the_temperature_of_the_start() {
     const LIVES: &str = "[forces]\nlist = { interval = 40 }";
     let (plan, water, mut start) = system("water", 2.0, LIVES);
     let masses: Vec<f64> = water.topology.atoms.iter().map(|atom| atom.mass).collect();
-    let free = degrees_of_freedom(&water.topology, &water.constraints, true);
+    let free = degrees_of_freedom(&water.topology, &water.constraints, RemovedMotion::Translation);
     let heat = 560.0 / temperature(kinetic_energy(&masses, &start.velocities), free);
     start.velocities.iter_mut().for_each(|v| *v = *v * heat.sqrt());
     let bath =

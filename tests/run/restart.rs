@@ -100,7 +100,8 @@ fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) ->
         if code == Some(0) {
             return attempt + 1;
         }
-        assert_eq!(code, expected, "attempt {attempt}");
+        // a signal that comes before the program listens ends it, which is a kill like others
+        assert!(code == expected || code.is_none(), "attempt {attempt}: {code:?}");
     }
     unreachable!("the attempts after the twelfth are left alone")
 }

@@ -65,7 +65,7 @@ fn cost_of_a_frame_of_24000_atoms() {
                     caller += before.elapsed().as_secs_f64();
                 }
             }
-            let frames = writer.close().unwrap();
+            let frames = writer.close().unwrap().count;
             let total = start.elapsed().as_secs_f64();
             let size = std::fs::metadata(&path).unwrap().len() as f64 / frames as f64;
             println!(
@@ -90,4 +90,29 @@ fn cost_of_creating_a_file_of_1_500_000_atoms() {
     println!("created in {:.2} s", start.elapsed().as_secs_f64());
     writer.close().unwrap();
     println!("{:.1} MB", 1e-6 * std::fs::metadata(&path).unwrap().len() as f64);
+}
+
+#[test]
+#[ignore = "a measurement, not a test"]
+fn cost_of_a_sync_after_many_frames() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.h5md");
+    let (mut writer, atoms) = crate::round_trip::create(&path, "orthorhombic", Precision::Decimals3, 20);
+    for frames in [1000usize, 10_000, 30_000] {
+        let first = writer.sync().unwrap().count as usize;
+        let start = Instant::now();
+        crate::round_trip::write(&mut writer, "orthorhombic", first..frames, atoms);
+        writer.sync().unwrap();
+        let written = start.elapsed().as_secs_f64() / (frames - first) as f64;
+        crate::round_trip::write(&mut writer, "orthorhombic", frames..frames + 1, atoms);
+        let start = Instant::now();
+        writer.sync().unwrap();
+        let journal = std::fs::metadata(path.with_file_name(".a.h5md.journal")).unwrap().len();
+        println!(
+            "{frames} frames: {:.3} ms a frame, sync {:.1} ms, journal {:.1} bytes a frame",
+            1e3 * written,
+            1e3 * start.elapsed().as_secs_f64(),
+            journal as f64 / frames as f64
+        );
+    }
 }

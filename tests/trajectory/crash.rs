@@ -38,13 +38,13 @@ fn child_writes_until_stopped() {
     } else {
         create(&path, KIND, storage(&name), WATERS).0
     };
-    let start = writer.sync().unwrap() as usize;
+    let start = writer.sync().unwrap().count as usize;
     println!("on disk: {start}");
     for frame in start.. {
         let mut result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f));
         // mostly without waiting for the disk: then the kill finds the writer at work
         if frame % 4 == 3 {
-            result = result.and_then(|()| writer.sync()).map(|frames| println!("on disk: {frames}"));
+            result = result.and_then(|()| writer.sync()).map(|extent| println!("on disk: {}", extent.count));
         }
         match result {
             Ok(()) => {}
@@ -95,7 +95,7 @@ fn a_killed_writer_leaves_every_flushed_frame() {
             let crashed = info(&path).unwrap();
             assert!(!crashed.closed);
             assert!(hdf5::File::open(&path).is_err(), "plain readers took a file that was not closed");
-            let repaired = repair(&path).unwrap();
+            let repaired = repair(&path).unwrap().info;
             assert!(repaired.closed);
             assert_eq!(repaired.frames, crashed.frames);
             let frames = repaired.frames as usize;
@@ -112,12 +112,14 @@ fn a_crashed_file_is_continued_without_a_separate_repair() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trajectory.h5md");
     let (mut writer, atoms) = create(&path, KIND, Precision::Raw, 3);
-    write(&mut writer, KIND, 0..5, atoms);
+    write(&mut writer, KIND, 0..4, atoms);
+    let four = writer.sync().unwrap();
+    write(&mut writer, KIND, 4..5, atoms);
     writer.sync().unwrap();
     let crashed = directory.path().join("crashed.h5md");
     std::fs::copy(&path, &crashed).unwrap();
     drop(writer);
-    let mut writer = TrajectoryWriter::append(&crashed, Some(4)).unwrap();
+    let mut writer = TrajectoryWriter::append(&crashed, Some(four)).unwrap();
     write(&mut writer, KIND, 4..8, atoms);
     writer.close().unwrap();
     assert_contents(&crashed, KIND, Precision::Raw, 8, atoms);
@@ -140,7 +142,7 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     assert!(error.contains("trajectory.h5md"), "{error}");
     let reported = last_reported(lines.iter().cloned());
     assert!(reported > 5);
-    let repaired = repair(&path).unwrap();
+    let repaired = repair(&path).unwrap().info;
     assert!((reported..reported + 4).contains(&(repaired.frames as usize)), "{reported} {repaired:?}");
     assert_contents(&path, KIND, Precision::Raw, repaired.frames as usize, repaired.atoms);
 }

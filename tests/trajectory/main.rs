@@ -5,6 +5,9 @@
 mod allocation;
 mod cost;
 mod crash;
+mod damage;
+mod fuzz;
+mod power;
 #[path = "../python/probe.rs"]
 mod probe;
 mod python;

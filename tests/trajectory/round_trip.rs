@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use md::observe::extent::Extent;
 use md::observe::lock::OutputLock;
 use md::observe::trajectory::{
     Contents, Fields, Frame, Precision, Provenance, TrajectoryReader, TrajectoryWriter, info, repair,
@@ -110,7 +111,7 @@ fn every_number_comes_back() {
             let path = directory.path().join("trajectory.h5md");
             let (mut writer, atoms) = create(&path, kind, precision, 5);
             write(&mut writer, kind, 0..7, atoms);
-            assert_eq!(writer.close().unwrap(), 7);
+            assert_eq!(writer.close().unwrap().count, 7);
             if kind == "none" {
                 // image is a matter of cells
                 let file = hdf5::File::open(&path).unwrap();
@@ -166,11 +167,16 @@ fn cut_and_continued() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trajectory.h5md");
     let (mut writer, atoms) = create(&path, "triclinic", Precision::Lossless, 3);
-    write(&mut writer, "triclinic", 0..9, atoms);
-    assert_eq!(writer.sync().unwrap(), 9);
-    writer.close().unwrap();
-    for keep in [9, 4, 0] {
-        let mut writer = TrajectoryWriter::append(&path, Some(keep as u64)).unwrap();
+    write(&mut writer, "triclinic", 0..4, atoms);
+    let four = writer.sync().unwrap();
+    write(&mut writer, "triclinic", 4..9, atoms);
+    let nine = writer.sync().unwrap();
+    assert_eq!((four.count, nine.count), (4, 9));
+    assert_eq!(writer.close().unwrap(), nine);
+    for extent in [nine, four, Extent::default()] {
+        let keep = extent.count as usize;
+        let mut writer = TrajectoryWriter::append(&path, Some(extent)).unwrap();
+        assert_eq!(writer.run_id(), sample::provenance().run_id);
         assert_eq!(writer.observables(), sample::observables());
         // the first of these is there already and must not be doubled
         write(&mut writer, "triclinic", keep.max(1) - usize::from(keep > 0)..12, atoms);
@@ -180,7 +186,7 @@ fn cut_and_continued() {
             let kept = info(&path).unwrap();
             assert_eq!((kept.frames, kept.first), (12 - 1, Some((sample::step(1) as i64, sample::time(1)))));
         } else {
-            assert_eq!(writer.close().unwrap(), 12);
+            assert_eq!(writer.close().unwrap().count, 12);
             assert_contents(&path, "triclinic", Precision::Lossless, 12, atoms);
         }
     }
@@ -205,9 +211,32 @@ fn info_tells_what_is_there() {
     assert_eq!(closed.last, Some((207, 0.9)));
     assert_eq!(closed.observables, sample::observables());
     assert_eq!((closed.version, closed.input), ("0.1.0".to_owned(), sample::provenance().input));
+    assert_eq!(closed.run_id, sample::provenance().run_id);
     assert!(closed.fields.velocities && closed.fields.forces && closed.fields.image);
-    assert_eq!(repair(&path).unwrap().frames, 3);
+    assert_eq!(repair(&path).unwrap().info.frames, 3);
     assert_contents(&path, "orthorhombic", Precision::Decimals4, 3, atoms);
+}
+
+/// Another trajectory, or one of whose old frames a bit has changed, is not what the checkpoint was written after.
+#[test]
+fn other_frames_are_not_continued() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    let (mut writer, atoms) = create(&path, "triclinic", Precision::Lossless, 3);
+    write(&mut writer, "triclinic", 0..5, atoms);
+    let mine = writer.close().unwrap();
+    let other = directory.path().join("other.h5md");
+    let (mut writer, atoms) = create(&other, "triclinic", Precision::Lossless, 3);
+    write(&mut writer, "triclinic", 1..6, atoms);
+    let theirs = writer.close().unwrap();
+    assert_ne!(mine.checksum, theirs.checksum);
+    for (path, extent) in [(&path, theirs), (&other, mine)] {
+        let refused = TrajectoryWriter::append(path, Some(extent)).err().unwrap();
+        assert_eq!(refused.exit_code(), 2);
+        assert!(refused.to_string().contains("the first 5 frames are not those"), "{refused}");
+        assert!(info(path).unwrap().closed);
+    }
+    TrajectoryWriter::append(&path, Some(mine)).unwrap();
 }
 
 /// Atoms without bonds, nothing but positions, and coordinates no rounding scheme was made for.
@@ -268,7 +297,7 @@ fn misuse_is_refused() {
     assert!(exists.to_string().contains("exists already"), "{exists}");
     assert_contents(&path, "orthorhombic", Precision::Raw, 2, atoms);
 
-    let beyond = TrajectoryWriter::append(&path, Some(3)).err().unwrap();
+    let beyond = TrajectoryWriter::append(&path, Some(Extent { count: 3, checksum: 0 })).err().unwrap();
     assert_eq!(beyond.exit_code(), 2);
     assert!(beyond.to_string().contains("2 frames found, the checkpoint was written after 3"), "{beyond}");
     assert_contents(&path, "orthorhombic", Precision::Raw, 2, atoms);
@@ -279,5 +308,5 @@ fn misuse_is_refused() {
     let lock = OutputLock::acquire(directory.path()).unwrap();
     assert_eq!(repair(&path).unwrap_err().exit_code(), 2);
     drop(lock);
-    assert_eq!(repair(&path).unwrap().frames, 2);
+    assert_eq!(repair(&path).unwrap().info.frames, 2);
 }

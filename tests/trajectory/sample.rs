@@ -135,6 +135,7 @@ pub(crate) fn contents<'a>(
 /// Where the trajectory came from; the input has a letter beyond ASCII and no final newline.
 pub(crate) fn provenance() -> Provenance {
     Provenance {
+        run_id: "0123456789abcdef".into(),
         version: "0.1.0".into(),
         commit: "0123abc".into(),
         host: "somewhere".into(),

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Mean temperature and density of coupled water, with errors that know how long fluctuations last.
+"""Temperature, density and fluctuations of coupled systems, with errors that know how long fluctuations last.
 
-  compare.py energies.csv [density.xvg ...]     md's table; xvg files of `gmx energy` with Temperature and Density
+  compare.py energies.csv [density.xvg ...]     md's tables; xvg files of `gmx energy` with Temperature and Density
 
-The error of a mean is the standard deviation of block means over the square root of their number; blocks are doubled
-until that no longer grows (Flyvbjerg & Petersen 1989, 10.1063/1.457480). Needs numpy.
+Of md's tables: means of temperature and density; the correlation of kinetic energy and volume, and the variance of the
+volume; the slope of the conserved energy. The error of a mean is the standard deviation of block means over the square root
+of their number; blocks are doubled until that no longer grows (Flyvbjerg & Petersen 1989, 10.1063/1.457480). The error of a
+correlation is that of the mean of the product of both deviations. The error of a slope is that of the mean of the slopes
+between ten blocks. Needs numpy.
 """
 
 import csv
@@ -14,6 +17,7 @@ import numpy as np
 
 SETTLED = 50.0  # ps left out
 FEWEST_BLOCKS = 16  # with fewer, the error itself is too uncertain
+PARTS = 10  # for a slope
 
 
 def error_of_mean(values):
@@ -26,22 +30,37 @@ def error_of_mean(values):
 
 
 def read(path):
-    """Time (ps), temperature (K) and density (kg/m³)."""
+    """Columns by the first word of their names, time in ps."""
     if path.endswith(".csv"):
         with open(path, newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["time (ps)"]]
-        density = next(name for name in rows[0] if name.startswith("density"))
-        scale = 1000.0 if "g/cm" in density else 1.0
-        names = ["time (ps)", "temperature (K)", density]
-        return np.array([[float(row[name]) for name in names] for row in rows]).T * [[1.0], [1.0], [scale]]
-    with open(path) as file:
-        return np.array([line.split()[:3] for line in file if line[0] not in "#@"], dtype=float).T
+        columns = {name.split()[0]: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+        if "density" in columns:
+            columns["density"] *= 1000.0  # g/cm³
+    else:
+        with open(path) as file:
+            values = np.array([line.split()[:3] for line in file if line[0] not in "#@"], dtype=float).T
+        columns = dict(zip(("time", "temperature", "density"), values))
+    kept = columns["time"] > SETTLED
+    return {name: values[kept] for name, values in columns.items()}
 
 
 for path in sys.argv[1:]:
-    time, temperature, density = read(path)
-    kept = time > SETTLED
-    length = time[kept][-1] - time[kept][0]
-    print(f"{path}: {length:.0f} ps")
-    for name, values, unit in (("temperature", temperature[kept], "K"), ("density", density[kept], "kg/m³")):
-        print(f"  {name:12}{values.mean():9.3f} ± {error_of_mean(values):.3f} {unit}")
+    columns = read(path)
+    time = columns["time"]
+    print(f"{path}: {time[-1] - time[0]:.0f} ps")
+    for name, unit in (("temperature", "K"), ("density", "kg/m³")):
+        if name in columns:
+            print(f"  {name:12}{columns[name].mean():9.3f} ± {error_of_mean(columns[name]):.3f} {unit}")
+    if "volume" in columns:
+        volume = columns["volume"]
+        deviations = [(v - v.mean()) / v.std() for v in (columns["kinetic"], volume)]
+        product = deviations[0] * deviations[1]
+        print(f"  corr(K, V)  {product.mean():9.4f} ± {error_of_mean(product):.4f}")
+        squares = (volume - volume.mean()) ** 2
+        print(f"  var V       {squares.mean():9.5f} ± {error_of_mean(squares):.5f} nm⁶ at {volume.mean():.4f} nm³")
+    if "conserved" in columns:
+        length = len(time) // PARTS * PARTS
+        blocks = [values[:length].reshape(PARTS, -1).mean(axis=1) for values in (time, columns["conserved"])]
+        slopes = np.diff(blocks[1]) / np.diff(blocks[0])
+        print(f"  conserved   {slopes.mean():9.4f} ± {slopes.std(ddof=1) / np.sqrt(len(slopes)):.4f} kJ/mol/ps")

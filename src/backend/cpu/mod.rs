@@ -11,6 +11,7 @@ mod pair_kernel;
 mod pair_lj;
 mod pair_radial;
 mod pair_rows;
+mod pair_types;
 mod spectral;
 mod threads;
 
@@ -242,6 +243,17 @@ impl ForceField for Cpu {
         self.phases.pairs += (computed - packed).as_secs_f64() - bonded;
         self.phases.reduce += reducing.as_secs_f64();
         Ok(())
+    }
+
+    fn reciprocal_forces(&self, cell: Option<&PeriodicCell>, atoms: &[u32]) -> Option<Vec<Vec3>> {
+        let (mesh, input) = (self.mesh.as_ref()?, self.nonbonded.mesh_input(cell?));
+        let on_one = |&atom: &u32| {
+            let slot = self.nonbonded.grid.atom_slot[atom as usize] as usize;
+            let (block, lane, mut forces) = (slot / 8, slot % 8, [[0.0; 24]]);
+            mesh.gather(input, block..block + 1, &mut forces);
+            vec3(forces[0][lane], forces[0][lane + 8], forces[0][lane + 16]).map(f64::from)
+        };
+        Some(atoms.iter().map(on_one).collect())
     }
 
     fn phases(&self) -> Phases {

@@ -2,17 +2,18 @@
 
 use super::mesh::{Mesh, MeshInput};
 use super::pair_kernel::{CoulombTables, PairInput, PairKernel, PairOutput, shift_virial};
-use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, UNLIMITED};
+use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use super::pair_types::PairTypes;
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::memory;
 use crate::pair::{
-    BLOCK, BothWays, Grid, ListSchedule, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
-    SearchInput, SearchScratch, prune_chunk, search_chunk,
+    BLOCK, BothWays, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable,
+    Reach, SearchInput, SearchScratch, prune_chunk, search_chunk,
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
-use crate::system::{Atom, CombinationRule, Electrostatics, Modifier, System};
+use crate::system::{Electrostatics, Modifier, System};
 use crate::team::{Team, locked};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
@@ -57,18 +58,16 @@ pub(super) struct Nonbonded {
     level: Level,
     /// √Coulomb · charge, by atom
     charges: Vec<f32>,
-    /// two Lennard-Jones parameters, by atom
-    lj: Vec<[f32; 2]>,
+    types: PairTypes,
+    /// Lennard-Jones type of the system, by atom
+    lj_types: Vec<u32>,
     has_lj: Vec<bool>,
     exclusions: BothWays,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
     tables: CoulombTables,
-    rule: u8,
     split: bool,
-    type_table: Vec<[f32; 2]>,
-    types: usize,
     cutoff: f64,
     cutoff_lj: f64,
     lj_shift: f32,
@@ -76,6 +75,9 @@ pub(super) struct Nonbonded {
     pub grid: Grid,
     pub slot_charges: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
+    slot_types: AlignedArrays<8>,
+    /// what each cluster has to do with exceptions of the rule; empty where there are none
+    cluster_marks: Vec<Marks>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     lj_lanes: Vec<u8>,
     pub packed: AlignedArrays<24>,
@@ -97,17 +99,10 @@ impl Nonbonded {
         let coulomb = CoulombPotential::new(settings);
         let cutoff = settings.cutoff.unwrap_or(f64::INFINITY);
         let cutoff_lj = settings.cutoff_lj.unwrap_or(f64::INFINITY);
-        let rule = match (settings.cutoff, system.nonbonded.rule()) {
-            (None, _) => UNLIMITED,
-            (_, Some(CombinationRule::Geometric)) => GEOMETRIC,
-            (_, Some(CombinationRule::LorentzBerthelot)) => LORENTZ_BERTHELOT,
-            (_, None) => TYPE_TABLE,
-        };
         let nonbonded = &system.nonbonded;
-        let types = nonbonded.types;
-        let interacts = |t: u32| (0..types as u32).any(|other| nonbonded.pair(t, other) != (0.0, 0.0));
-        let by_type: Vec<_> = (0..types as u32).map(|t| (lj_parameters(system, rule, t), interacts(t))).collect();
-        let of_type = |atom: &Atom| by_type[atom.lj_type as usize];
+        let types = 0..nonbonded.types as u32;
+        let interacts: Vec<bool> =
+            types.clone().map(|t| types.clone().any(|other| nonbonded.pair(t, other) != (0.0, 0.0))).collect();
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
@@ -116,17 +111,15 @@ impl Nonbonded {
             team,
             level,
             charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
-            lj: atoms.iter().map(|a| of_type(a).0).collect(),
-            has_lj: atoms.iter().map(|a| of_type(a).1).collect(),
+            types: PairTypes::new(system),
+            lj_types: atoms.iter().map(|a| a.lj_type).collect(),
+            has_lj: atoms.iter().map(|a| interacts[a.lj_type as usize]).collect(),
             exclusions: BothWays::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
-            rule,
             split: cutoff != cutoff_lj,
-            type_table: type_table(system),
-            types: types + 1,
             cutoff,
             cutoff_lj,
             lj_shift: shift as f32,
@@ -134,6 +127,8 @@ impl Nonbonded {
             grid: Grid::default(),
             slot_charges: AlignedArrays::default(),
             slot_lj: AlignedArrays::default(),
+            slot_types: AlignedArrays::default(),
+            cluster_marks: vec![],
             lj_lanes: vec![],
             packed: AlignedArrays::default(),
             outer: PairList::default(),
@@ -165,6 +160,7 @@ impl Nonbonded {
             far_exclusions: &self.far_exclusions,
             exclusion_reach: IMAGE_REACH * self.cutoff,
             has_lj: &self.has_lj,
+            marks: &self.cluster_marks,
             radius: self.schedule.outer,
         };
         let (scratch, level) = (&self.scratch, self.level);
@@ -181,21 +177,31 @@ impl Nonbonded {
         let blocks = self.grid.blocks();
         self.slot_charges.resize(blocks);
         self.slot_lj.resize(blocks);
+        self.slot_types.resize(blocks);
         memory::resize(&mut self.lj_lanes, blocks, 0);
-        let empty = if self.rule >= TYPE_TABLE { [(self.types - 1) as f32, 0.0] } else { [0.0; 2] };
-        let Nonbonded { grid, lj, has_lj, charges, slot_charges, slot_lj, lj_lanes, .. } = self;
-        let slots =
-            slot_charges.par_iter_mut().zip(slot_lj.par_iter_mut()).zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
-        slots.with_min_len(BLOCKS).for_each(|(((slot_charges, slot_lj), lanes), atoms)| {
+        let Nonbonded { grid, types, lj_types, has_lj, charges, slot_charges, slot_lj, slot_types, lj_lanes, .. } =
+            self;
+        let PairTypes { parameters, of_type, count, marks, .. } = types;
+        let empty = *count as u32 - 1;
+        let slots = slot_charges.par_iter_mut().zip(slot_lj.par_iter_mut()).zip(slot_types.par_iter_mut());
+        let slots = slots.zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
+        slots.with_min_len(BLOCKS).for_each(|((((slot_charges, slot_lj), slot_types), lanes), atoms)| {
             *lanes = 0;
             for (lane, &atom) in atoms.iter().enumerate() {
-                let known = atom != NO_ATOM;
-                let [a, b] = if known { lj[atom as usize] } else { empty };
+                let known = (atom != NO_ATOM).then(|| (atom as usize, lj_types[atom as usize] as usize));
+                let [a, b] = known.map_or([0.0; 2], |(_, lj_type)| parameters[lj_type]);
                 (slot_lj[lane], slot_lj[lane + BLOCK]) = (a, b);
-                slot_charges[lane] = if known { charges[atom as usize] } else { 0.0 };
-                *lanes |= u8::from(known && has_lj[atom as usize]) << lane;
+                slot_types[lane] = f32::from_bits(known.map_or(empty, |(_, lj_type)| of_type[lj_type]));
+                slot_charges[lane] = known.map_or(0.0, |(atom, _)| charges[atom]);
+                *lanes |= u8::from(known.is_some_and(|(atom, _)| has_lj[atom])) << lane;
             }
         });
+        if !marks.is_empty() {
+            let of_cluster =
+                |types: &[f32]| types.iter().fold(Marks::default(), |all, t| all | marks[t.to_bits() as usize]);
+            self.cluster_marks.clear();
+            self.cluster_marks.extend(slot_types.iter().flat_map(|types| types.chunks(CLUSTER)).map(of_cluster));
+        }
     }
 
     /// Reduce the outer list to pairs within the inner radius now, and share it out.
@@ -269,14 +275,16 @@ impl Nonbonded {
             packed: &self.packed,
             charges: &self.slot_charges,
             lj: &self.slot_lj,
-            type_table: &self.type_table,
-            types: self.types,
+            slot_types: &self.slot_types,
+            type_table: &self.types.table,
+            types: self.types.count,
+            type_rows: &self.types.rows,
             coulomb: &self.tables,
             cutoff_squared: (self.cutoff * self.cutoff) as f32,
             cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
             lj_shift: self.lj_shift,
         };
-        let (inner, level, rule, split) = (&self.inner, self.level, self.rule, self.split);
+        let (inner, level, rule, split) = (&self.inner, self.level, self.types.rule, self.split);
         self.team.for_each(self.shares.par_iter_mut().zip(beside).enumerate(), |(index, (share, item))| {
             for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
@@ -410,12 +418,25 @@ fn run_kernel(
             }
         };
     }
+    // steps with energies are rare: one text for equal and for different cutoffs keeps the program small
+    macro_rules! often_quiet {
+        ($rule:expr) => {
+            match (split, energy) {
+                (false, false) => run!($rule, false, false),
+                (true, false) => run!($rule, true, false),
+                _ => run!($rule, true, true),
+            }
+        };
+    }
     match rule {
         GEOMETRIC => each_output!(GEOMETRIC),
         LORENTZ_BERTHELOT => each_output!(LORENTZ_BERTHELOT),
-        // rare: one text for equal and for different cutoffs keeps the program small
+        // rare, too
         TYPE_TABLE if energy => run!(TYPE_TABLE, true, true),
         TYPE_TABLE => run!(TYPE_TABLE, true, false),
+        ROWS_OF_16 => often_quiet!(ROWS_OF_16),
+        ROWS_OF_32 => often_quiet!(ROWS_OF_32),
+        ROWS_OF_64 => often_quiet!(ROWS_OF_64),
         _ if energy => run!(UNLIMITED, true, true),
         _ => run!(UNLIMITED, true, false),
     }

@@ -9,12 +9,12 @@
 //! Forces of i sum in registers, forces of j go to the thread's force blocks. Energies are computed by the same
 //! arithmetic with additional tables, so that asking for them does not change the forces.
 
-use super::pair_lj::{LjTerms, TYPE_TABLE, UNLIMITED};
+use super::pair_lj::{BlockLj, LjTerms, TYPE_TABLE, UNLIMITED};
 use super::pair_radial::{Inverse, Radial};
-use super::pair_rows::{Near, Rows, apply, eight, positions};
+use super::pair_rows::{Near, Rows, apply, positions};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
-use crate::simd::{Float, Kernel, Simd};
+use crate::simd::{Aligned16, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
@@ -40,11 +40,15 @@ pub(super) struct PairInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// charges times √Coulomb constant, by slot
     pub charges: &'a [[f32; 8]],
-    /// two Lennard-Jones parameters ×8 of each block; for [`TYPE_TABLE`] the type indices as floats
+    /// two Lennard-Jones parameters ×8 of each block, where a rule combines them
     pub lj: &'a [[f32; 16]],
-    /// (6 c6, 12 c12) of type pairs, `types` to a row, for [`TYPE_TABLE`] and [`UNLIMITED`]
+    /// Lennard-Jones types by slot, whole numbers as bits
+    pub slot_types: &'a [[f32; 8]],
+    /// (6 c6, 12 c12) of type pairs, `types` to a row
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
+    /// the same in rows that are picked from, 6 c6 and 12 c12 of each type, where the rule is one of those
+    pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
     /// squares of the cutoffs, nm²
     pub cutoff_squared: f32,
@@ -84,6 +88,7 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
         let PairKernel { input, chunks, range, forces, output } = self;
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
+        assert!(input.slot_types.len() == blocks);
         assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
@@ -173,7 +178,6 @@ pub(super) struct Fixed<'a, S: Simd> {
     pub(super) packed: &'a [[f32; 24]],
     pub(super) centres: &'a [[f32; 3]],
     charges: &'a [[f32; 8]],
-    lj: &'a [[f32; 16]],
     force: Radial<'a, S>,
     /// least r² that forces are computed for, nm²
     pub(super) lowest: S::F,
@@ -188,7 +192,6 @@ impl<'a, S: Simd> Fixed<'a, S> {
             packed: input.packed,
             centres: &input.grid.centres,
             charges: input.charges,
-            lj: input.lj,
             force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
@@ -234,7 +237,7 @@ impl<S: Simd> Sums<S> {
 }
 
 /// All pairs of a block interact.
-const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0 };
+const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
 /// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. The distances of the
 /// next block are computed beside the forces of this one: the chain of either alone is longer than what the
@@ -337,14 +340,13 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
     for &block in blocks {
         let near = Near::new(fixed, rows, block);
         // SAFETY: as in `positions`
-        let parameters = unsafe { fixed.lj.get_unchecked(near.block) };
-        let lj = lj_of_block::<S, RULE>(parameters);
+        let lj = unsafe { BlockLj::load::<RULE>(fixed.input, near.block) };
         let mut f = [S::F::splat(0.0); N];
         for row in 0..N {
             let inside = near.r2[row].lt(cutoff_squared);
             let inverse2 = near.r2[row].recip_fast();
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let terms = LjTerms::<S>::new::<RULE>(fixed.input, inverse2, i, lj, rows.types[row], parameters);
+            let terms = LjTerms::<S>::new::<RULE>(fixed.input, inverse2, i, rows.types[row], lj);
             if ENERGY {
                 sums.lj += terms.energy::<RULE>(fixed.input).keep(inside);
             }
@@ -353,16 +355,6 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
         apply(&near, f, &mut total, forces);
     }
     rows.add(&total);
-}
-
-/// Parameters of a block's atoms, where they belong to atoms.
-#[inline(always)]
-fn lj_of_block<S: Simd, const RULE: u8>(parameters: &[f32; 16]) -> [S::F; 2] {
-    if RULE < TYPE_TABLE {
-        [S::F::load_twice(eight(parameters, 0)), S::F::load_twice(eight(parameters, 1))]
-    } else {
-        [S::F::splat(0.0); 2]
-    }
 }
 
 /// Forces over distance of i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones interactions.
@@ -385,11 +377,10 @@ fn radial_forces<
     let input = fixed.input;
     let block = distances.block;
     // SAFETY: as in `positions`
-    let (charge, parameters) = unsafe { (fixed.charges.get_unchecked(block), fixed.lj.get_unchecked(block)) };
-    let zero = S::F::splat(0.0);
-    let charge = S::F::load_twice(charge);
-    let lj = if LJ > 0 { lj_of_block::<S, RULE>(parameters) } else { [zero; 2] };
-    let mut forces = [zero; N];
+    let charge = S::F::load_twice(unsafe { fixed.charges.get_unchecked(block) });
+    // SAFETY: as in `positions`
+    let lj = if LJ > 0 { unsafe { BlockLj::load::<RULE>(input, block) } } else { BlockLj::none() };
+    let mut forces = [S::F::splat(0.0); N];
     for row in 0..N {
         let r2 = distances.r2[row];
         let mut inside = r2.lt(fixed.cutoff_squared);
@@ -408,15 +399,22 @@ fn radial_forces<
         }
         forces[row] = if row < LJ {
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let inverse2 = inverse.square;
-            let terms = LjTerms::<S>::new::<RULE>(input, inverse2, i, lj, rows.types[row], parameters);
+            let (lj_force, lj_energy) = if MASKED && RULE < TYPE_TABLE && pair.excepted {
+                // SAFETY: as in `positions`
+                let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
+                let terms = LjTerms::<S>::new::<TYPE_TABLE>(input, inverse.square, i, rows.types[row], lj);
+                (terms.force, terms.energy::<TYPE_TABLE>(input))
+            } else {
+                let terms = LjTerms::<S>::new::<RULE>(input, inverse.square, i, rows.types[row], lj);
+                (terms.force, terms.energy::<RULE>(input))
+            };
             if ENERGY {
-                sums.lj += terms.energy::<RULE>(input).keep(inside_lj);
+                sums.lj += lj_energy.keep(inside_lj);
             }
             if SPLIT {
-                charges.mul_add(radial.keep(inside), terms.force.keep(inside_lj))
+                charges.mul_add(radial.keep(inside), lj_force.keep(inside_lj))
             } else {
-                charges.mul_add(radial, terms.force).keep(inside)
+                charges.mul_add(radial, lj_force).keep(inside)
             }
         } else {
             (charges * radial).keep(inside)

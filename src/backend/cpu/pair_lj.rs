@@ -1,8 +1,8 @@
 //! Lennard-Jones terms of the pair kernel, by the rule that gives a pair its parameters.
 
 use super::pair_kernel::PairInput;
-use crate::pair::BLOCK;
-use crate::simd::{Float, Simd};
+use super::pair_rows::eight;
+use crate::simd::{Aligned16, Float, Simd};
 
 /// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
 pub(in crate::backend) const GEOMETRIC: u8 = 0;
@@ -12,6 +12,44 @@ pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
 pub(in crate::backend) const TYPE_TABLE: u8 = 2;
 /// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
 pub(super) const UNLIMITED: u8 = 3;
+/// As [`TYPE_TABLE`], by rows of 16 types.
+pub(super) const ROWS_OF_16: u8 = 4;
+/// As [`TYPE_TABLE`], by rows of 32 types.
+pub(super) const ROWS_OF_32: u8 = 5;
+/// As [`TYPE_TABLE`], by rows of 64 types.
+pub(super) const ROWS_OF_64: u8 = 6;
+
+/// What a rule wants of a block's atoms: two parameters of each, or their types.
+#[derive(Clone, Copy)]
+pub(super) struct BlockLj<S: Simd> {
+    values: [S::F; 2],
+    /// whole numbers as bits
+    types: S::F,
+}
+
+impl<S: Simd> BlockLj<S> {
+    /// # Safety
+    /// `block` is one of the blocks that the arrays of `input` are of.
+    #[inline(always)]
+    pub(super) unsafe fn load<const RULE: u8>(input: &PairInput<'_>, block: usize) -> Self {
+        if RULE >= TYPE_TABLE {
+            // SAFETY: the caller's promise
+            let types = S::F::load_twice(unsafe { input.slot_types.get_unchecked(block) });
+            BlockLj { types, ..Self::none() }
+        } else {
+            // SAFETY: as above
+            let values = unsafe { input.lj.get_unchecked(block) };
+            let values = [S::F::load_twice(eight(values, 0)), S::F::load_twice(eight(values, 1))];
+            BlockLj { values, ..Self::none() }
+        }
+    }
+
+    /// Of blocks whose parameters nobody asks for.
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        BlockLj { values: [S::F::splat(0.0); 2], types: S::F::splat(0.0) }
+    }
+}
 
 /// Lennard-Jones in terms of 1/r².
 pub(super) struct LjTerms<S: Simd> {
@@ -24,18 +62,18 @@ pub(super) struct LjTerms<S: Simd> {
 }
 
 impl<S: Simd> LjTerms<S> {
+    /// Of two i-atoms, `i` and `types` theirs, with eight j-atoms each.
     #[inline(always)]
     pub(super) fn new<const RULE: u8>(
         input: &PairInput<'_>,
         inverse2: S::F,
         i: [S::F; 2],
-        j: [S::F; 2],
         types: [usize; 2],
-        parameters: &[f32; 16],
+        j: BlockLj<S>,
     ) -> Self {
         if RULE == LORENTZ_BERTHELOT {
-            let sigma = i[0] + j[0];
-            let epsilon48 = i[1] * j[1];
+            let sigma = i[0] + j.values[0];
+            let epsilon48 = i[1] * j.values[1];
             let sigma2 = sigma * sigma;
             let ratio2 = sigma2 * inverse2;
             let power6 = ratio2 * ratio2 * ratio2;
@@ -44,8 +82,16 @@ impl<S: Simd> LjTerms<S> {
             let sigma6 = sigma2 * sigma2 * sigma2;
             return LjTerms { force, strength: [epsilon48; 2], power6, sigma6 };
         }
-        let [six_c6, twelve_c12] =
-            if RULE >= TYPE_TABLE { gather_types::<S>(input, types, parameters) } else { [i[0] * j[0], i[1] * j[1]] };
+        let [six_c6, twelve_c12] = match RULE {
+            GEOMETRIC => [i[0] * j.values[0], i[1] * j.values[1]],
+            ROWS_OF_16 => from_rows::<S, 1>(input.type_rows, types, j.types),
+            ROWS_OF_32 => from_rows::<S, 2>(input.type_rows, types, j.types),
+            ROWS_OF_64 => from_rows::<S, 4>(input.type_rows, types, j.types),
+            _ => {
+                let (table, length) = (input.type_table, input.types);
+                j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
+            }
+        };
         let power6 = inverse2 * inverse2 * inverse2;
         let force = inverse2 * power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
         LjTerms { force, strength: [six_c6, twelve_c12], power6, sigma6: S::F::splat(1.0) }
@@ -66,16 +112,17 @@ impl<S: Simd> LjTerms<S> {
     }
 }
 
-/// (6 c6, 12 c12) of two i-atoms with eight j-atoms each.
+/// (6 c6, 12 c12) from rows of 16 R types: that of 6 c6, then that of 12 c12, for each type of an i-atom.
 #[inline(always)]
-fn gather_types<S: Simd>(input: &PairInput<'_>, types: [usize; 2], parameters: &[f32; 16]) -> [S::F; 2] {
-    let mut c6 = [0f32; 16];
-    let mut c12 = [0f32; 16];
-    for (row, i) in types.into_iter().enumerate() {
-        let table = &input.type_table[i * input.types..(i + 1) * input.types];
-        for lane in 0..BLOCK {
-            [c6[row * BLOCK + lane], c12[row * BLOCK + lane]] = table[parameters[lane] as usize];
-        }
+fn from_rows<S: Simd, const R: usize>(rows: &[Aligned16], i: [usize; 2], j: S::F) -> [S::F; 2] {
+    let (first, second) = (&rows[2 * R * i[0]..][..2 * R], &rows[2 * R * i[1]..][..2 * R]);
+    [j.pick::<R>([part(first, 0), part(second, 0)]), j.pick::<R>([part(first, R), part(second, R)])]
+}
+
+#[inline(always)]
+fn part<const R: usize>(rows: &[Aligned16], start: usize) -> &[Aligned16; R] {
+    match rows[start..].first_chunk() {
+        Some(row) => row,
+        None => unreachable!("every type has its rows"),
     }
-    [S::F::load(&c6), S::F::load(&c12)]
 }

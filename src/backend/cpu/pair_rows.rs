@@ -52,7 +52,7 @@ impl<S: Simd> Rows<S, 2> {
         let (coarse, fine) = split(shift);
         let (packed, lj) = (&input.packed[index], &input.lj[index]);
         let zero = S::F::splat(0.0);
-        let kind = |row: usize| lj[base + row] as usize;
+        let kind = |row: usize| input.slot_types[index][base + row].to_bits() as usize;
         let mut rows = Rows {
             x: [[zero; 2]; 3],
             charge: two_rows::<S>(&input.charges[index][base..], 0.0),

@@ -108,10 +108,16 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// Of what comes after, about the centre of each unit or chain.
-pub(super) const SUM_INTERNAL: u32 = SUM_LJ + 6;
+/// kinetic energies of the centres of units, half a step before and after, and of both together: ½ Σ M V(t−½)·V(t+½)
+pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_LJ + 6;
+pub(super) const SUM_CENTRE_AFTER: u32 = SUM_LJ + 7;
+pub(super) const SUM_CENTRE_CROSS: u32 = SUM_LJ + 8;
+/// Σ (r−R)·F about the centres
+pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_LJ + 9;
+/// Σ v(t−½)·F, kJ/mol/ps
+pub(super) const SUM_POWER: u32 = SUM_LJ + 10;
 /// Six components each, in the order xx xy xz yy yz zz.
-pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 7;
+pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 11;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
@@ -159,10 +165,13 @@ shared! {
         velocity_factor: f64,
         /// that it follows from, kJ/mol/nm³
         pressure: f64,
+        /// what it has added to the kinetic energy, kJ/mol; 0 after the next move
+        kinetic_change: f64,
         /// as in [`crate::system::Coupling`]
         thermostat_work: f64,
         barostat_work: f64,
         unsettled: f64,
+        pending_rescaling: f64,
     }
 }
 
@@ -374,8 +383,8 @@ pub(super) fn declarations() -> String {
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
     constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
-    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_INTERNAL SUM_VIRIAL);
-    constants!("u32": SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
+    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
+    constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);

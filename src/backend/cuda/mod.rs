@@ -9,9 +9,9 @@
 //!
 //! A step is 14 kernels where there are a mesh and no chains of fixed distances, each transform counted as three: positions,
 //! spreading, its conversion, transform, solution, transform, gathering, pairs, bonded terms, move. Chains add one; a
-//! thermostat's step one; a barostat's two (three with chains), and the step after it one; removal of motion two, or
-//! one without a cell. With couplings every ten steps that is 14.1 on average, and 14.4 with a barostat. Mesh, bonded terms
-//! and pairs go on side by side, the short kernels first.
+//! thermostat's step one; a barostat's two (three with chains); the step after either one; removal of motion two, or one
+//! without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with a barostat. Mesh, bonded terms and
+//! pairs go on side by side, the short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
 //! device stops all motion there, and is reported the next time that anything is read.
@@ -111,8 +111,6 @@ pub(crate) struct Cuda<D> {
     last_good: Vec<Vec3>,
     /// forces have been asked for, and nothing of them but to move on; whether with their virial
     pending: Option<bool>,
-    /// what the thermostat does between this move and the next
-    rescaling: layout::Rescaling,
     watch: Watch,
     /// changes with the arguments, of which records of launches hold a copy
     epoch: u64,
@@ -152,7 +150,6 @@ impl<D: Device> Cuda<D> {
             evaluation: Evaluation::default(),
             last_good: vec![],
             pending: None,
-            rescaling: NO_THERMOSTAT,
             watch: Watch::new(),
             epoch: 0,
             clock: RefCell::default(),
@@ -246,12 +243,9 @@ impl<D: Device> Cuda<D> {
     }
 }
 
-/// Leaves velocities as they are.
-const NO_THERMOSTAT: layout::Rescaling = layout::Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
-
 fn coupling(status: &Status) -> Coupling {
-    let Status { thermostat_work, barostat_work, unsettled, .. } = *status;
-    Coupling { thermostat_work, barostat_work, unsettled }
+    let Status { thermostat_work, barostat_work, unsettled, pending_rescaling, .. } = *status;
+    Coupling { thermostat_work, barostat_work, unsettled, pending_rescaling }
 }
 
 fn diagonal(value: f64) -> Mat3 {
@@ -267,9 +261,9 @@ impl<D: Device> Backend for Cuda<D> {
         self.cell.set(state.cell);
         self.cell_is_old.set(false);
         let a = &self.arguments;
-        let Coupling { thermostat_work, barostat_work, unsettled } = state.coupling;
-        let (overflow, failed) = (NO_ATOM, [NO_ATOM; 2]);
-        let fine = Status { overflow, failed, thermostat_work, barostat_work, unsettled, ..Status::zeroed() };
+        let Coupling { thermostat_work, barostat_work, unsettled, pending_rescaling } = state.coupling;
+        let works = Status { thermostat_work, barostat_work, unsettled, pending_rescaling, ..Status::zeroed() };
+        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..works };
         write(&self.device, a.status, &[fine])?;
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
@@ -367,12 +361,11 @@ impl<D: Device> Backend for Cuda<D> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial, kinetic, coupled }: Advance) -> Result<Kinetic> {
+    fn advance(&mut self, Advance { timestep, virial, kinetic, coupled, unsettled }: Advance) -> Result<Kinetic> {
         self.surface()?;
         self.watch.step();
-        self.rescaling = NO_THERMOSTAT;
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
-        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled);
+        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || unsettled);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {
             if let Some(virial) = pending {
@@ -380,13 +373,19 @@ impl<D: Device> Backend for Cuda<D> {
             }
             steps::advance(device, a, timestep, sums)
         };
-        if !kinetic {
+        if kinetic {
+            step(device)?;
+        } else {
             let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
             let key = [self.epoch, timestep.to_bits(), forces | u64::from(sums) << 2];
             if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
+        }
+        if unsettled {
+            steps::settle(device, a, timestep)?;
+        }
+        if !kinetic {
             return Ok(Kinetic::default());
         }
-        step(device)?;
         let sums = Sums::read(device, a)?;
         self.check()?;
         let kinetic = Kinetic {
@@ -398,12 +397,6 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(kinetic)
     }
 
-    fn couple(&mut self, Rescaling { kept, along, across }: Rescaling) -> Result<()> {
-        self.rescaling = layout::Rescaling { kept, along, across };
-        let arguments = Arguments { rescaling: self.rescaling, ..self.arguments };
-        steps::couple(&self.device, &arguments, self.largest_kinetic())
-    }
-
     fn dilate(&mut self, Dilation { rate, pressure, thermal, noise, stochastic }: Dilation) -> Result<()> {
         if self.cell.get().is_none() {
             return Ok(());
@@ -411,11 +404,12 @@ impl<D: Device> Backend for Cuda<D> {
         let stochastic = u32::from(stochastic);
         let dilation = layout::Dilation { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);
-        steps::dilate(&self.device, &Arguments { rescaling: self.rescaling, dilation, ..self.arguments })
+        steps::dilate(&self.device, &Arguments { dilation, ..self.arguments })
     }
 
-    fn settle(&mut self) -> Result<()> {
-        if self.cell.get().is_none() { Ok(()) } else { steps::settle(&self.device, &self.arguments) }
+    fn couple(&mut self, Rescaling { kept, along, across }: Rescaling) -> Result<()> {
+        let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
+        steps::couple(&self.device, &arguments, self.largest_kinetic())
     }
 
     fn coupling(&self) -> Result<Coupling> {

@@ -82,22 +82,22 @@ fn chains(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { kernel, threads: a.chain_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
 }
 
-/// Velocities times what the thermostat of `a` makes of the kinetic energies of the last move, if these are within
-/// `limit` (kJ/mol).
+/// Velocities times what the thermostat of `a` makes of their kinetic energy, where those of the last move are within `limit`
+/// (kJ/mol).
 pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
     device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
 }
 
-/// Cell, positions and velocities times what the barostat of `a` makes of the last forces and the last move.
+/// The cell and the centres of units times what the barostat of `a` makes of the last forces and the last move.
 pub(super) fn dilate(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(units(Kernel::Scale, a), a)?;
     device.launch(chains(Kernel::ScaleChains, a), a)
 }
 
-/// The other half of the barostat's work.
-pub(super) fn settle(device: &impl Device, a: &Arguments) -> Result<()> {
-    device.launch(Launch { block: WARP, ..over(Kernel::SettleWork, 1) }, a)
+/// The rest of the work of couplings, after a move of `timestep` (ps).
+pub(super) fn settle(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::SettleWork, 1) }, a)
 }
 
 /// What follows from the rows of the cell.

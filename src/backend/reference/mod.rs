@@ -6,6 +6,7 @@
 mod bonded;
 mod neighbours;
 mod nonbonded;
+mod sample;
 
 use super::{DispersionTail, Energies, Evaluation, Workload};
 use crate::cell::{PeriodicCell, displacement};
@@ -15,6 +16,7 @@ use crate::system::{Electrostatics, System};
 use crate::term::{CmapTable, MAX_PERIODICITY};
 use crate::vec3::{Mat3, Vec3};
 use nonbonded::PairPotential;
+pub use sample::{ListsMade, Sampled, sample};
 
 /// Forces and energies of one system in double precision.
 pub struct Reference {
@@ -115,7 +117,7 @@ impl Reference {
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
         nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.room, &mut sums));
-        nonbonded::excluded_pairs(system, potential, charges, geometry, &mut sums);
+        nonbonded::excluded_pairs(system.topology.exclusions.pairs(), potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
         if let Some(cell) = cell {
             let (energy, virial) = self.tail.at(cell.volume());

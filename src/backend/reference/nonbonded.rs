@@ -38,7 +38,7 @@ impl PairPotential {
 
     /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair; `charge_product` in kJ nm/mol.
     #[inline(always)]
-    fn evaluate(&self, charge_product: f64, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64, f64) {
+    pub(super) fn evaluate(&self, charge_product: f64, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64, f64) {
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
         if r2 <= self.coulomb_cutoff_squared {
             (force, energy_coulomb) = self.coulomb.interacting(charge_product, r2);
@@ -107,9 +107,9 @@ pub(super) fn interacting_pairs(
     }
 }
 
-/// What the reciprocal sum counts for excluded pairs, taken out again.
+/// What the reciprocal sum counts for these excluded pairs, taken out again.
 pub(super) fn excluded_pairs(
-    system: &System,
+    pairs: impl Iterator<Item = [u32; 2]>,
     potential: &PairPotential,
     charges: &[f64],
     geometry: Geometry,
@@ -118,7 +118,7 @@ pub(super) fn excluded_pairs(
     if !potential.coulomb.corrects_excluded() {
         return;
     }
-    for [i, j] in system.topology.exclusions.pairs() {
+    for [i, j] in pairs {
         let d = geometry.between(i, j);
         let charge_product = COULOMB * charges[i as usize] * charges[j as usize];
         let (f, energy) = potential.coulomb.excluded(charge_product, d.norm_squared());

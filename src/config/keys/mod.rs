@@ -248,7 +248,7 @@ static CHECKPOINT: &[Key] = &[Key {
     kind: Quantity(WallTime, Range::POSITIVE),
     default: Is("\"5 min\""),
     example: "\"5 min\"",
-    doc: "Wall-clock time between restart points.",
+    doc: "Wall-clock time between restart points; the first two of a process come after five seconds each, if that is sooner.",
     ..KEY
 }];
 
@@ -262,6 +262,16 @@ pub fn find(path: &str) -> Option<&'static Key> {
     let first = names.next()?;
     let key = ROOT.iter().find(|key| key.name == first)?;
     names.try_fold(key, |key, name| key.children().iter().find(|child| child.name == name))
+}
+
+/// The dotted path of the first key of this name, wherever it is.
+pub fn with_name(name: &str) -> Option<String> {
+    fn visit(keys: &'static [Key], name: &str) -> Option<String> {
+        let here = keys.iter().find(|key| key.name == name).map(|key| key.name.to_owned());
+        let below = |key: &Key| Some(format!("{}.{}", key.name, visit(key.children(), name)?));
+        here.or_else(|| keys.iter().find_map(below))
+    }
+    visit(ROOT, name)
 }
 
 /// Every key with its dotted path, parents before children.

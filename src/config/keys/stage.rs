@@ -50,7 +50,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"10 kJ/mol/nm\""),
         only: MINIMIZE,
         example: "\"10 kJ/mol/nm\"",
-        doc: "A minimisation ends when the RMS force is below this.",
+        doc: "A minimisation ends when the largest force on any atom is below this (GROMACS: emtol).",
         ..KEY
     },
     Key {
@@ -68,7 +68,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Required,
         only: DYNAMICS,
         example: "\"2 fs\"",
-        doc: "Time step.",
+        doc: "Time step. The fastest vibration that constraints leave must take ten steps: fewer are warned of, below five a run is refused.",
         ..KEY
     },
     Key {
@@ -114,7 +114,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("100"),
         only: DYNAMICS,
         example: "100",
-        doc: "Centre-of-mass motion (without a cell also rotation) is removed every so many steps.",
+        doc: "Centre-of-mass motion (without a cell also rotation) is removed every so many steps. With \"none\" it keeps its share of the temperature: no degrees of freedom are taken off for it.",
     },
 ];
 
@@ -171,7 +171,7 @@ static BAROSTAT: &[Key] = &[
         kind: Quantity(Time, Range::POSITIVE),
         default: Is("\"5 ps\""),
         example: "\"5 ps\"",
-        doc: "Relaxation time of the pressure.",
+        doc: "Relaxation time of the pressure; with \"c-rescale\" at least 20 times the time between couplings (every × timestep).",
         ..KEY
     },
     Key {

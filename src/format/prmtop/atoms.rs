@@ -18,10 +18,7 @@ pub(super) fn read(
     let names = sections.require("ATOM_NAME")?.names(count)?;
     let charges = sections.require("CHARGE")?.reals(count)?;
     let masses = masses(sections.require("MASS")?, count)?;
-    let type_names = match sections.get("AMBER_ATOM_TYPE") {
-        Some(section) => section.names(count)?,
-        None => vec![Default::default(); count],
-    };
+    let type_names = sections.require("AMBER_ATOM_TYPE")?.names(count)?;
     let numbers = match sections.get("ATOMIC_NUMBER") {
         Some(section) => section.integers(count)?,
         None => vec![-1; count],

@@ -1,34 +1,7 @@
 //! Which sections a file may have: an unknown one could hold an energy term, so it is an error.
 
 use super::sections::{Parsed, Section, Sections};
-use super::unsupported;
-
-/// Sections without influence on the energies computed here: names, trees, radii of implicit solvent, and solvent
-/// pointers, which repeat what the bonds say.
-const HARMLESS: &[&str] = &[
-    "TITLE",
-    "CTITLE",
-    "FORCE_FIELD_TYPE",
-    "TREE_CHAIN_CLASSIFICATION",
-    "JOIN_ARRAY",
-    "IROTAT",
-    "SOLTY",
-    "HBCUT",
-    "SOLVENT_POINTERS",
-    "ATOMS_PER_MOLECULE",
-    "RADIUS_SET",
-    "RADII",
-    "SCREEN",
-    "CAP_INFO",
-    "CAP_INFO2",
-    "ATOM_BFACTOR",
-    "ATOM_OCCUPANCY",
-    "ATOM_NUMBER",
-    "ATOM_ELEMENT",
-    "RESIDUE_CHAINID",
-    "RESIDUE_ICODE",
-    "RESIDUE_NUMBER",
-];
+use super::{unsupported, whole};
 
 /// Sections that are read.
 const READ: &[&str] = &[
@@ -87,7 +60,7 @@ pub(super) fn check(sections: &Sections<'_>) -> Parsed<()> {
     }
     let strange = |section: &&Section<'_>| {
         let name = section.name();
-        !HARMLESS.contains(&name) && !READ.contains(&name) && !super::cmap::is_cmap(name)
+        !READ.contains(&name) && !super::cmap::is_cmap(name) && !whole::unread().any(|unread| unread == name)
     };
     match sections.iter().filter(strange).min_by_key(|section| section.line()) {
         Some(section) => Err(refusal(section)),
@@ -106,11 +79,10 @@ fn refusal(section: &Section<'_>) -> crate::error::Problem {
     } else if name.starts_with("AMOEBA_") {
         ("AMOEBA force field", "use one with fixed charges")
     } else {
-        let known = HARMLESS
-            .iter()
-            .chain(READ)
+        let known = whole::unread()
+            .chain(READ.iter().copied())
             .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
-        let help = format!("the most similar known section is {}", known.copied().unwrap_or_default());
+        let help = format!("the most similar known section is {}", known.unwrap_or_default());
         return section.problem("unknown section, which may hold an energy term").help(help);
     };
     unsupported(section.problem(what), help)

@@ -16,6 +16,7 @@ mod flags;
 mod nonbonded;
 mod pointers;
 mod sections;
+mod whole;
 
 use std::path::Path;
 
@@ -65,8 +66,8 @@ pub enum BoxKind {
 }
 
 /// What to do about virtual sites, whose geometry the format does not hold.
-const EXTRA_POINTS_HELP: &str = "the format does not say where they sit; use a GROMACS topology of the same system, \
-                                 or a model without extra points";
+const EXTRA_POINTS_HELP: &str = "the format does not say where they sit; use a model without extra points, such as \
+                                 TIP3P, SPC/E or OPC3 water";
 
 /// Read an AMBER topology, compressed or not.
 pub fn read_prmtop(path: &Path) -> Result<AmberTopology> {
@@ -80,6 +81,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     let pointers = Pointers::read(&sections)?;
     let title = sections.get("TITLE").or_else(|| sections.get("CTITLE")).map(|section| section.text());
     let chamber = sections.get("CTITLE").is_some();
+    whole::check(&sections, &pointers, chamber)?;
     let tables = Tables::read(&sections, &pointers, chamber)?;
     let (atoms, (exclusions, bonds)) = rayon::join(
         || atoms::read(&sections, &pointers, &tables.atom_types),
@@ -87,13 +89,14 @@ fn parse(path: &Path, bytes: &[u8]) -> Parsed<AmberTopology> {
     );
     let (atoms, residues) = atoms?;
     let (title, exclusions) = (title.unwrap_or_default(), exclusions?);
-    let mut topology = Topology { title, atoms, residues, exclusions, ..Topology::default() };
+    let mut topology = Topology { title, charmm: chamber, atoms, residues, exclusions, ..Topology::default() };
     topology.bonded.bonds = bonds?;
     topology.connectivity = bonded::connectivity(&topology);
     bonded::read_angles(&sections, &pointers, &mut topology)?;
     dihedral::read(&sections, &pointers, &tables, chamber, &mut topology)?;
     chamber::read(&sections, &mut topology)?;
     cmap::read(&sections, &mut topology)?;
+    whole::check_cmap(&sections, &topology)?;
     let cell_hint = cell_hint(&sections, pointers.box_kind)?;
     Ok(AmberTopology { topology, nonbonded: tables.pairs, cell_hint, chamber })
 }
@@ -105,7 +108,9 @@ fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     };
     let values = section.reals(4)?;
     let lengths = [values[1], values[2], values[3]].map(|edge| edge * ANGSTROM);
-    Ok(CellHint { kind, lengths: Some(lengths), angle_degrees: Some(values[0]) })
+    // β alone says nothing of the other angles of a triclinic box
+    let angle_degrees = (kind != BoxKind::Triclinic).then_some(values[0]);
+    Ok(CellHint { kind, lengths: Some(lengths), angle_degrees })
 }
 
 /// A problem with something that is valid in AMBER but not computed here.

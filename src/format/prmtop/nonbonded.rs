@@ -72,16 +72,17 @@ impl PairIndex {
     }
 
     fn fill(&self, sections: &Sections<'_>, a: &str, b: &str) -> Parsed<Nonbonded> {
-        let c12 = sections.require(a)?.reals(triangle(self.types))?;
-        let c6 = sections.require(b)?.reals(triangle(self.types))?;
-        let spread = |values: &[f64], unit: f64| {
-            self.places.iter().map(|place| place.map_or(0.0, |place| values[place] * unit)).collect()
+        let c12 = sections.require(a)?.rounded_reals(triangle(self.types))?;
+        let c6 = sections.require(b)?.rounded_reals(triangle(self.types))?;
+        let spread = |values: &[[f64; 2]], unit: f64| {
+            let of_place = |place: usize| values[place].map(|v| v * unit);
+            let of_pair = |place: &Option<usize>| place.map_or([0.0; 2], of_place);
+            self.places.iter().map(of_pair).map(<(f64, f64)>::from).unzip()
         };
-        Ok(Nonbonded {
-            types: self.types,
-            c6: spread(&c6, KCAL * ANGSTROM.powi(6)),
-            c12: spread(&c12, KCAL * ANGSTROM.powi(12)),
-        })
+        let (c6, rounding6): (_, Vec<f64>) = spread(&c6, KCAL * ANGSTROM.powi(6));
+        let (c12, rounding12): (_, Vec<f64>) = spread(&c12, KCAL * ANGSTROM.powi(12));
+        let rounding = rounding6.into_iter().zip(rounding12).map(<[f64; 2]>::from).collect();
+        Ok(Nonbonded { types: self.types, c6, c12, rounding })
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) struct Pointers {
     pub(super) bond_types: usize,
     pub(super) angle_types: usize,
     pub(super) dihedral_types: usize,
+    pub(super) parameter_types: usize,
     pub(super) hydrogen_bond_types: usize,
     pub(super) box_kind: BoxKind,
 }
@@ -73,6 +74,7 @@ impl Pointers {
             bond_types: count(15)?,
             angle_types: count(16)?,
             dihedral_types: count(17)?,
+            parameter_types: count(18)?,
             hydrogen_bond_types: count(19)?,
             box_kind,
         };

@@ -102,7 +102,12 @@ impl<'a> Sections<'a> {
     }
 }
 
-const TRUNCATED: &str = "the file seems cut off: copy it again";
+/// What to do about a file that is not whole.
+pub(super) const TRUNCATED: &str = "the file seems cut off: copy it again";
+
+/// No parameter in use is as large (Lennard-Jones coefficients reach 1e10 kcal/mol Å¹²), and the square of this times
+/// any unit is a number still.
+const LARGEST: f64 = 1e30;
 
 /// 1-based line number, first byte and end of every line that starts with `%`.
 fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
@@ -150,9 +155,16 @@ impl<'a> Section<'a> {
         String::from_utf8_lossy(line).trim().to_owned()
     }
 
-    /// Exactly `count` finite real numbers.
+    /// Exactly `count` real numbers, each at most [`LARGEST`] in size.
     pub(super) fn reals(&self, count: usize) -> Parsed<Vec<f64>> {
-        self.values(Kind::Real, count, "a number", number::real)
+        let parse = |field| number::real(field).filter(|value| value.abs() <= LARGEST);
+        self.values(Kind::Real, count, "a number below 1e30", parse)
+    }
+
+    /// The same with half a unit of the last digit of each.
+    pub(super) fn rounded_reals(&self, count: usize) -> Parsed<Vec<[f64; 2]>> {
+        let convert = |field| number::real(field).zip(number::rounding(field)).map(<[f64; 2]>::from);
+        self.values(Kind::Real, count, "a number", convert)
     }
 
     /// Exactly `count` whole numbers.
@@ -188,6 +200,24 @@ impl<'a> Section<'a> {
         self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
+    /// Refuse another length than `count` values where nothing reads them. Their columns are counted, or only their
+    /// lines where `lines_only`: blanks may be names, and labels may outgrow their columns.
+    pub(super) fn check_length(&self, count: usize, lines_only: bool) -> Parsed<()> {
+        let columns = Columns::parse(self.format);
+        let Columns { width, per_line, .. } = columns.ok_or_else(|| self.problem("%FORMAT is damaged"))?;
+        let filled: Vec<usize> = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).collect();
+        let lines = count.div_ceil(per_line);
+        let is_whole = match lines_only {
+            // a newline ends the last line, too: what follows it is one line more
+            true => filled.len() > lines,
+            false => (0..lines).all(|line| filled.get(line) == Some(&per_line.min(count - line * per_line))),
+        };
+        if is_whole && filled.iter().skip(lines).all(|&columns| columns == 0) {
+            return Ok(());
+        }
+        Err(self.problem(format!("expected {count} values on {lines} lines")).help(TRUNCATED))
+    }
+
     /// Cut the columns and convert each; the section must hold exactly `count` values.
     fn values<T>(
         &self,
@@ -205,6 +235,8 @@ impl<'a> Section<'a> {
             return Err(short(0, self.flag_line));
         }
         let mut values = Vec::with_capacity(count);
+        // the line that no newline ends, if there is one
+        let last = (!self.body.ends_with(b"\n")).then(|| self.lines().count() - 1);
         for (offset, line) in self.lines().enumerate() {
             let number = self.first_line + offset;
             let here = per_line.min(count - values.len());
@@ -214,7 +246,17 @@ impl<'a> Section<'a> {
                 let Some(field) = field else {
                     return Err(short(values.len(), number));
                 };
-                values.push(convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?);
+                let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
+                // numbers end with their column, names may end with the line: what does not was cut, or has moved
+                let is_cut = match kind {
+                    Kind::Text => field.len() < width && Some(offset) == last,
+                    _ => field.len() < width || field.ends_with(b" "),
+                };
+                if is_cut {
+                    let message = format!("value {} of the line does not fill its {width} columns", column + 1);
+                    return Err(self.at_line(number, message).help(TRUNCATED));
+                }
+                values.push(value);
             }
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));

@@ -1,10 +1,14 @@
 //! The time series of an open trajectory, in the order in which a frame is written.
 
+use crc32fast::Hasher;
 use hdf5::{File, Result};
 
-use super::hdf::Series;
+use super::hdf::short_text;
+use super::journal::Journal;
+use super::series::{Bytes, Series};
 use super::{Fields, Observable, WholeMolecules};
 use crate::cell::PeriodicCell;
+use crate::observe::extent::Extent;
 use crate::vec3::Vec3;
 
 /// An owned frame: the buffer that travels between the run and the writer's thread.
@@ -31,11 +35,13 @@ pub(super) struct Datasets {
     step: Series,
     time: Series,
     cell: Option<CellSeries>,
-    observables: Vec<Series>,
+    observables: Vec<(Observable, Series)>,
     velocities: Option<Series>,
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
+    /// of each frame; files of older versions have none
+    checksums: Option<Series>,
 }
 
 const PARTICLES: &str = "particles/trajectory";
@@ -43,6 +49,23 @@ const PARTICLES: &str = "particles/trajectory";
 impl Datasets {
     /// Opens them all.
     pub(super) fn open(file: &File) -> Result<Self> {
+        Self::open_with(file, |found| found)
+    }
+
+    /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
+    pub(super) fn open_readable(file: &File) -> Result<Self> {
+        let complete = std::cell::Cell::new(true);
+        let found = Self::open_with(file, |found| {
+            complete.set(complete.get() && found.is_ok());
+            Ok(found.unwrap_or(None))
+        })?;
+        // a checksum is of everything in a frame
+        let checksums = found.checksums.filter(|_| complete.get());
+        Ok(Self { checksums, ..found })
+    }
+
+    /// `spare` decides over what a trajectory may lack.
+    fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
             Some(edges) => {
@@ -51,17 +74,21 @@ impl Datasets {
             }
             None => None,
         };
-        let observables =
-            list_observables(file)?.into_iter().map(|o| Series::open(file, &format!("observables/{}/value", o.name)));
+        let mut observables = vec![];
+        for observable in list_observables(file).or_else(|error| spare(Err(error)).map(|_| vec![]))? {
+            let series = Series::open(file, &format!("observables/{}/value", observable.name)).map(Some);
+            observables.extend(spare(series)?.map(|series| (observable, series)));
+        }
         Ok(Self {
             step: Series::open(file, &format!("{PARTICLES}/position/step"))?,
             time: Series::open(file, &format!("{PARTICLES}/position/time"))?,
             cell,
-            observables: observables.collect::<Result<_>>()?,
-            velocities: optional("velocity")?,
-            forces: optional("force")?,
-            images: optional("image")?,
+            observables,
+            velocities: spare(optional("velocity"))?,
+            forces: spare(optional("force"))?,
+            images: spare(optional("image"))?,
             positions: Series::open(file, &format!("{PARTICLES}/position/value"))?,
+            checksums: spare(Series::open_if_present(file, "md/checksum"))?,
         })
     }
 
@@ -73,6 +100,11 @@ impl Datasets {
     /// Which optional fields there are.
     pub(super) fn fields(&self) -> Fields {
         Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: self.images.is_some() }
+    }
+
+    /// Names and units of the numbers recorded with every frame.
+    pub(super) fn observables(&self) -> Vec<Observable> {
+        self.observables.iter().map(|(observable, _)| observable.clone()).collect()
     }
 
     /// Whether frames have a cell.
@@ -87,13 +119,52 @@ impl Datasets {
 
     /// Frames every series has.
     pub(super) fn frames(&self) -> usize {
-        self.all().map(Series::len).min().unwrap_or(0)
+        self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Keeps the first `frames` of every series; positions, the commit mark, first.
+    /// Keeps the first `frames` of every series; the checksum, which makes a frame complete, first.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {
-        self.positions.truncate(frames)?;
-        self.all().try_for_each(|series| series.truncate(frames))
+        self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
+    }
+
+    /// The checksum stored with the last of the first `frames`: it tells what all of them hold. 0 where there are no
+    /// frames, `None` in files that have no checksums.
+    pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
+        let Some(checksums) = &self.checksums else { return Ok(None) };
+        let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
+        Ok(checksums.row(last)?.first().copied())
+    }
+
+    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they are stored, packed ones
+    /// (positions, velocities, forces, images) with the filters they did not pass.
+    pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
+        let mut sum = Hasher::new_with_initial(before);
+        for series in self.contents() {
+            let (bytes, mask) = series.stored_row(index, buffer)?;
+            sum.update(&mask.to_le_bytes());
+            sum.update(bytes);
+        }
+        Ok(sum.finalize())
+    }
+
+    /// Appends frame `index` to a file of the same layout as its frame `to.0`, after a frame of checksum `to.1`; gives
+    /// its own.
+    pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
+        for (from, target) in self.contents().zip(file.contents()) {
+            let (bytes, mask) = from.stored_row(index, buffer)?;
+            target.append_stored(to.0, bytes, mask)?;
+        }
+        let checksum = file.checksum(to.0, to.1, buffer)?;
+        file.checksums.iter().try_for_each(|series| series.append(to.0, &[checksum]))?;
+        Ok(checksum)
+    }
+
+    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not; the flag tells the
+    /// packed rows of the last frame.
+    pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
+        self.contents().chain(&self.checksums).try_for_each(|series| {
+            series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
+        })
     }
 
     /// Step and time of frame `index`.
@@ -108,12 +179,13 @@ impl Datasets {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
-    fn all(&self) -> impl Iterator<Item = &Series> {
+    /// The series a frame is made of, in the order in which they are written.
+    fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]
             .into_iter()
             .chain(cell)
-            .chain(&self.observables)
+            .chain(self.observables.iter().map(|(_, series)| series))
             .chain(&self.velocities)
             .chain(&self.forces)
             .chain(&self.images)
@@ -125,33 +197,47 @@ impl Datasets {
 pub(super) struct FrameSink {
     datasets: Datasets,
     molecules: WholeMolecules,
-    frames: usize,
+    journal: Journal,
+    extent: Extent,
+    stored: Vec<u8>,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
 }
 
 impl FrameSink {
-    /// Goes on after the frames `datasets` has.
-    pub(super) fn new(datasets: Datasets, molecules: WholeMolecules) -> Self {
+    /// Goes on after the frames `datasets` has, which are `extent`.
+    pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
         Self {
-            frames: datasets.frames(),
             molecules,
+            journal,
+            extent,
+            stored: vec![],
             vectors: vec![[0.0; 3]; atoms],
             images: vec![[0; 3]; images],
             datasets,
         }
     }
 
-    /// Frames written.
-    pub(super) fn frames(&self) -> usize {
-        self.frames
+    /// What frames go to.
+    pub(super) fn datasets(&self) -> &Datasets {
+        &self.datasets
     }
 
-    /// Writes one frame, each series flushed, positions last.
+    /// Frames written.
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Once all is on disk: keeps in the journal what later frames change.
+    pub(super) fn record(&mut self) -> crate::error::Result<()> {
+        self.journal.record(&self.datasets, self.extent)
+    }
+
+    /// Writes one frame, each series flushed, positions last, then the checksum that makes it count.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
-        let (n, data) = (self.frames, &self.datasets);
+        let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
         data.time.append(n, &[frame.time])?;
         if let (Some(series), Some(cell)) = (&data.cell, &frame.cell) {
@@ -161,7 +247,7 @@ impl FrameSink {
             series.lengths.append(n, &single(lengths))?;
             series.angles.append(n, &single(angles))?;
         }
-        for (series, value) in data.observables.iter().zip(&frame.observables) {
+        for ((_, series), value) in data.observables.iter().zip(&frame.observables) {
             series.append(n, &[*value])?;
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {
@@ -177,13 +263,17 @@ impl FrameSink {
             images.append(n, self.images.as_flattened())?;
         }
         data.positions.append(n, self.vectors.as_flattened())?;
-        self.frames += 1;
+        let checksum = data.checksum(n, self.extent.checksum, &mut self.stored)?;
+        if let Some(checksums) = &data.checksums {
+            checksums.append(n, &[checksum])?;
+        }
+        self.extent = Extent { count: self.extent.count + 1, checksum };
         Ok(())
     }
 }
 
 /// Names and units of the numbers recorded with every frame, in order of creation.
-pub(super) fn list_observables(file: &File) -> Result<Vec<Observable>> {
+fn list_observables(file: &File) -> Result<Vec<Observable>> {
     if !file.link_exists("observables") {
         return Ok(vec![]);
     }
@@ -192,11 +282,7 @@ pub(super) fn list_observables(file: &File) -> Result<Vec<Observable>> {
     for name in parent.member_names()? {
         let group = parent.group(&name)?;
         let column: i64 = group.attr("column")?.read_scalar()?;
-        let value = group.dataset("value")?;
-        let unit = match value.attr("unit") {
-            Ok(unit) => unit.read_scalar::<hdf5::types::VarLenAscii>()?.as_str().to_owned(),
-            Err(_) => String::new(),
-        };
+        let unit = group.attr("column_unit").and_then(|unit| short_text(&unit)).unwrap_or_default();
         found.push((column, Observable { name, unit }));
     }
     found.sort_by_key(|(column, _)| *column);

@@ -1,14 +1,18 @@
-//! What the HDF5 binding lacks: strings of a length known at run time, rows appended and flushed one by one.
+//! What the HDF5 binding lacks: strings of a length known at run time, attributes that every reader takes.
 
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
-use hdf5::{Dataset, File, FileBuilder, Group, H5Type, Hyperslab, Location, Result, SliceOrIndex};
-use ndarray::{ArrayViewD, IxDyn};
+use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
+
+/// How often a reader beside the writer tries again to read metadata whose checksum is wrong because it is just being
+/// written. The library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
+const READ_ATTEMPTS: u32 = 22;
 
 /// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
 /// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    options.with_fapl(|p| p.libver_v110().file_locking(false));
+    // without the buffer for small datasets: what it holds is written when a handle is dropped, which tells no error
+    options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
 
@@ -29,6 +33,12 @@ pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) 
     let text: String = text.chars().filter(|c| c.is_ascii() && *c != '\0').take(64).collect();
     let fixed = FixedAscii::<64>::from_ascii(&text).map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
+}
+
+/// Reads back an attribute of [`short_text_attribute`]. Texts of variable length are never read: where the heap that
+/// they are in is damaged the library does not return.
+pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
+    Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
 }
 
 /// A fixed-length text dataset: `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.
@@ -55,11 +65,36 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
     })
 }
 
+/// Times its own length that a file may claim to hold in one array. A row of positions never has more bytes than the
+/// names and masses of its atoms, which are in the file too; ten leaves room for those packed by another program.
+const EXPANSION: u64 = 10;
+
+/// Bytes of an array of such shape in the file of `dataset`; more than the file can hold are an error, so that no
+/// memory is taken for what a damaged file claims.
+pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
+    let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
+    let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
+    bytes.filter(|&bytes| bytes as u64 <= file.saturating_mul(EXPANSION)).ok_or_else(|| {
+        let name = dataset.name();
+        hdf5::Error::from(format!("{name} claims {shape:?} values of {value_bytes} bytes in a file of {file}"))
+    })
+}
+
+/// All values of a dataset.
+pub(super) fn read_numbers<T: H5Type>(group: &Group, name: &str) -> Result<Vec<T>> {
+    let dataset = group.dataset(name)?;
+    claimed_bytes(&dataset, &dataset.shape(), dataset.dtype()?.size().max(size_of::<T>()))?;
+    dataset.read_raw()
+}
+
 /// Reads back a text dataset of [`text_dataset`].
 pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
     let dataset = group.dataset(name)?;
     let stored = dataset.dtype()?;
-    let mut bytes = vec![0u8; stored.size() * dataset.size()];
+    if !matches!(stored.to_descriptor()?, TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)) {
+        return Err(hdf5::Error::from(format!("{name} is no text of a fixed length")));
+    }
+    let mut bytes = vec![0u8; claimed_bytes(&dataset, &dataset.shape(), stored.size())?];
     hdf5::sync::sync(|| {
         // SAFETY: both handles live through the call and the library's lock is held; `bytes` has room for every
         // element of the stored type, which is the memory type too.
@@ -76,77 +111,4 @@ pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
         hdf5::h5check(status)
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A dataset with one row per frame.
-pub(super) struct Series {
-    dataset: Dataset,
-    /// shape of a row
-    row: Vec<usize>,
-}
-
-impl Series {
-    /// Opens `path` in `file`.
-    pub(super) fn open(file: &File, path: &str) -> Result<Self> {
-        let dataset = file.dataset(path)?;
-        let row = dataset.shape().get(1..).unwrap_or_default().to_vec();
-        Ok(Self { dataset, row })
-    }
-
-    /// Opens `path` in `file` if it is there.
-    pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // a link is looked up one level at a time: a missing parent is an error to the library
-        let mut prefix = String::new();
-        for part in path.split('/') {
-            prefix = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
-            if !file.link_exists(&prefix) {
-                return Ok(None);
-            }
-        }
-        Self::open(file, path).map(Some)
-    }
-
-    /// Number of rows.
-    pub(super) fn len(&self) -> usize {
-        self.dataset.shape().first().copied().unwrap_or(0)
-    }
-
-    /// The dataset.
-    pub(super) fn dataset(&self) -> &Dataset {
-        &self.dataset
-    }
-
-    /// Keeps the first `rows`.
-    pub(super) fn truncate(&self, rows: usize) -> Result<()> {
-        if self.len() == rows {
-            return Ok(());
-        }
-        self.dataset.resize(self.shape(rows))?;
-        self.dataset.flush()
-    }
-
-    /// Row number `index`, which must be there.
-    pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
-        let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
-        Ok(rows.into_raw_vec_and_offset().0)
-    }
-
-    /// Adds row number `index` and hands it to the operating system.
-    pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
-        self.dataset.resize(self.shape(index + 1))?;
-        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
-        self.dataset.write_slice(view, self.selection(index))?;
-        self.dataset.flush()
-    }
-
-    /// All of row number `index`.
-    fn selection(&self, index: usize) -> Hyperslab {
-        let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
-        selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
-        Hyperslab::from(selection)
-    }
-
-    fn shape(&self, rows: usize) -> Vec<usize> {
-        std::iter::once(rows).chain(self.row.iter().copied()).collect()
-    }
 }

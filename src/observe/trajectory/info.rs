@@ -1,22 +1,24 @@
-//! Looking at a trajectory, and mending one whose writer was killed.
+//! What a trajectory holds.
 
 use std::path::Path;
 
-use hdf5::OpenMode;
 use hdf5::filters::{Filter, ScaleOffset};
+use hdf5::{File, OpenMode};
 
-use super::datasets::{Datasets, list_observables};
+use super::datasets::Datasets;
 use super::hdf::{options, read_text};
 use super::superblock::Superblock;
 use super::{Fields, Observable, Precision};
 use crate::error::{Error, Problem, Result};
-use crate::observe::lock::OutputLock;
+use crate::observe::extent::Extent;
 
 /// What is in a trajectory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryInfo {
     /// complete frames
     pub frames: u64,
+    /// the same with the checksum that the file keeps of their contents; `None` where it keeps none
+    pub extent: Option<Extent>,
     /// atoms in each
     pub atoms: usize,
     /// step and time (ps) of the first frame
@@ -33,6 +35,8 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
+    /// identity of the run that wrote it; empty where it has none
+    pub run_id: String,
     /// version of the program that wrote it
     pub version: String,
     /// the input file of the run
@@ -43,9 +47,9 @@ pub struct TrajectoryInfo {
 
 /// Reads what `path` holds, live and crashed files included.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
-    let closed = !Superblock::read(path)?.is_open_for_writing();
+    let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-    read(path, closed, size).map_err(|e| foreign(path, &e))
+    read(path, mode, size).map_err(|e| foreign(path, &e))
 }
 
 /// HDF5 holds many things.
@@ -53,47 +57,45 @@ pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
 
-fn read(path: &Path, closed: bool, size: u64) -> hdf5::Result<TrajectoryInfo> {
-    let file = options().open_as(path, if closed { OpenMode::Read } else { OpenMode::ReadSWMR })?;
+fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> {
+    let file = options().open_as(path, mode)?;
     let datasets = Datasets::open(&file)?;
     let frames = datasets.frames();
     let at = |index: usize| datasets.step_and_time(index).map(Some);
     let parameters = file.group("parameters")?;
     Ok(TrajectoryInfo {
         frames: frames as u64,
+        extent: datasets.stored_checksum(frames)?.map(|checksum| Extent { count: frames as u64, checksum }),
         atoms: datasets.atoms(),
         first: if frames > 0 { at(0)? } else { None },
         last: if frames > 0 { at(frames - 1)? } else { None },
-        closed,
+        closed: mode == OpenMode::Read,
         periodic: datasets.is_periodic(),
         fields: datasets.fields(),
         precision: precision(&datasets.positions().dataset().filters()),
-        observables: list_observables(&file)?,
+        observables: datasets.observables(),
+        run_id: run_id(&file)?,
         version: read_text(&parameters, "version")?,
         input: read_text(&parameters, "input")?,
         size,
     })
 }
 
-fn precision(filters: &[Filter]) -> Precision {
+/// Identity of the run that wrote a file; empty where it has none.
+pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
+    let parameters = file.group("parameters")?;
+    match parameters.link_exists("run_id") {
+        true => read_text(&parameters, "run_id").map(|text| text.trim().to_owned()),
+        false => Ok(String::new()),
+    }
+}
+
+/// The storage that filters of the positions tell of.
+pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,
         [Filter::ScaleOffset(ScaleOffset::FloatDScale(3)), ..] => Precision::Decimals3,
         [Filter::ScaleOffset(_), ..] => Precision::Decimals4,
         _ => Precision::Lossless,
     }
-}
-
-/// Makes a trajectory whose writer was killed readable by everything: clears the marks of writing and cuts all
-/// series to the frames they have in common. Refused while a run holds the directory. A good file stays as it is.
-pub fn repair(path: &Path) -> Result<TrajectoryInfo> {
-    let _lock = OutputLock::acquire_if_present(path)?;
-    Superblock::read(path)?.repair_if_needed(path)?;
-    let io = |e| Error::io(path, e);
-    let file = options().open_rw(path).map_err(io)?;
-    let datasets = Datasets::open(&file).map_err(|e| foreign(path, &e))?;
-    datasets.truncate(datasets.frames()).map_err(io)?;
-    drop(datasets);
-    file.close().map_err(io)?;
-    info(path)
 }

@@ -24,6 +24,8 @@ pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) 
     static_data(&file, &particles, contents)?;
     time_series(&file, &particles, contents)?;
     observables(&file, contents)?;
+    // outside the groups that other readers list
+    row("checksum", &[], "", "").create::<u32>(&file.create_group("md")?)?;
     file.link_hard(PARTICLES, "particles/system")?;
     text_dataset(&file, "topology", topology_json, &[1])?;
     parameters(&file, contents)?;
@@ -92,6 +94,11 @@ struct Empty<'a> {
     filters: &'a [Filter],
 }
 
+/// A small time series.
+fn row<'a>(name: &'a str, row: &'a [usize], unit: &'a str, units: &'a str) -> Empty<'a> {
+    Empty { name, row, rows_per_chunk: ROWS_PER_CHUNK, unit, units, filters: &[] }
+}
+
 impl Empty<'_> {
     fn create<T: H5Type>(&self, group: &Group) -> Result<()> {
         let chunk: Vec<usize> = std::iter::once(self.rows_per_chunk).chain(self.row.iter().copied()).collect();
@@ -126,7 +133,6 @@ fn time_series(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     let vectors = |unit, units, filters| Empty { name: "value", row: &shape, rows_per_chunk: 1, unit, units, filters };
 
     let position = particles.create_group("position")?;
-    let row = |name, row, unit, units| Empty { name, row, rows_per_chunk: ROWS_PER_CHUNK, unit, units, filters: &[] };
     row("step", &[], "", "").create::<i64>(&position)?;
     row("time", &[], "ps", "picoseconds").create::<f64>(&position)?;
     vectors("nm", "nanometers", position_filters).create::<f32>(&position)?;
@@ -187,15 +193,8 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
         let group = series_group(&parent, &observable.name, file)?;
         // links are listed by name: this keeps the order of creation
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
-        let series = Empty {
-            name: "value",
-            row: &[],
-            rows_per_chunk: ROWS_PER_CHUNK,
-            unit: &observable.unit,
-            units,
-            filters: &[],
-        };
-        series.create::<f64>(&group)?;
+        short_text_attribute(&group, "column_unit", &observable.unit)?;
+        row("value", &[], &observable.unit, units).create::<f64>(&group)?;
         if !mdtraj_name.is_empty() {
             file.link_hard(&format!("{}/value", group.name()), mdtraj_name)?;
         }
@@ -207,6 +206,8 @@ fn parameters(file: &File, contents: &Contents<'_>) -> Result<()> {
     let group = file.create_group("parameters")?;
     let provenance = contents.provenance;
     let texts = [
+        ("run_id", &provenance.run_id),
+        ("title", &contents.topology.title),
         ("input", &provenance.input),
         ("version", &provenance.version),
         ("commit", &provenance.commit),

@@ -7,33 +7,41 @@
 //! /observables/NAME/{value, step, time}            numbers at the same frames
 //! /connectivity/bonds                              pairs of atoms, 0-based
 //! /coordinates /time /velocities /cell_lengths /cell_angles /topology /potentialEnergy …   MDTraj, hard links
-//! /parameters/{input, seed, version, commit, host} how it was made
+//! /parameters/{run_id, input, seed, version, commit, host} how it was made
+//! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
 //! Positions are written with every molecule whole and its mean position in the cell ([`WholeMolecules`]); with
 //! [`Fields::image`] the lattice vectors taken off are kept, so that the engine's continuous path can be restored.
 //! Velocities are leapfrog velocities, half a step before the frame's time, and carry an attribute that says so.
 //!
-//! The invariant: **every frame that was flushed can be read whatever happens next**. Each dataset is extended,
-//! written and flushed in a fixed order, positions last, so their number of rows is the commit mark. After a kill
-//! the file needs [`repair`] (48 bytes of its header) before plain readers take it; [`TrajectoryWriter::append`]
-//! does that by itself. Local file systems only: on NFS the order of writes is not promised.
+//! Two invariants. **Every frame that was flushed can be read after a kill**: each dataset is extended, written and
+//! flushed in a fixed order, positions last of those that others read, then the checksum; a frame counts when all have
+//! it. The file needs [`repair`] (48 bytes of its header) before plain readers take it; [`TrajectoryWriter::append`]
+//! does that by itself. **Every frame that a checkpoint counts is there after a loss of power**: at each sync a journal
+//! beside the file keeps what later frames change in place, and appending begins with restoring it (`journal.rs`).
+//! Local file systems only: on NFS the order of writes is not promised.
 //!
 //! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
-//! [`TrajectoryReader`] gives both back.
+//! [`TrajectoryReader`] gives both back. [`verify`] compares every frame with its checksum, [`repair`] saves the good
+//! ones of a damaged file.
 
 mod datasets;
 mod hdf;
 mod info;
+mod journal;
 mod layout;
 mod names;
 mod reader;
+mod salvage;
+mod series;
 mod superblock;
 mod whole;
 mod writer;
 
-pub use info::{TrajectoryInfo, info, repair};
+pub use info::{TrajectoryInfo, info};
 pub use reader::TrajectoryReader;
+pub use salvage::{Repaired, Verification, repair, verify};
 pub use whole::WholeMolecules;
 pub use writer::TrajectoryWriter;
 
@@ -79,6 +87,8 @@ pub struct Observable {
 /// How a trajectory came to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
+    /// identity of the run, the same in all its files
+    pub run_id: String,
     /// version of this program
     pub version: String,
     /// source revision it was built from

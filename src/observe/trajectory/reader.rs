@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hdf5::OpenMode;
-
 use super::datasets::Datasets;
-use super::hdf::{options, read_text};
+use super::hdf::{options, read_numbers, read_text};
 use super::info::foreign;
 use super::names::read_topology;
 use super::superblock::Superblock;
@@ -17,6 +15,7 @@ use crate::vec3::Vec3;
 /// A trajectory open for reading; one that a run is writing to has the frames flushed so far.
 pub struct TrajectoryReader {
     path: PathBuf,
+    file: hdf5::File,
     datasets: Datasets,
     topology: Topology,
     frames: usize,
@@ -25,17 +24,36 @@ pub struct TrajectoryReader {
 impl TrajectoryReader {
     /// Opens a trajectory of this program.
     pub fn open(path: &Path) -> Result<Self> {
-        let mode = if Superblock::read(path)?.is_open_for_writing() { OpenMode::ReadSWMR } else { OpenMode::Read };
+        Self::open_with(path, Datasets::open)
+    }
+
+    /// Opens a damaged one: fields and observables that cannot be opened are left out.
+    pub(super) fn open_readable(path: &Path) -> Result<Self> {
+        Self::open_with(path, Datasets::open_readable)
+    }
+
+    fn open_with(path: &Path, datasets: impl Fn(&hdf5::File) -> hdf5::Result<Datasets>) -> Result<Self> {
+        let mode = Superblock::read(path)?.reading_mode(path)?;
         let damaged = |error| foreign(path, &error);
         let file = options().open_as(path, mode).map_err(damaged)?;
-        let datasets = Datasets::open(&file).map_err(damaged)?;
+        let datasets = datasets(&file).map_err(damaged)?;
         let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
-        Ok(Self { path: path.to_owned(), frames: datasets.frames(), datasets, topology })
+        Ok(Self { path: path.to_owned(), file, frames: datasets.frames(), datasets, topology })
     }
 
     /// Atoms with names, elements, masses and charges, residues and bonds; no force field.
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// The open file.
+    pub(super) fn file(&self) -> &hdf5::File {
+        &self.file
+    }
+
+    /// Its time series.
+    pub(super) fn datasets(&self) -> &Datasets {
+        &self.datasets
     }
 
     /// Complete frames.
@@ -81,7 +99,7 @@ fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, St
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;
     let particles = file.group("particles/trajectory").map_err(text)?;
-    let numbers = |name: &str| particles.dataset(name).and_then(|dataset| dataset.read_raw::<f64>()).map_err(text);
+    let numbers = |name: &str| read_numbers::<f64>(&particles, name).map_err(text);
     let (elements, masses, charges) = (numbers("species")?, numbers("mass")?, numbers("charge")?);
     for (name, found) in [
         ("topology", topology.atoms.len()),

@@ -9,12 +9,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use hdf5::OpenMode;
+
 use crate::error::{Error, Problem, Result};
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// Size of a version 3 superblock with 8-byte offsets.
 const SIZE: usize = 48;
 const FLAGS: usize = 11;
+/// The flag of a file that others may read while it is written.
+const SHARED: u8 = 4;
 const END_OF_FILE: std::ops::Range<usize> = 28..36;
 const CHECKSUM: std::ops::Range<usize> = 44..48;
 
@@ -37,6 +41,27 @@ impl Superblock {
     pub(super) fn is_open_for_writing(&self) -> bool {
         // only version 3 has the flags
         self.0[8] == 3 && self.0[FLAGS] != 0
+    }
+
+    /// Whether its checksum is right; versions before 3 are not checked.
+    pub(super) fn is_intact(&self) -> bool {
+        self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
+    }
+
+    /// How a file is opened for reading, whoever else has it open.
+    pub(super) fn reading_mode(&self, path: &Path) -> Result<OpenMode> {
+        if !self.is_open_for_writing() {
+            return Ok(OpenMode::Read);
+        }
+        if self.0[FLAGS] & SHARED != 0 {
+            return Ok(OpenMode::ReadSWMR);
+        }
+        Err(Problem::new("open for writing, without readers: a run is writing to it, or was killed as it opened it")
+            .in_file(path)
+            .help(
+                "nothing is lost: the same `md run` continues, and where none is running `md repair` makes it readable",
+            )
+            .into())
     }
 
     /// Marks a file that was not closed as closed, with the end it really has, and waits until that is on disk.

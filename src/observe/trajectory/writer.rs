@@ -7,10 +7,13 @@ use std::thread::JoinHandle;
 
 use hdf5::File;
 
-use super::datasets::{Buffer, Datasets, FrameSink, list_observables};
+use super::datasets::{Buffer, Datasets, FrameSink};
+use super::info::run_id;
+use super::journal::{self, Journal};
 use super::superblock::Superblock;
 use super::{Contents, Fields, Frame, Observable, WholeMolecules, hdf, layout, names};
 use crate::error::{Error, Problem, Result};
+use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
@@ -20,6 +23,7 @@ const BUFFERS: usize = 2;
 /// wrong while writing comes back from the next call. Dropping it closes the file too, but loses the error.
 pub struct TrajectoryWriter {
     path: PathBuf,
+    run_id: String,
     fields: Fields,
     periodic: bool,
     atoms: usize,
@@ -28,13 +32,13 @@ pub struct TrajectoryWriter {
     shared: bool,
     messages: Option<SyncSender<Message>>,
     free: Receiver<Buffer>,
-    thread: Option<JoinHandle<Result<u64>>>,
+    thread: Option<JoinHandle<Result<Extent>>>,
 }
 
 enum Message {
     Frame(Buffer),
-    /// put everything on disk, then answer with the number of frames
-    Sync(SyncSender<u64>),
+    /// put everything on disk, then answer with what there is
+    Sync(SyncSender<Extent>),
 }
 
 impl TrajectoryWriter {
@@ -59,51 +63,56 @@ impl TrajectoryWriter {
         Self::append(path, None)
     }
 
-    /// Goes on with an existing trajectory, closed or not, after its first `frames_to_keep` frames (`None`: all).
-    /// Fields and observables are those of the file. The caller must hold the directory's lock.
+    /// Goes on with an existing trajectory, closed or not, after the frames that `keep` tells of (`None`: all); a file
+    /// that does not begin with these is refused. Fields and observables are those of the file. The caller must hold
+    /// the directory's lock.
     ///
     /// Where the file system does not let readers in beside the writer, the file is flushed whole after each frame.
-    pub fn append(path: &Path, frames_to_keep: Option<u64>) -> Result<Self> {
-        Self::append_by(path, frames_to_keep, File::start_swmr)
+    pub fn append(path: &Path, keep: Option<Extent>) -> Result<Self> {
+        Self::append_by(path, keep, File::start_swmr)
     }
 
-    fn append_by(path: &Path, frames_to_keep: Option<u64>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+    fn append_by(path: &Path, keep: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+        if let Some(extent) = keep {
+            journal::restore(path, extent)?;
+        }
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
         let file = hdf::options().open_rw(path).map_err(io)?;
         let datasets = Datasets::open(&file).map_err(io)?;
-        let found = datasets.frames();
-        let keep = frames_to_keep.map_or(found, |n| usize::try_from(n).unwrap_or(usize::MAX));
-        if keep > found {
-            return Err(Problem::new(format!("{found} frames found, the checkpoint was written after {keep}"))
-                .in_file(path)
-                .help("the file was changed or replaced since; restore it, or use --force to start anew")
-                .into());
-        }
-        datasets.truncate(keep).map_err(io)?;
+        let extent = check_extent(&datasets, keep, path)?;
+        datasets.truncate(extent.count as usize).map_err(io)?;
         let bonds = read_bonds(&file, datasets.atoms(), path)?;
-        let last_step = match keep {
+        let last_step = match extent.count as usize {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
+        // all indices of chunks are read before others may: damage shows here, where the library does not retry for ever
+        let mut journal = Journal::new(path, &file)?;
+        journal.advance(&datasets, extent.count)?;
         drop(datasets);
         file.flush().map_err(io)?;
-        let observables = list_observables(&file).map_err(io)?;
+        let run_id = run_id(&file).map_err(io)?;
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
-        Self::start(path, (file, shared), datasets, &bonds, observables, last_step)
+        let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
+        let mut sink = FrameSink::new(datasets, journal, extent, molecules);
+        file.flush().map_err(io)?;
+        sync_file(path)?;
+        sink.record()?;
+        Self::start(path, (file, shared), sink, run_id, last_step)
     }
 
     fn start(
         path: &Path,
         (file, shared): (File, bool),
-        datasets: Datasets,
-        bonds: &[[u32; 2]],
-        observables: Vec<Observable>,
+        sink: FrameSink,
+        run_id: String,
         last_step: Option<i64>,
     ) -> Result<Self> {
+        let datasets = sink.datasets();
         let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), datasets.atoms());
-        let sink = FrameSink::new(datasets, WholeMolecules::new(atoms, bonds));
+        let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
         let (recycle, free) = sync_channel(BUFFERS);
         for _ in 0..BUFFERS {
@@ -124,6 +133,7 @@ impl TrajectoryWriter {
             .map_err(|e| Error::io(path, e))?;
         Ok(Self {
             path: path.to_owned(),
+            run_id,
             fields,
             periodic,
             atoms,
@@ -134,6 +144,11 @@ impl TrajectoryWriter {
             free,
             thread: Some(thread),
         })
+    }
+
+    /// Identity of the run the file belongs to, see [`super::Provenance`].
+    pub fn run_id(&self) -> &str {
+        &self.run_id
     }
 
     /// The optional fields of the file; [`Self::write`] wants exactly these.
@@ -172,15 +187,15 @@ impl TrajectoryWriter {
         Ok(())
     }
 
-    /// Waits until every frame is on disk and returns their number, the one to keep in a checkpoint.
-    pub fn sync(&mut self) -> Result<u64> {
-        let (answer, frames) = sync_channel(1);
+    /// Waits until every frame is on disk and returns what there is, to be kept in a checkpoint.
+    pub fn sync(&mut self) -> Result<Extent> {
+        let (answer, extent) = sync_channel(1);
         self.send(Message::Sync(answer))?;
-        frames.recv().map_err(|_| self.failure())
+        extent.recv().map_err(|_| self.failure())
     }
 
-    /// Writes what is left, closes the file so that any reader takes it, and returns the number of frames.
-    pub fn close(mut self) -> Result<u64> {
+    /// Writes what is left, closes the file so that any reader takes it, and returns what it holds.
+    pub fn close(mut self) -> Result<Extent> {
         self.messages = None;
         self.join()
     }
@@ -221,7 +236,7 @@ impl TrajectoryWriter {
         }
     }
 
-    fn join(&mut self) -> Result<u64> {
+    fn join(&mut self) -> Result<Extent> {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             Some(Err(_)) => Err(Error::Internal("the trajectory's thread panicked".into())),
@@ -245,6 +260,29 @@ fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
     target.extend_from_slice(source);
 }
 
+/// What a file is continued after: what `keep` tells of, if the file begins with it.
+fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Result<Extent> {
+    let io = |e| Error::io(path, e);
+    let refuse = |what: String| {
+        let help = "the file was changed or replaced since; restore it, or use --force to start anew";
+        Err(Problem::new(what).in_file(path).help(help).into())
+    };
+    let found = datasets.frames();
+    let count = keep.map_or(found as u64, |extent| extent.count);
+    if count > found as u64 {
+        return refuse(format!("{found} frames found, the checkpoint was written after {count}"));
+    }
+    let Some(checksum) = datasets.stored_checksum(count as usize).map_err(io)? else {
+        return refuse("written by a version of md that kept no checksums: it cannot be continued".into());
+    };
+    match keep {
+        Some(extent) if extent.checksum != checksum => {
+            refuse(format!("the first {count} frames are not those the checkpoint was written after"))
+        }
+        _ => Ok(Extent { count, checksum }),
+    }
+}
+
 /// The body of the thread: until the handle is dropped or something fails, then an ordinary close.
 fn write_frames(
     path: &Path,
@@ -252,7 +290,7 @@ fn write_frames(
     mut sink: FrameSink,
     inbox: &Receiver<Message>,
     recycle: &SyncSender<Buffer>,
-) -> Result<u64> {
+) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let written: Result<()> = inbox.iter().try_for_each(|message| {
         match message {
@@ -266,12 +304,13 @@ fn write_frames(
             }
             Message::Sync(answer) => {
                 sync_file(path)?;
-                let _ = answer.send(sink.frames() as u64);
+                sink.record()?;
+                let _ = answer.send(sink.extent());
             }
         }
         Ok(())
     });
-    let frames = sink.frames() as u64;
+    let extent = sink.extent();
     if let Err(error) = written {
         // Closing would write the half-made frame's bookkeeping into a file that is good up to the frame before.
         // Left as after a kill it can be mended; that takes no space and is tried at once.
@@ -283,7 +322,8 @@ fn write_frames(
     drop(sink);
     file.close().map_err(io)?;
     sync_file(path)?;
-    Ok(frames)
+    journal::remove(path)?;
+    Ok(extent)
 }
 
 /// Every append was flushed to the operating system; this waits for the disk.
@@ -300,7 +340,7 @@ fn link_for_mdtraj(path: &Path) {
 }
 
 fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
-    let pairs = file.dataset("connectivity/bonds").and_then(|d| d.read_raw::<i64>()).map_err(|e| Error::io(path, e))?;
+    let pairs = hdf::read_numbers::<i64>(file, "connectivity/bonds").map_err(|e| Error::io(path, e))?;
     let atom = |i: i64| u32::try_from(i).ok().filter(|&i| (i as usize) < atoms);
     let bonds: Option<Vec<[u32; 2]>> =
         pairs.chunks_exact(2).map(|pair| Some([atom(pair[0])?, atom(pair[1])?])).collect();
@@ -342,15 +382,15 @@ mod tests {
         };
         let places = [vec3(1.0, 2.0, 3.0)];
         [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
-        assert_eq!(writer.sync().unwrap(), 3);
+        assert_eq!(writer.sync().unwrap().count, 3);
         // as a kill at this moment leaves it
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
         // HDF5 File Format Specification 3.0, superblock version 3: the end of the file at byte 28; other tools trust it
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
-        assert_eq!(repair(&killed).unwrap().frames, 3);
-        assert_eq!(writer.close().unwrap(), 3);
+        assert_eq!(repair(&killed).unwrap().info.frames, 3);
+        assert_eq!(writer.close().unwrap().count, 3);
         assert!(info(&path).unwrap().closed);
         assert!(TrajectoryWriter::append(&path, None).unwrap().is_shared());
     }

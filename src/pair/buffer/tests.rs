@@ -11,8 +11,8 @@ use crate::pair::{
 use crate::rng::{Purpose, Stream};
 use crate::simd::Level;
 use crate::system::{
-    Atom, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded, PmeParameters,
-    Settle, State, Topology,
+    Atom, Constraints, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded,
+    PmeParameters, Settle, State, Topology,
 };
 use crate::term::lennard_jones;
 use crate::units::BAR;
@@ -101,7 +101,12 @@ fn water(electrostatics: Electrostatics) -> System {
     let settles = (0..MOLECULES).map(|m| Settle { atoms: [0, 1, 2].map(|k| 3 * m + k), oh: WATER.0, hh });
     System {
         topology: Topology { atoms: (0..3 * MOLECULES).map(atom).collect(), ..Topology::default() },
-        nonbonded: Nonbonded { types: 2, c6: vec![OXYGENS.0, 0.0, 0.0, 0.0], c12: vec![OXYGENS.1, 0.0, 0.0, 0.0] },
+        nonbonded: Nonbonded {
+            types: 2,
+            c6: vec![OXYGENS.0, 0.0, 0.0, 0.0],
+            c12: vec![OXYGENS.1, 0.0, 0.0, 0.0],
+            ..Nonbonded::default()
+        },
         constraints: Constraints { settles: settles.collect(), ..Constraints::default() },
         settings: ForceSettings {
             cutoff: Some(CUTOFF),
@@ -148,6 +153,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
         has_lj: &has_lj,
         far_exclusions: &[],
         exclusion_reach: CUTOFF,
+        marks: &[],
         radius,
     };
     let reach = Reach { coulomb: radius, lj: radius };
@@ -327,7 +333,12 @@ fn missed_pairs_cost_what_is_estimated() {
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
-        let virial = |kind: usize| statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>());
+        // where no pair was missed: that of one pair of oxygens, three of which are seen in 95 of 100 tests
+        let one_pair = 6.0 * OXYGENS.0 / CUTOFF.powi(6) / f64::from(CONFIGURATIONS * DRAWS);
+        let virial = |kind: usize| match statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>()) {
+            (0.0, _) => (0.0, one_pair),
+            found => found,
+        };
         let excess = excess(radius, 2f64.sqrt() * sigma[1]);
         let check = |estimate: f64, (mean, error): (f64, f64), excess: f64| {
             let (low, high) = (mean - STANDARD_ERRORS * error, excess * mean + STANDARD_ERRORS * error);

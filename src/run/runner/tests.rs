@@ -83,6 +83,7 @@ impl Case {
             effective: &config.effective,
             compare: &|_| vec![],
             force: false,
+            no_append: false,
             requests: Requests::default(),
             started: Instant::now(),
         };

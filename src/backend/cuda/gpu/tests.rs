@@ -61,7 +61,8 @@ fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
         cuda.forces(if sums { EVERYTHING } else { Workload::default() }).expect("forces");
-        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false }).expect("a step");
+        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false, unsettled: false })
+            .expect("a step");
     }
     let mut state = State::default();
     cuda.download(&mut state).expect("a state");

@@ -9,7 +9,8 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     let sums = workload != Workload::default();
     for _ in 0..number {
         cuda.forces(workload).unwrap();
-        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false }).unwrap();
+        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false, unsettled: false })
+            .unwrap();
     }
 }
 

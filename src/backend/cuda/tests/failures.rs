@@ -32,7 +32,8 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
     let mut cuda = sample.emulated(0);
     for _ in 0..3 {
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false }).unwrap();
+        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false, unsettled: false })
+            .unwrap();
     }
     assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
@@ -46,7 +47,7 @@ fn a_barostat_leaves_a_failed_move_as_it_was() {
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true }).unwrap();
-    cuda.advance(Advance { timestep: 0.002, virial: true, kinetic: false, coupled: false }).unwrap();
+    cuda.advance(Advance { timestep: 0.002, virial: true, kinetic: false, coupled: false, unsettled: false }).unwrap();
     // by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
     cuda.dilate(Dilation { rate: 0.0, pressure: 0.0, thermal: 0.0, noise, stochastic: false }).unwrap();
@@ -64,7 +65,7 @@ fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).unwrap();
     let error = cuda
-        .advance(Advance { timestep: 0.002, virial: true, kinetic: true, coupled: false })
+        .advance(Advance { timestep: 0.002, virial: true, kinetic: true, coupled: false, unsettled: false })
         .expect_err("a chain torn apart");
     assert!(atoms_of(error).contains(&bond[1]));
     assert_eq!(cuda.before_move().1, sample.state.positions);
@@ -77,7 +78,7 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload::default()).unwrap();
-    cuda.advance(Advance { timestep: 1e-9, virial: false, kinetic: false, coupled: true }).unwrap();
+    cuda.advance(Advance { timestep: 1e-9, virial: false, kinetic: false, coupled: true, unsettled: false }).unwrap();
     cuda.couple(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
     let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
     assert_eq!(atoms_of(error), [30]);
@@ -88,7 +89,8 @@ fn quiet_barostat(sample: &Sample, dilation: Dilation) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {
         cuda.forces(Workload { energy: false, virial: true }).unwrap();
-        cuda.advance(Advance { timestep: 1e-4, virial: true, kinetic: false, coupled: false }).unwrap();
+        cuda.advance(Advance { timestep: 1e-4, virial: true, kinetic: false, coupled: false, unsettled: false })
+            .unwrap();
         cuda.dilate(dilation).unwrap();
     }
     let error = cuda.forces(EVERYTHING).expect_err("a cell that is torn");

@@ -5,7 +5,7 @@ use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
 use crate::backend::{Advance, Backend, Host, Kinetic, Moment, Reference, Workload};
 use crate::ensemble::barostat::{Dilation, pressure};
-use crate::ensemble::thermostat::{Rescaling, scaling_work};
+use crate::ensemble::thermostat::{Rescaling, pending_work, scaling_work};
 use crate::ensemble::velocities::kinetic_energy;
 use crate::simd::Level;
 use crate::system::{Constraint, Constraints, State};
@@ -26,7 +26,7 @@ const FEW_ROUNDINGS: f64 = 1e-15;
 const VIRIAL: f64 = 1e-4;
 
 fn advance(sums: bool) -> Advance {
-    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false }
+    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false, unsettled: false }
 }
 
 fn state_of(backend: &impl Backend) -> State {
@@ -170,13 +170,12 @@ fn barostats_on_the_device_are_those_of_the_host() {
 fn coupled_step(backend: &mut impl Backend, dilation: Dilation) {
     let virial = Workload { energy: false, virial: true };
     backend.forces(virial).unwrap();
-    backend.advance(Advance { virial: true, coupled: true, ..advance(false) }).unwrap();
-    backend.couple(Rescaling { kept: 0.9, along: -0.3, across: 400.0 }).unwrap();
+    backend.advance(Advance { coupled: true, ..advance(false) }).unwrap();
     backend.dilate(dilation).unwrap();
+    backend.couple(Rescaling { kept: 0.9, along: -0.3, across: 400.0 }).unwrap();
     backend.remove_motion();
     backend.forces(virial).unwrap();
-    backend.advance(Advance { virial: true, ..advance(false) }).unwrap();
-    backend.settle().unwrap();
+    backend.advance(Advance { unsettled: true, ..advance(false) }).unwrap();
 }
 
 fn compare_scaling(sample: &Sample, stochastic: bool) {
@@ -207,6 +206,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     let work = theirs.barostat_work.abs();
     assert!(work > 10.0 * WORK * scale, "a work of {work} kJ/mol in {scale} tells nothing");
     assert_eq!((ours.unsettled, theirs.unsettled), (0.0, 0.0));
+    assert_eq!((ours.pending_rescaling, theirs.pending_rescaling), (0.0, 0.0));
 }
 
 /// The state after steps with all couplings, of which nothing is read.
@@ -255,20 +255,25 @@ fn coupling_on_the_device_is_that_of_the_host() {
     let sample = Sample::load("peptide-charged").rigid();
     let (mut quiet, mut looking) = (sample.emulated(0), sample.emulated(1));
     let rescaling = Rescaling { kept: 0.9, along: -0.3, across: 400.0 };
-    let mut work = 0.0;
-    for _ in 0..STEPS {
+    let (mut work, mut pending) = (0.0, 0.0);
+    for step in 0..STEPS {
+        let unsettled = step > 0;
         quiet.forces(Workload::default()).unwrap();
-        quiet.advance(Advance { coupled: true, ..advance(false) }).unwrap();
+        quiet.advance(Advance { coupled: true, unsettled, ..advance(false) }).unwrap();
         quiet.couple(rescaling).unwrap();
         looking.forces_now();
-        let Kinetic { before, after, .. } = looking.advance(Advance { coupled: true, ..advance(true) }).unwrap();
-        let expected = rescaling.factor(0.5 * (before + after)).unwrap();
+        let (velocities, forces) = (state_of(&looking).velocities, &looking.evaluation().forces);
+        work += pending * TIMESTEP * velocities.iter().zip(forces).map(|(v, f)| v.dot(*f)).sum::<f64>();
+        let this = Advance { coupled: true, unsettled, ..advance(true) };
+        let Kinetic { after, .. } = looking.advance(this).unwrap();
+        let expected = rescaling.factor(after).unwrap();
+        pending = pending_work(expected);
         let mut faster = state_of(&looking).velocities;
         faster.iter_mut().for_each(|v| *v = *v * expected);
         looking.couple(rescaling).unwrap();
         assert!(largest_difference(&state_of(&looking).velocities, &faster) <= FEW_ROUNDINGS * 100.0);
         work += scaling_work(after, expected);
-        assert!((looking.coupling().unwrap().thermostat_work - work).abs() <= FEW_ROUNDINGS * work.abs());
+        assert!((looking.coupling().unwrap().thermostat_work - work).abs() <= FEW_ROUNDINGS * work.abs() + POWER);
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
@@ -276,6 +281,10 @@ fn coupling_on_the_device_is_that_of_the_host() {
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
+
+/// What is wrong with a work of ½ (1 − 1/λ) dt, 10⁻⁴ ps at most, times a power that some fifty warps have summed as multiples
+/// of 2⁻²⁴ kJ/mol/ps, over five steps; kJ/mol.
+const POWER: f64 = 5.0 * 1e-4 * 50.0 * 6e-8;
 
 /// The state after steps that nothing is wanted of, by blocks and threads in some order.
 fn quiet_steps(sample: &Sample, order: u32) -> State {

@@ -1,0 +1,250 @@
+//! Lennard-Jones parameters as the pair kernel reads them: a combination rule, one with exceptions, or a table over the
+//! types in use.
+//!
+//! Types that no atom has are left out, and types with equal parameters are one. With at most 64 left a row of the table is
+//! picked from by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule gives all but some
+//! pairs of types, clusters and blocks in which such a pair may meet are listed apart ([`Marks`]) and read the table.
+//! Which way is taken follows from counted types, at costs that are constants, so that it is the same on every machine.
+
+use super::nonbonded::lj_parameters;
+use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use crate::pair::{BLOCK, CLUSTER, Marks};
+use crate::simd::Aligned16;
+use crate::system::{CombinationRule, System};
+
+/// Estimated time of sixteen pairs of a block with exceptions, in that of sixteen pairs by the rule: both vectors are
+/// computed, one after the other, with a gather each.
+const EXCEPTION_COST: f64 = 3.0;
+
+/// How the kernel gets Lennard-Jones parameters.
+#[derive(Debug)]
+pub(super) struct PairTypes {
+    /// rule of the kernel
+    pub(super) rule: u8,
+    /// two parameters of each of the system's types, as the rule wants them
+    pub(super) parameters: Vec<[f32; 2]>,
+    /// type of the kernel of each of the system's types
+    pub(super) of_type: Vec<u32>,
+    /// types of the kernel; the last, without interactions, is that of empty slots
+    pub(super) count: usize,
+    /// (6 c6, 12 c12) of pairs of types, `count` to a row
+    pub(super) table: Vec<[f32; 2]>,
+    /// rows of 6 c6 and of 12 c12 for each type, padded to the length that the rule says
+    pub(super) rows: Vec<Aligned16>,
+    /// what each type of the kernel has to do with exceptions; empty where there are none
+    pub(super) marks: Vec<Marks>,
+}
+
+impl PairTypes {
+    pub(super) fn new(system: &System) -> Self {
+        let counts = type_counts(system);
+        let used: Vec<u32> = (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(t, _)| t).collect();
+        let (of_type, table) = merged(system, &used);
+        let count = table.len().isqrt();
+        // estimated times of the same: one permutation for each coefficient; two; four; gathers
+        let (by_table, cost) = match count {
+            _ if system.settings.cutoff.is_none() => (UNLIMITED, 0.0),
+            ..=16 => (ROWS_OF_16, 1.05),
+            17..=32 => (ROWS_OF_32, 1.15),
+            33..=64 => (ROWS_OF_64, 1.25),
+            _ => (TYPE_TABLE, 2.0),
+        };
+        let rules = [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
+        let by_rule = rules.into_iter().filter_map(|(rule, combination)| {
+            let exceptions = system.nonbonded.exceptions(combination, &used)?;
+            let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_share(&exceptions, &counts);
+            Some((rule, expected, marks(&exceptions, &of_type, count)?))
+        });
+        let cheapest =
+            by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+        let (rule, marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
+        let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
+        let rows = match rule {
+            ROWS_OF_16 => rows(&table, count, 16),
+            ROWS_OF_32 => rows(&table, count, 32),
+            ROWS_OF_64 => rows(&table, count, 64),
+            _ => vec![],
+        };
+        PairTypes { rule, parameters, of_type, count, table, rows, marks }
+    }
+}
+
+/// Atoms of each type.
+fn type_counts(system: &System) -> Vec<usize> {
+    let mut counts = vec![0; system.nonbonded.types];
+    system.topology.atoms.iter().for_each(|atom| counts[atom.lj_type as usize] += 1);
+    counts
+}
+
+/// The kernel's type of each of the system's, types with the same parameters in one, and the table over them with a last
+/// row and column of zeros for empty slots. Types that are not in use are empty, too.
+fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<[f32; 2]>) {
+    let pair = |a: u32, b: u32| {
+        let (c6, c12) = system.nonbonded.pair(a, b);
+        [(6.0 * c6) as f32, (12.0 * c12) as f32]
+    };
+    let equal = |a: u32, b: u32| used.iter().all(|&other| pair(a, other) == pair(b, other));
+    let mut kept: Vec<u32> = vec![];
+    let mut of_type = vec![u32::MAX; system.nonbonded.types];
+    for &t in used {
+        let known = kept.iter().position(|&other| equal(t, other)).unwrap_or(kept.len());
+        if known == kept.len() {
+            kept.push(t);
+        }
+        of_type[t as usize] = known as u32;
+    }
+    let empty = kept.len();
+    of_type.iter_mut().filter(|t| **t == u32::MAX).for_each(|t| *t = empty as u32);
+    let entry = |a: usize, b: usize| if a == empty || b == empty { [0.0; 2] } else { pair(kept[a], kept[b]) };
+    (of_type, (0..=empty).flat_map(|a| (0..=empty).map(move |b| (a, b))).map(|(a, b)| entry(a, b)).collect())
+}
+
+/// Rows of each coefficient for each type, padded to `length`.
+fn rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
+    let value =
+        |i: usize, coefficient: usize, j: usize| if j < count { table[i * count + j][coefficient] } else { 0.0 };
+    let parts = (0..count).flat_map(|i| [0, 1].map(|coefficient| (i, coefficient)));
+    parts
+        .flat_map(|(i, coefficient)| {
+            (0..length)
+                .step_by(16)
+                .map(move |first| Aligned16(std::array::from_fn(|k| value(i, coefficient, first + k))))
+        })
+        .collect()
+}
+
+/// Part of the meetings of a cluster and a block in which a pair of atoms is an exception, if atoms were mixed.
+fn exception_share(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
+    let atoms = counts.iter().sum::<usize>() as f64;
+    let part = |t: u32| counts[t as usize] as f64 / atoms;
+    let pairs: f64 = exceptions.iter().map(|&[a, b]| 2.0 * part(a) * part(b)).sum();
+    1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
+}
+
+/// Exceptions as bits: one for a type and all that it makes exceptions with, the types with most of them first. `None`
+/// where that takes more bits than there are.
+fn marks(exceptions: &[[u32; 2]], of_type: &[u32], count: usize) -> Option<Vec<Marks>> {
+    let mut rest: Vec<[usize; 2]> = exceptions.iter().map(|pair| pair.map(|t| of_type[t as usize] as usize)).collect();
+    let mut marks = if rest.is_empty() { vec![] } else { vec![Marks::default(); count] };
+    let mut bit = 1u32;
+    while !rest.is_empty() {
+        let pairs_with = |t: usize| rest.iter().filter(|pair| pair.contains(&t)).count();
+        let key = (0..count).max_by_key(|&t| pairs_with(t))?;
+        marks[key].keys |= bit;
+        for &[a, b] in rest.iter().filter(|pair| pair.contains(&key)) {
+            marks[if a == key { b } else { a }].partners |= bit;
+        }
+        rest.retain(|pair| !pair.contains(&key));
+        bit = if rest.is_empty() { bit } else { bit.checked_shl(1).filter(|&bit| bit != 0)? };
+    }
+    Some(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{
+        Atom, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, Name, Nonbonded,
+        Topology,
+    };
+
+    /// Types (σ, ε) by the Lorentz–Berthelot rule, and so many atoms of each.
+    fn system(types: &[(f64, f64)], counts: &[usize]) -> System {
+        let pairs = types.iter().flat_map(|a| types.iter().map(move |b| (a, b)));
+        let (c6, c12) = pairs
+            .map(|(a, b)| {
+                let (s6, epsilon) = ((0.5 * (a.0 + b.0)).powi(6), (a.1 * b.1).sqrt());
+                (4.0 * epsilon * s6, 4.0 * epsilon * s6 * s6)
+            })
+            .unzip();
+        let name = Name::new("X");
+        let atom = |t: usize| Atom {
+            name,
+            type_name: name,
+            element: 6,
+            mass: 12.0,
+            charge: 0.0,
+            lj_type: t as u32,
+            residue: 0,
+        };
+        let atoms = counts.iter().enumerate().flat_map(|(t, &count)| vec![atom(t); count]).collect();
+        System {
+            topology: Topology { atoms, ..Topology::default() },
+            nonbonded: Nonbonded { types: types.len(), c6, c12, ..Nonbonded::default() },
+            constraints: Constraints::default(),
+            settings: ForceSettings {
+                cutoff: Some(0.9),
+                cutoff_lj: Some(0.9),
+                electrostatics: Electrostatics::Off,
+                lj_modifier: Modifier::None,
+                coulomb_modifier: Modifier::None,
+                dispersion_correction: DispersionCorrection::Off,
+                list: ListPolicy::Exact { buffer: 0.1 },
+            },
+        }
+    }
+
+    fn disturb(system: &mut System, [a, b]: [usize; 2]) {
+        let types = system.nonbonded.types;
+        system.nonbonded.c6[a * types + b] *= 1.1;
+        system.nonbonded.c6[b * types + a] *= 1.1;
+    }
+
+    const WATER_AND_IONS: [(f64, f64); 4] = [(0.315, 0.636), (0.04, 0.192), (0.314, 0.364), (0.404, 0.628)];
+
+    #[test]
+    fn rare_exceptions_leave_the_rule() {
+        let mut salt = system(&WATER_AND_IONS, &[900, 1800, 20, 20]);
+        assert!(PairTypes::new(&salt).marks.is_empty());
+        disturb(&mut salt, [2, 3]);
+        let found = PairTypes::new(&salt);
+        assert_eq!(found.rule, LORENTZ_BERTHELOT);
+        let meet = |a: usize, b: usize| found.marks[a].meet(found.marks[b]);
+        for (a, b) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))) {
+            assert_eq!(meet(a, b), [a.min(b), a.max(b)] == [2, 3], "{a} {b}");
+        }
+        let (c6, c12) = salt.nonbonded.pair(3, 2);
+        assert_eq!(found.table[2 * found.count + 3], [(6.0 * c6) as f32, (12.0 * c12) as f32]);
+    }
+
+    #[test]
+    fn frequent_exceptions_take_the_table() {
+        let mut brine = system(&WATER_AND_IONS, &[900, 1800, 150, 150]);
+        disturb(&mut brine, [0, 2]);
+        let found = PairTypes::new(&brine);
+        assert_eq!(found.rule, ROWS_OF_16);
+        assert!(found.marks.is_empty());
+    }
+
+    #[test]
+    fn types_are_merged_and_those_without_atoms_left_out() {
+        // type 1 equals type 3, nothing is of type 2
+        let mut types = system(&[(0.3, 0.5), (0.2, 0.4), (0.25, 0.6), (0.2, 0.4)], &[5, 5, 0, 5]);
+        disturb(&mut types, [0, 1]);
+        disturb(&mut types, [0, 3]);
+        let found = PairTypes::new(&types);
+        assert_eq!((found.rule, found.count, &found.of_type[..]), (ROWS_OF_16, 3, &[0, 1, 2, 1][..]));
+        for (a, b) in [(0u32, 1u32), (1, 0), (1, 3), (0, 0)] {
+            let (c6, c12) = types.nonbonded.pair(a, b);
+            let [i, j] = [a, b].map(|t| found.of_type[t as usize] as usize);
+            assert_eq!(found.rows[2 * i].0[j], (6.0 * c6) as f32);
+            assert_eq!(found.rows[2 * i + 1].0[j], (12.0 * c12) as f32);
+        }
+        assert!(found.rows[2 * 2].0.iter().all(|&c| c == 0.0), "empty slots have no interactions");
+    }
+
+    #[test]
+    fn rows_are_as_long_as_there_are_types() {
+        for (types, rule, length) in
+            [(15, ROWS_OF_16, 1), (16, ROWS_OF_32, 2), (63, ROWS_OF_64, 4), (64, TYPE_TABLE, 0)]
+        {
+            let parameters: Vec<(f64, f64)> = (0..types).map(|t| (0.2 + 0.001 * f64::from(t), 0.5)).collect();
+            let mut many = system(&parameters, &vec![3; types as usize]);
+            // each next pair in the order is off
+            (1..types as usize).for_each(|t| disturb(&mut many, [t - 1, t]));
+            let found = PairTypes::new(&many);
+            assert_eq!((found.rule, found.count), (rule, types as usize + 1));
+            assert_eq!(found.rows.len(), 2 * length * found.count);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Forces on some atoms in double precision, for comparing with a fast path that is under way.
+
+use super::neighbours::{Boxes, Neighbours};
+use super::nonbonded::{PairPotential, excluded_pairs, pairs14};
+use super::{Geometry, Sums, bonded};
+use crate::backend::{DispersionTail, Energies};
+use crate::cell::displacement;
+use crate::pair::ListSchedule;
+use crate::pme::ReferencePme;
+use crate::system::{Electrostatics, State, System};
+use crate::term::CmapTable;
+use crate::units::COULOMB;
+use crate::vec3::Vec3;
+use rayon::prelude::*;
+
+/// Fast paths test distances in `f32` from offsets of a few nm, to some 10⁻⁶ nm: a pair that stands so near to the radius
+/// (nm) of a list or to a cutoff may be within it or not.
+const ROUNDING: f64 = 1e-5;
+
+/// As a fraction of the cutoff: no list that lasts as long as it should lacks a pair that is nearer.
+const NEVER_LACKING: f64 = 0.8;
+
+/// The pair lists of a fast path: their radii, and the positions and cells they were made for.
+#[derive(Clone, Copy)]
+pub struct ListsMade<'a> {
+    /// radii
+    pub schedule: &'a ListSchedule,
+    /// at the search of the outer list
+    pub searched: &'a State,
+    /// at the pruning to the inner list, where atoms were predicted to be
+    pub pruned: &'a State,
+}
+
+impl ListsMade<'_> {
+    /// Whether these lists may lack the pair i, j, which is now within the cutoff of one of its interactions: it was
+    /// beyond the outer list when that was searched, or beyond the inner one when that was made. `longest` is the longer
+    /// cutoff, which the radii belong to (nm).
+    fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
+        let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
+        let ListSchedule { outer, inner, .. } = *self.schedule;
+        apart(self.searched) > outer - ROUNDING || apart(self.pruned) > cutoff + inner - longest - ROUNDING
+    }
+}
+
+/// Forces on some atoms, and energies.
+#[derive(Clone, Debug, Default)]
+pub struct Sampled {
+    /// on each of the atoms, kJ/mol/nm
+    pub forces: Vec<Vec3>,
+    /// of each, by how much it may be off because of pairs that lists may lack or that stand at a cutoff, kJ/mol/nm
+    pub lacking: Vec<f64>,
+    /// number of pairs that lists may lack, counted from each atom
+    pub lacking_pairs: u64,
+    /// number of all pairs within the cutoff, counted from each atom
+    pub pairs: u64,
+    /// the smallest distance of any of these pairs, nm; infinite without one
+    pub closest: f64,
+    /// of all terms, where every atom and the mesh are asked for
+    pub energies: Option<Energies>,
+    /// the same for the energies, kJ/mol
+    pub lacking_energy: f64,
+}
+
+/// The interacting pairs of one atom.
+#[derive(Clone, Copy)]
+struct Pairs {
+    force: Vec3,
+    lacking: f64,
+    count: [u64; 2],
+    closest_squared: f64,
+    coulomb: f64,
+    lj: f64,
+    lacking_energy: f64,
+}
+
+/// Forces on `atoms` (ascending) at positions and cell of `state`, as [`super::Reference`] computes them; without the mesh
+/// unless `reciprocal`.
+///
+/// Pairs run over the given atoms only; bonded terms and the mesh run over the whole system. The system must be one that
+/// [`super::check_system`] accepts.
+pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
+    let (topology, cell) = (&system.topology, state.cell.as_ref());
+    let geometry = Geometry { cell, positions: &state.positions };
+    let potential = PairPotential::new(&system.settings);
+    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let everybody = atoms.len() == topology.atoms.len();
+    let pairs = interacting(system, &potential, geometry, atoms, lists);
+
+    let tables: Vec<CmapTable> =
+        topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
+    let mut sums = Sums::new(vec![], state.positions.len());
+    bonded::evaluate(&topology.bonded, &tables, geometry, &mut sums);
+    let mut wanted = vec![false; topology.atoms.len()];
+    atoms.iter().for_each(|&i| wanted[i as usize] = true);
+    let excluded = topology.exclusions.pairs().filter(|pair| pair.iter().any(|&i| wanted[i as usize]));
+    excluded_pairs(excluded, &potential, &charges, geometry, &mut sums);
+    pairs14(system, &topology.bonded.pairs14, geometry, &mut sums);
+
+    let mut forces: Vec<Vec3> =
+        atoms.iter().zip(&pairs).map(|(&i, pairs)| sums.forces[i as usize] + pairs.force).collect();
+    let mut energies = sums.energies;
+    for pairs in &pairs {
+        energies.coulomb += pairs.coulomb;
+        energies.lj += pairs.lj;
+    }
+    if let Some(cell) = cell {
+        energies.dispersion_correction = DispersionTail::new(system).at(cell.volume()).0;
+        energies.lj += energies.dispersion_correction;
+        if let Electrostatics::Pme(parameters) = system.settings.electrostatics
+            && reciprocal
+        {
+            let mut pme = ReferencePme::new(parameters);
+            energies.coulomb_reciprocal = pme.solve_potential(cell, &state.positions, &charges).0;
+            energies.coulomb += energies.coulomb_reciprocal;
+            forces.par_iter_mut().zip(atoms).for_each(|(force, &i)| {
+                *force += pme.force(cell, state.positions[i as usize], charges[i as usize]);
+            });
+        }
+    }
+    Sampled {
+        forces,
+        lacking: pairs.iter().map(|pairs| pairs.lacking).collect(),
+        lacking_pairs: pairs.iter().map(|pairs| pairs.count[1]).sum(),
+        pairs: pairs.iter().map(|pairs| pairs.count[0]).sum(),
+        closest: pairs.iter().map(|pairs| pairs.closest_squared).fold(f64::INFINITY, f64::min).sqrt(),
+        energies: (everybody && reciprocal).then_some(energies),
+        lacking_energy: pairs.iter().map(|pairs| pairs.lacking_energy).sum(),
+    }
+}
+
+/// The pairs of `atoms` within the cutoff that are not excluded; energies are halves.
+fn interacting(
+    system: &System,
+    potential: &PairPotential,
+    geometry: Geometry<'_>,
+    atoms: &[u32],
+    lists: ListsMade<'_>,
+) -> Vec<Pairs> {
+    let longest = system.settings.longest_cutoff();
+    let cutoffs = [system.settings.cutoff, system.settings.cutoff_lj].map(|cutoff| cutoff.unwrap_or(f64::INFINITY));
+    let mut boxes = Boxes::default();
+    let neighbours = Neighbours::new(geometry, longest + ROUNDING, &mut boxes);
+    let (topology, of_types) = (&system.topology, &system.nonbonded);
+    let one = |&i: &u32| {
+        let mut sum = Pairs {
+            force: Vec3::ZERO,
+            lacking: 0.0,
+            count: [0; 2],
+            closest_squared: f64::INFINITY,
+            coulomb: 0.0,
+            lj: 0.0,
+            lacking_energy: 0.0,
+        };
+        let atom = &topology.atoms[i as usize];
+        neighbours.for_each(i as usize, |j, d, r2| {
+            if topology.exclusions.contains(i, j as u32) {
+                return;
+            }
+            let other = &topology.atoms[j];
+            let (lj, charges) = (of_types.pair(atom.lj_type, other.lj_type), COULOMB * atom.charge * other.charge);
+            let at = |distance: f64| potential.evaluate(charges, distance * distance, lj);
+            let r = r2.sqrt();
+            if cutoffs.iter().any(|cutoff| (r - cutoff).abs() < ROUNDING) {
+                let ((f, coulomb, lj), beyond) = (at(r - 2.0 * ROUNDING), at(r + 2.0 * ROUNDING));
+                sum.lacking += r * (f - beyond.0).abs();
+                sum.lacking_energy += 0.5 * ((coulomb - beyond.1).abs() + (lj - beyond.2).abs());
+            }
+            if r > longest {
+                return;
+            }
+            let (f, coulomb, lj) = potential.evaluate(charges, r2, lj);
+            sum.force += d * f;
+            sum.coulomb += 0.5 * coulomb;
+            sum.lj += 0.5 * lj;
+            sum.count[0] += 1;
+            sum.closest_squared = sum.closest_squared.min(r2);
+            // beyond the Coulomb cutoff there are only Lennard-Jones interactions, up to the longer one
+            let reach = if r <= cutoffs[0] { cutoffs[0] } else { longest };
+            if r > NEVER_LACKING * reach && lists.may_lack([i as usize, j], reach, longest) {
+                sum.lacking += (d * f).norm();
+                sum.lacking_energy += 0.5 * (coulomb.abs() + lj.abs());
+                sum.count[1] += 1;
+            }
+        });
+        sum
+    };
+    atoms.par_iter().map(one).collect()
+}

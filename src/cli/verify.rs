@@ -1,0 +1,37 @@
+//! `md verify`: whether a file still holds what was written.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::{Error, Result};
+use crate::observe::checkpoint::is_checkpoint;
+use crate::observe::trajectory::{Verification, verify};
+use crate::run::Checkpoint;
+
+/// Check every frame of a trajectory, or a checkpoint, against its checksum; exit code 5 where it is damaged
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// Trajectory (trajectory.h5md) or checkpoint (checkpoint.md)
+    file: PathBuf,
+}
+
+impl Verify {
+    pub(super) fn execute(&self) -> Result<()> {
+        if is_checkpoint(&self.file) {
+            return match Checkpoint::read(&self.file)?.and_then(|found| found.warning) {
+                Some(warning) => Err(Error::io(&self.file, warning)),
+                None => super::print("the checkpoint is as it was written\n"),
+            };
+        }
+        let Verification { frames, bad, checksums } = verify(&self.file)?;
+        if bad.is_empty() {
+            let how = if checksums { "are as they were written" } else { "can be read; this file has no checksums" };
+            return super::print(&format!("{frames} frames {how}\n"));
+        }
+        let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
+        super::print(&lines)?;
+        let help = "md repair saves the others";
+        Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({help})", bad.len())))
+    }
+}

@@ -1,0 +1,173 @@
+//! Is the file whole? Lengths of the sections that nothing reads, and sections that others announce.
+//!
+//! A cut inside a section shows by its length, one between sections only by what is missing. LEaP, ParmEd, cpptraj and
+//! Interchange write the radii of implicit solvent, IPOL or both behind all that carries energy; LEaP and cpptraj write
+//! CMAP behind even these, so that there the force field has to tell.
+
+use std::collections::HashSet;
+
+use super::pointers::Pointers;
+use super::sections::{Parsed, Section, Sections, TRUNCATED};
+use super::{BoxKind, cmap};
+use crate::error::Problem;
+use crate::system::Topology;
+
+/// Values of a section that is not read.
+enum Length {
+    /// a text of its own
+    Text,
+    /// of each atom
+    Atoms,
+    /// of each atom, a label
+    AtomLabels,
+    /// of each residue, a label
+    ResidueLabels,
+    /// of each atom type of the parameter file (NATYP)
+    ParameterTypes,
+    /// of each 10-12 term
+    HydrogenBonds,
+    /// of each molecule, as `SOLVENT_POINTERS` says
+    Molecules,
+    /// so many
+    Fixed(usize),
+}
+
+/// Sections without influence on the energies computed here: names, trees, radii of implicit solvent, and solvent
+/// pointers, which repeat what the bonds say.
+const UNREAD: &[(&str, Length)] = &[
+    ("TITLE", Length::Text),
+    ("CTITLE", Length::Text),
+    ("FORCE_FIELD_TYPE", Length::Text),
+    ("RADIUS_SET", Length::Text),
+    ("TREE_CHAIN_CLASSIFICATION", Length::AtomLabels),
+    ("JOIN_ARRAY", Length::Atoms),
+    ("IROTAT", Length::Atoms),
+    ("SOLTY", Length::ParameterTypes),
+    ("HBCUT", Length::HydrogenBonds),
+    ("SOLVENT_POINTERS", Length::Fixed(3)),
+    ("ATOMS_PER_MOLECULE", Length::Molecules),
+    ("RADII", Length::Atoms),
+    ("SCREEN", Length::Atoms),
+    ("CAP_INFO", Length::Fixed(1)),
+    ("CAP_INFO2", Length::Fixed(4)),
+    ("ATOM_BFACTOR", Length::Atoms),
+    ("ATOM_OCCUPANCY", Length::Atoms),
+    ("ATOM_NUMBER", Length::AtomLabels),
+    ("ATOM_ELEMENT", Length::AtomLabels),
+    ("RESIDUE_CHAINID", Length::ResidueLabels),
+    ("RESIDUE_ICODE", Length::ResidueLabels),
+    ("RESIDUE_NUMBER", Length::ResidueLabels),
+];
+
+/// Sections of CHAMBER files alone; those marked stand in all of them.
+const CHAMBER: &[(&str, bool)] = &[
+    ("FORCE_FIELD_TYPE", true),
+    ("CHARMM_UREY_BRADLEY_COUNT", true),
+    ("CHARMM_UREY_BRADLEY", false),
+    ("CHARMM_NUM_IMPROPERS", true),
+    ("CHARMM_IMPROPERS", false),
+    ("LENNARD_JONES_14_ACOEF", true),
+    ("LENNARD_JONES_14_BCOEF", true),
+];
+
+/// The names of [`UNREAD`].
+pub(super) fn unread() -> impl Iterator<Item = &'static str> {
+    UNREAD.iter().map(|(name, _)| *name)
+}
+
+/// Refuse a file that lacks a part of what is not read, or a section that must be there because of another.
+pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool) -> Parsed<()> {
+    for (section, length) in UNREAD.iter().filter_map(|(name, length)| Some((sections.get(name)?, length))) {
+        check_length(section, length, sections, pointers)?;
+    }
+    for &(name, always) in CHAMBER {
+        match sections.get(name) {
+            Some(section) if !chamber => {
+                let message = "a section of CHARMM force fields, but the file has no CTITLE, with which those begin";
+                return Err(section.problem(message).help("the file is damaged: write it again"));
+            }
+            None if chamber && always => return sections.require(name).map(|_| ()),
+            _ => {}
+        }
+    }
+    if pointers.box_kind != BoxKind::None {
+        sections.require("BOX_DIMENSIONS")?;
+    }
+    // programs that know of atomic numbers know of at least one of these
+    if sections.get("ATOMIC_NUMBER").is_some() && sections.get("SCREEN").is_none() {
+        sections.require("IPOL")?;
+    }
+    Ok(())
+}
+
+fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>, pointers: &Pointers) -> Parsed<()> {
+    let (count, lines_only) = match length {
+        Length::Text => return Ok(()),
+        Length::Atoms => (pointers.atoms, false),
+        Length::AtomLabels => (pointers.atoms, true),
+        Length::ResidueLabels => (pointers.residues, true),
+        Length::ParameterTypes => (pointers.parameter_types, false),
+        Length::HydrogenBonds => (pointers.hydrogen_bond_types, false),
+        Length::Molecules => {
+            let solvent = sections.require("SOLVENT_POINTERS")?;
+            let molecules = solvent.integers(3)?[1];
+            let negative = |_| solvent.problem_at(1, format!("count {molecules} is negative"));
+            (usize::try_from(molecules).map_err(negative)?, false)
+        }
+        &Length::Fixed(count) => (count, false),
+    };
+    section.check_length(count, lines_only)
+}
+
+/// Residues for which ff19SB and CHARMM36 have a map; each occurs only under names of this form.
+const MAPPED: &[&str] = &[
+    "ALA", "ARG", "ASH", "ASN", "ASP", "CYM", "CYS", "CYX", "GLH", "GLN", "GLU", "GLY", "HID", "HIE", "HIP", "HIS",
+    "HSD", "HSE", "HSP", "ILE", "LEU", "LYN", "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL",
+];
+
+/// Types of α carbons in ff19SB (Tian et al. 2020, doi:10.1021/acs.jctc.9b00591), and in no other force field of AMBER.
+const FF19SB: &[&str] = &["XC"];
+/// Types of α carbons in CHARMM36 (Best et al. 2012, doi:10.1021/ct300400x).
+const CHARMM36: &[&str] = &["CT1", "CT2", "CP1"];
+
+/// Refuse a protein without CMAP where the force field always has it, that is on residues with a peptide bond to both
+/// sides.
+pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed<()> {
+    if !topology.bonded.cmaps.is_empty() || sections.iter().any(|section| cmap::is_cmap(section.name())) {
+        return Ok(());
+    }
+    let charmm36 = sections.get("FORCE_FIELD_TYPE").is_some_and(|section| section.text().contains("CHARMM36"));
+    let (force_field, types) = if charmm36 { ("CHARMM36", CHARMM36) } else { ("ff19SB", FF19SB) };
+    let alpha = |residue: u32| {
+        let atoms = &topology.atoms[topology.residue_atoms(residue as usize)];
+        atoms.iter().any(|atom| atom.name.as_str() == "CA" && types.contains(&atom.type_name.as_str()))
+    };
+    let linked = linked(topology);
+    let mapped = linked
+        .into_iter()
+        .filter(|&residue| MAPPED.contains(&topology.residues[residue as usize].name.as_str()) && alpha(residue));
+    let Some(residue) = mapped.min() else { return Ok(()) };
+    let section = sections.require("AMBER_ATOM_TYPE")?;
+    let name = topology.residues[residue as usize].name;
+    let message =
+        format!("residue {} ({name}) is of {force_field}, which has CMAP terms, but the file has none", residue + 1);
+    Err(Problem { help: Some(TRUNCATED.to_owned()), ..section.problem(message) })
+}
+
+/// Residues whose atom `N` is bonded to a `C`, and whose atom `C` to an `N`, of other residues.
+fn linked(topology: &Topology) -> HashSet<u32> {
+    let (mut by_n, mut by_c) = (HashSet::new(), HashSet::new());
+    for &[i, j] in &topology.connectivity {
+        let [a, b] = [i, j].map(|atom| &topology.atoms[atom as usize]);
+        let (n, c) = match (a.name.as_str(), b.name.as_str()) {
+            ("N", "C") => (a, b),
+            ("C", "N") => (b, a),
+            _ => continue,
+        };
+        if n.residue != c.residue {
+            by_n.insert(n.residue);
+            by_c.insert(c.residue);
+        }
+    }
+    by_n.intersection(&by_c).copied().collect()
+}

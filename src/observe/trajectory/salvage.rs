@@ -1,0 +1,190 @@
+//! Trajectories examined frame by frame, and what can be read of a damaged one brought to a good file.
+
+use std::path::{Path, PathBuf};
+
+use super::datasets::Datasets;
+use super::hdf::{options, read_text};
+use super::info::{TrajectoryInfo, foreign, info, precision, run_id};
+use super::layout;
+use super::names::mdtraj_topology;
+use super::reader::TrajectoryReader;
+use super::superblock::Superblock;
+use super::{Contents, Provenance, journal};
+use crate::error::{Error, Result};
+use crate::observe::lock::OutputLock;
+use crate::observe::replace::{sync_directory, temporary_beside};
+
+/// What an examination of a trajectory found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// number of frames
+    pub frames: u64,
+    /// those that cannot be read or are not what was written, and why
+    pub bad: Vec<(u64, String)>,
+    /// false for files of a version that kept no checksums: then a frame is good if it can be read
+    pub checksums: bool,
+}
+
+/// Reads every frame of a trajectory and compares it with its checksum. An error where the file as a whole cannot be
+/// read.
+pub fn verify(path: &Path) -> Result<Verification> {
+    Ok(examine(&TrajectoryReader::open(path)?))
+}
+
+fn examine(reader: &TrajectoryReader) -> Verification {
+    let data = reader.datasets();
+    let mut found = Verification { frames: reader.frames() as u64, ..Verification::default() };
+    let mut buffer = vec![];
+    // the checksum before: as it is stored, and as it should be
+    let mut before = (0, 0);
+    for index in 0..reader.frames() {
+        let stored = data.stored_checksum(index + 1);
+        found.checksums |= !matches!(stored, Ok(None));
+        let sums = data.checksum(index, before.0, &mut buffer).and_then(|sum| {
+            let other = if before.0 == before.1 { sum } else { data.checksum(index, before.1, &mut buffer)? };
+            Ok((sum, other))
+        });
+        let right = match (&stored, &sums) {
+            (Ok(Some(stored)), Ok((a, b))) if stored == a || stored == b => Ok(()),
+            (Ok(Some(_)), Ok(_)) => Err("its checksum is wrong".to_owned()),
+            (Ok(None), Ok(_)) => Ok(()),
+            (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
+        };
+        let readable = || {
+            let read = reader.step_and_time(index).and_then(|_| reader.frame(index));
+            read.map(|_| ()).map_err(|error| error.to_string())
+        };
+        if let Err(reason) = right.and_then(|()| readable()) {
+            found.bad.push((index as u64, reason));
+        }
+        let stored = stored.ok().flatten();
+        before = (stored.unwrap_or(0), sums.ok().map_or(stored.unwrap_or(0), |(_, sum)| sum));
+    }
+    found
+}
+
+/// What [`repair`] did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// the file as it is now
+    pub info: TrajectoryInfo,
+    /// frames that could not be saved, numbered as in the damaged file
+    pub lost: Vec<u64>,
+    /// where the damaged file is kept; `None` where the file was good, or only not closed
+    pub backup: Option<PathBuf>,
+}
+
+/// Makes a trajectory whose writer was killed readable by everything, and saves every readable frame of a damaged one
+/// to a new file in its place. Refused while a run holds the directory. A good file stays as it is.
+pub fn repair(path: &Path) -> Result<Repaired> {
+    let _lock = OutputLock::acquire_if_present(path)?;
+    if let Ok(found) = close_as_it_is(path) {
+        return Ok(found);
+    }
+    // the state of the last sync is as good as what can be read, or better
+    let restored = restored_copy(path).ok().flatten();
+    let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
+    let copy = temporary_beside(path)?.into_temp_path();
+    let lost = copy_readable(source, &copy).map_err(|reason| foreign(path, &reason))?;
+    drop(restored);
+    let backup = unused_backup(path);
+    std::fs::rename(path, &backup).map_err(|e| Error::io(path, e))?;
+    copy.persist(path).map_err(|e| Error::io(path, e.error))?;
+    sync_directory(path)?;
+    journal::remove(path)?;
+    Ok(Repaired { info: info(path)?, lost, backup: Some(backup) })
+}
+
+/// Where every frame is good: clears the marks of writing and cuts all series to the frames they have in common.
+fn close_as_it_is(path: &Path) -> Result<Repaired> {
+    let superblock = Superblock::read(path)?;
+    if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
+        superblock.repair_if_needed(path)?;
+    }
+    if let Some((frame, reason)) = verify(path)?.bad.first() {
+        return Err(Error::io(path, format!("frame {frame}: {reason}")));
+    }
+    Superblock::read(path)?.repair_if_needed(path)?;
+    let io = |e| Error::io(path, e);
+    let file = options().open_rw(path).map_err(io)?;
+    let datasets = Datasets::open(&file).map_err(io)?;
+    datasets.truncate(datasets.frames()).map_err(io)?;
+    drop(datasets);
+    file.close().map_err(io)?;
+    std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io(path, e))?;
+    let info = info(path)?;
+    journal::remove(path)?;
+    Ok(Repaired { info, lost: vec![], backup: None })
+}
+
+/// A copy of the file in the state of its last sync, if there is a journal that fits.
+fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".restored");
+    let copy = temporary_beside(&path.with_file_name(name))?.into_temp_path();
+    std::fs::copy(path, &copy).map_err(|e| Error::io(path, e))?;
+    if !journal::restore_to(path, &copy)? {
+        return Ok(None);
+    }
+    Superblock::read(&copy)?.repair_if_needed(&copy)?;
+    Ok(Some(copy))
+}
+
+/// Writes the readable frames of `from` to the new file `to`; gives the others.
+fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
+    let reader = TrajectoryReader::open_readable(from)?;
+    let found = examine(&reader);
+    let hdf = |e| Error::io(from, e);
+    let (source, file) = (reader.datasets(), reader.file());
+    let parameters = file.group("parameters").map_err(hdf)?;
+    // what is lost of the origin does not keep the frames from being saved
+    let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
+    let provenance = Provenance {
+        run_id: run_id(file).unwrap_or_default(),
+        version: text("version"),
+        commit: text("commit"),
+        host: text("host"),
+        author: String::new(),
+        input: text("input"),
+        seed: parameters.dataset("seed").and_then(|seed| seed.read_scalar()).unwrap_or(0),
+    };
+    let mut topology = reader.topology().clone();
+    topology.title = text("title");
+    let observables = source.observables();
+    let contents = Contents {
+        topology: &topology,
+        periodic: reader.is_periodic(),
+        fields: source.fields(),
+        precision: precision(&source.positions().dataset().filters()),
+        observables: &observables,
+        provenance: &provenance,
+    };
+    let json = mdtraj_topology(&topology).map_err(|e| Error::Internal(e.to_string()))?;
+    let io = |e: hdf5::Error| Error::io(to, e);
+    layout::create(to, &contents, &json).map_err(io)?;
+    let copy = options().open_rw(to).map_err(io)?;
+    let target = Datasets::open(&copy).map_err(io)?;
+    if let Some((_, reason)) = found.bad.first().filter(|_| found.bad.len() as u64 == found.frames) {
+        return Err(Error::io(from, format!("no frame can be read: {reason}")));
+    }
+    let lost: Vec<u64> = found.bad.into_iter().map(|(frame, _)| frame).collect();
+    let (mut checksum, mut buffer) = (0, vec![]);
+    let good = (0..found.frames).filter(|frame| lost.binary_search(frame).is_err());
+    for (index, frame) in good.enumerate() {
+        checksum = source.copy_frame(frame as usize, &target, (index, checksum), &mut buffer).map_err(io)?;
+    }
+    drop(target);
+    copy.close().map_err(io)?;
+    std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(|e| Error::io(to, e))?;
+    Ok(lost)
+}
+
+/// `trajectory.h5md.bak`, or with a number if that is there.
+fn unused_backup(path: &Path) -> PathBuf {
+    let named = |number: usize| {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(if number == 0 { ".bak".to_owned() } else { format!(".bak{number}") });
+        path.with_file_name(name)
+    };
+    (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
+}

@@ -1,0 +1,223 @@
+//! A dataset with one row per frame: rows appended and flushed one by one, and where their bytes lie in the file.
+
+use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
+use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
+use ndarray::{ArrayViewD, IxDyn};
+
+use super::hdf::claimed_bytes;
+
+/// Bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Bytes {
+    /// of the first byte
+    pub(super) offset: u64,
+    /// number of bytes
+    pub(super) length: u64,
+}
+
+/// A dataset with one row per frame.
+pub(super) struct Series {
+    dataset: Dataset,
+    /// shape of a row
+    row: Vec<usize>,
+    /// rows stored as one piece; `None` where rows are cut or no chunks
+    rows_per_chunk: Option<u64>,
+    /// bytes of a row before filters
+    row_bytes: u64,
+    filtered: bool,
+}
+
+impl Series {
+    /// Opens `path` in `file`.
+    pub(super) fn open(file: &File, path: &str) -> Result<Self> {
+        let dataset = file.dataset(path)?;
+        let (shape, chunk) = (dataset.shape(), dataset.chunk());
+        let value_bytes = dataset.dtype()?.size();
+        // numbers are converted to eight bytes at most
+        let row = shape.get(1..).unwrap_or_default().to_vec();
+        claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
+        claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
+        // no frame takes less than a byte
+        claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
+        let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
+        let rows_per_chunk = match chunk.as_deref() {
+            Some([rows, rest @ ..]) if rest == row => Some(*rows as u64).filter(|&rows| rows > 0),
+            _ => None,
+        };
+        let filtered = !dataset.filters().is_empty();
+        Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
+    }
+
+    /// Opens `path` in `file` if it is there.
+    pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
+        // each group on the way is opened: one that cannot be read is an error, not an absent dataset
+        let (groups, _) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut group = file.as_group()?;
+        for part in groups.split('/').filter(|part| !part.is_empty()) {
+            if !group.link_exists(part) {
+                return Ok(None);
+            }
+            group = group.group(part)?;
+        }
+        Self::open(file, path).map(Some)
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.dataset.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The dataset.
+    pub(super) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Keeps the first `rows`.
+    pub(super) fn truncate(&self, rows: usize) -> Result<()> {
+        if self.len() == rows {
+            return Ok(());
+        }
+        self.dataset.resize(self.shape(rows))?;
+        self.dataset.flush()
+    }
+
+    /// Row number `index`, which must be there.
+    pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
+        let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
+        Ok(rows.into_raw_vec_and_offset().0)
+    }
+
+    /// Adds row number `index` as [`Self::stored_row`] gave it from a series of the same layout.
+    pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
+        let unlike = || hdf5::Error::from(format!("{} has rows of another form", self.dataset.name()));
+        if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
+            return Err(unlike());
+        }
+        self.dataset.resize(self.shape(index + 1))?;
+        if !self.is_packed() {
+            return self.write_bytes(index, bytes);
+        }
+        let mut corner = vec![0; 1 + self.row.len()];
+        corner[0] = index as u64;
+        hdf5::sync::sync(|| {
+            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for each
+            // dimension of the dataset; as many bytes are read as `bytes` has.
+            let status = unsafe {
+                hdf5_sys::h5d::H5Dwrite_chunk(
+                    self.dataset.id(),
+                    hdf5_sys::h5p::H5P_DEFAULT,
+                    mask,
+                    corner.as_ptr(),
+                    bytes.len(),
+                    bytes.as_ptr().cast(),
+                )
+            };
+            hdf5::h5check(status).map(drop)
+        })
+    }
+
+    /// Writes a row of values in their stored form.
+    fn write_bytes(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        fn values<T: H5Type + bytemuck::Pod>(series: &Series, index: usize, bytes: &[u8]) -> Result<()> {
+            let row: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
+            series.write(index, &row)
+        }
+        match self.dataset.dtype()?.to_descriptor()? {
+            TypeDescriptor::Integer(IntSize::U8) => values::<i64>(self, index, bytes),
+            TypeDescriptor::Float(FloatSize::U4) => values::<f32>(self, index, bytes),
+            TypeDescriptor::Float(FloatSize::U8) => values::<f64>(self, index, bytes),
+            kind => Err(hdf5::Error::from(format!("{} holds {kind}", self.dataset.name()))),
+        }
+    }
+
+    fn write<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
+        let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
+        self.dataset.write_slice(view, self.selection(index))
+    }
+
+    /// Adds row number `index` and hands it to the operating system.
+    pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
+        self.dataset.resize(self.shape(index + 1))?;
+        self.write(index, row)?;
+        self.dataset.flush()
+    }
+
+    /// Row number `index` as it is stored, in `buffer`, and which filters it did not pass (a bit each): a packed row is
+    /// a chunk of its own.
+    pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
+        let unlike = || hdf5::Error::from(format!("{} is stored in a way md does not", self.dataset.name()));
+        let rows = self.rows_per_chunk.ok_or_else(unlike)?;
+        let first = index as u64 / rows * rows;
+        let (length, mask) = self.stored_chunk(first, buffer)?;
+        if rows == 1 {
+            return Ok((&buffer[..length], mask));
+        }
+        let start = (index as u64 - first) * self.row_bytes;
+        let place = start as usize..(start + self.row_bytes) as usize;
+        let row = buffer[..length].get(place).filter(|_| !self.filtered).ok_or_else(unlike)?;
+        Ok((row, mask))
+    }
+
+    /// The chunk that begins with row `first`: its stored bytes at the beginning of `buffer`, how many they are, and
+    /// which filters they did not pass.
+    fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
+        // packing never doubles anything
+        let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
+        let mut corner = vec![0; 1 + self.row.len()];
+        corner[0] = first;
+        loop {
+            let (mut mask, mut length) = (0, buffer.len());
+            hdf5::sync::sync(|| {
+                // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
+                // each dimension of the dataset; no more than `length` bytes are written to `buffer`, which has them.
+                let status = unsafe {
+                    hdf5_sys::h5d::H5Dread_chunk(
+                        self.dataset.id(),
+                        hdf5_sys::h5p::H5P_DEFAULT,
+                        corner.as_ptr(),
+                        &raw mut mask,
+                        buffer.as_mut_ptr().cast(),
+                        &raw mut length,
+                    )
+                };
+                hdf5::h5check(status)
+            })?;
+            if length <= buffer.len() {
+                return Ok((length, mask));
+            }
+            if length as u64 > limit {
+                let name = self.dataset.name();
+                return Err(hdf5::Error::from(format!("{name} claims {length} stored bytes for {limit} at most")));
+            }
+            buffer.resize(length, 0);
+        }
+    }
+
+    /// Whether every row is a chunk of its own.
+    pub(super) fn is_packed(&self) -> bool {
+        self.rows_per_chunk == Some(1)
+    }
+
+    /// Calls `found` with each chunk that the first `to` rows fill and the first `from` do not, and its first row.
+    pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(u64, Bytes)) -> Result<()> {
+        let Some(rows) = self.rows_per_chunk.filter(|&rows| to >= rows) else { return Ok(()) };
+        self.dataset.chunks_visit(|chunk| {
+            let first = chunk.offset[0];
+            if (from + 1..=to).contains(&(first.saturating_add(rows))) {
+                found(first, Bytes { offset: chunk.addr, length: chunk.size });
+            }
+            0
+        })
+    }
+
+    /// All of row number `index`.
+    fn selection(&self, index: usize) -> Hyperslab {
+        let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
+        selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
+        Hyperslab::from(selection)
+    }
+
+    fn shape(&self, rows: usize) -> Vec<usize> {
+        std::iter::once(rows).chain(self.row.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! The output directory of a run: its paths, its lock, and what is there when a run begins.
+
+use super::instability::UNSTABLE;
+use super::plan::Plan;
+use crate::error::{Error, Problem, Result};
+use crate::observe::lock::OutputLock;
+use crate::observe::trajectory::info;
+use std::fs;
+use std::path::PathBuf;
+
+/// The output directory, held until dropped.
+#[derive(Debug)]
+pub(super) struct Directory {
+    root: PathBuf,
+    lock: OutputLock,
+}
+
+impl Directory {
+    /// Create and lock the directory of a plan; with `force` what is there is moved aside first.
+    pub(super) fn open(plan: &Plan, force: bool) -> Result<Self> {
+        let root = plan.output.directory.clone();
+        let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
+        if force && directory.is_used() {
+            let root = &directory.root;
+            fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
+            // the old directory stays locked until the new one is
+            directory.lock = OutputLock::acquire(root)?;
+        }
+        Ok(directory)
+    }
+
+    /// Path of a file in it.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Fails where these paths no longer lead into the directory that is held.
+    pub(super) fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
+    /// Where the directory is moved.
+    fn aside(&self) -> PathBuf {
+        let numbered = |n: u32| {
+            let mut name = self.root.clone().into_os_string();
+            name.push(format!(".bak{n}"));
+            PathBuf::from(name)
+        };
+        (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
+    }
+
+    /// True when a run has written here.
+    fn is_used(&self) -> bool {
+        ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"]
+            .iter()
+            .any(|name| self.file(name).exists())
+    }
+
+    /// Remove what run `run_id` wrote before it had anything to keep; what is another's is refused.
+    pub(super) fn clear(&self, run_id: &str) -> Result<()> {
+        let trajectory = self.file("trajectory.h5md");
+        if info(&trajectory).is_ok_and(|found| found.run_id != run_id) {
+            return Err(Problem::new("the trajectory of another run is here")
+                .in_file(&trajectory)
+                .help("move it away, choose another output.directory, or use --force to move all old output aside")
+                .into());
+        }
+        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", ".trajectory.h5md.journal", UNSTABLE] {
+            match fs::remove_file(self.file(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&self.file(name), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives files names of their own, `energies.csv` that of `energies.part1.csv`, so that new ones can be begun.
+    pub(super) fn rename_as_part(&self, names: &[&str]) -> Result<()> {
+        let part = |n: u32, name: &str| {
+            let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
+            self.file(&format!("{stem}.part{n}{rest}"))
+        };
+        let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
+        let number = (1..).find(is_free).expect("there are more numbers than files");
+        for name in names {
+            match fs::rename(self.file(name), part(number, name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&self.file(name), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuse to mix with output that no checkpoint explains; `reason` says what is wrong with one that is there.
+    pub(super) fn check_unused(&self, reason: Option<String>) -> Result<()> {
+        if !self.is_used() {
+            return Ok(());
+        }
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        Err(Problem::new(format!("this directory holds output, but no checkpoint to continue from{reason}"))
+            .in_file(&self.root)
+            .help("choose another output.directory, or use --force to move the old output aside")
+            .into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    /// Of everyone who moves the same directory aside, each gets one of their own or is told that it is in use.
+    #[test]
+    fn no_two_move_the_same_directory_aside() {
+        let parent = tempfile::tempdir().unwrap();
+        let text = "[system]\ntopology = \"a\"\ncoordinates = \"b\"\n[output]\ndirectory = \"out\"\n";
+        let plan = Config::parse(text, &parent.path().join("input.toml"), &[]).unwrap().plan;
+        let begin = |who: usize| {
+            for attempt in 0..50 {
+                let directory = match Directory::open(&plan, true) {
+                    Ok(directory) => directory,
+                    Err(error) => {
+                        assert!(error.to_string().contains("in use by"), "{error}");
+                        continue;
+                    }
+                };
+                let mine = format!("{who} {attempt}");
+                fs::write(directory.file("checkpoint.md"), &mine).unwrap();
+                std::thread::yield_now();
+                directory.check().unwrap();
+                assert_eq!(fs::read_to_string(directory.file("checkpoint.md")).unwrap(), mine);
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|who| drop(scope.spawn(move || begin(who)))));
+    }
+}

@@ -1,0 +1,416 @@
+//! Whether the first step of a run computes what the double-precision reference computes.
+//!
+//! What is compared are the forces and energies that the step uses, from the pair lists of the run as they are at that
+//! moment, also in the middle of their life after a restart. Small systems are compared as a whole, energies among it; of
+//! large ones the forces on a fixed sample of atoms, some of every Lennard-Jones type, and where the grid is very large
+//! without reciprocal space. The leapfrog, constraints and couplings that follow are not compared. Nothing here changes the
+//! state.
+
+use super::instability::name;
+use super::self_check::{compare_energies, rms, rms_difference};
+use crate::backend::{Backend, Energies, Evaluation, ListsMade, Moment, Sampled, sample};
+use crate::error::{Error, Result};
+use crate::observe::log::Level;
+use crate::pair::ListSchedule;
+use crate::system::{Electrostatics, State, System};
+use crate::vec3::Vec3;
+use std::f64::consts::PI;
+use std::time::Instant;
+
+/// RMS error of the forces over their RMS: the project's bar for interactions in `f32` (`tests/forces.rs`).
+const FORCE: f64 = 2e-5;
+/// On a perfect lattice forces cancel, and roundings stay: then the RMS error itself, kJ/mol/nm, as in `tests/forces.rs`.
+const LATTICE_FORCE: f64 = 1e-3;
+/// Error of any energy over the sum of the absolute terms: the project's bar.
+const ENERGY: f64 = 1e-6;
+/// Beyond a bar a run goes on with a warning, up to so many times it: unusual systems, whose forces nearly cancel, round
+/// worse, and no fault that tests have tried on whole systems stays so small.
+const LEEWAY: f64 = 5.0;
+/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small beside the force of a clash: where
+/// atoms that interact are nearer than this (nm; hydrogen bonds are longer than 0.15), nothing is compared.
+const OVERLAP: f64 = 0.1;
+
+/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second of one processor core.
+const WHOLE: f64 = 8e6;
+/// Points of a PME grid beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
+const LARGEST_GRID: usize = 2_000_000;
+/// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
+const SAMPLE: usize = 2048;
+
+/// What a comparison has shown.
+#[derive(Clone, Debug, PartialEq)]
+enum Verdict {
+    /// within the bars, and how nearly
+    Agrees(String),
+    /// beyond a bar, but within its leeway
+    Strays(String),
+    /// wrong, and by how much
+    Differs(String),
+    /// forces are those of overlapping atoms
+    Undecided,
+}
+
+/// Compares the forces that `backend` has just computed, with energies; says in the log how nearly they agree. Those that
+/// do not end the run.
+pub(super) fn verify<B: Backend>(
+    system: &System,
+    lists: &ListSchedule,
+    backend: &B,
+    on_gpu: bool,
+) -> Result<(Level, String)> {
+    let start = Instant::now();
+    let verdict = compare(system, lists, backend)?;
+    let time = format!("; compared in {:.2} s", start.elapsed().as_secs_f64());
+    match verdict {
+        Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
+        Verdict::Strays(how) => Ok((Level::Warning, how + &time)),
+        Verdict::Undecided => {
+            Ok((Level::Note, "atoms overlap: forces are not compared with the double-precision reference".into()))
+        }
+        Verdict::Differs(what) => {
+            let what = format!("{what}, on {}", backend.description());
+            Err(match on_gpu {
+                true => Error::Device(format!(
+                    "{what}: this GPU or its driver is not computing right, or md is not; run.device = \"cpu\" does \
+                     without it; please report this"
+                )),
+                false => Error::Internal(format!(
+                    "{what}: this processor or its memory is not computing right, or md is not; another run.simd \
+                     (\"avx2\", \"portable\") may agree, and run.precision = \"double\" is the reference itself, slow; \
+                     if other machines give the same"
+                )),
+            })
+        }
+    }
+}
+
+fn compare<B: Backend>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
+    let [mut now, mut searched, mut pruned] = [(); 3].map(|()| State::default());
+    backend.download(&mut now)?;
+    backend.list_positions(Moment::Search, &mut searched)?;
+    backend.list_positions(Moment::Prune, &mut pruned)?;
+    let atoms = choose(system, &now, WHOLE, SAMPLE);
+    let lists = ListsMade { schedule, searched: &searched, pruned: &pruned };
+    let large = match system.settings.electrostatics {
+        Electrostatics::Pme(pme) => pme.grid.iter().product::<usize>() > LARGEST_GRID,
+        _ => false,
+    };
+    let found = Found::new(backend, &atoms, large);
+    let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
+    Ok(judge(system, &atoms, &found, &reference))
+}
+
+/// What a fast path has computed.
+struct Found {
+    /// on each of the atoms, kJ/mol/nm
+    forces: Vec<Vec3>,
+    /// without reciprocal space
+    lacks_reciprocal: bool,
+    energies: Energies,
+}
+
+impl Found {
+    /// Of the last evaluation; without reciprocal space if that is wished and can be had.
+    fn new<B: Backend>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
+        let Evaluation { forces, energies, .. } = backend.evaluation();
+        let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
+        let reciprocal = if without_reciprocal { backend.reciprocal_forces(atoms) } else { None };
+        for (force, part) in forces.iter_mut().zip(reciprocal.iter().flatten()) {
+            *force -= *part;
+        }
+        Found { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
+    }
+}
+
+/// The atoms to compare, ascending: all where these have up to `whole` pairs, or else about `number` of them, evenly spaced
+/// ones of each Lennard-Jones type.
+fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
+    let atoms = &system.topology.atoms;
+    let everybody = atoms.len() as f64;
+    let sphere = 4.0 / 3.0 * PI * system.settings.longest_cutoff().powi(3);
+    let neighbours = state.cell.map_or(everybody, |cell| (everybody / cell.volume() * sphere).min(everybody));
+    if everybody * neighbours <= whole {
+        return (0..atoms.len() as u32).collect();
+    }
+    let types = system.nonbonded.types;
+    let mut count = vec![0; types];
+    atoms.iter().for_each(|atom| count[atom.lj_type as usize] += 1);
+    let share = (number / types.max(1)).max(1);
+    let mut seen = vec![0; types];
+    let chosen = |atom: &(u32, usize)| {
+        let (place, of_all) = (&mut seen[atom.1], count[atom.1]);
+        *place += 1;
+        (*place - 1) % usize::div_ceil(of_all, share) == 0
+    };
+    (0..).zip(atoms).map(|(i, atom)| (i, atom.lj_type as usize)).filter(chosen).map(|(i, _)| i).collect()
+}
+
+fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> Verdict {
+    if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
+        return Verdict::Undecided;
+    }
+    // what pairs outside the lists cannot explain
+    let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
+        let error = (*found - *force).norm();
+        if error <= lacking { 0.0 } else { error - lacking }
+    };
+    let errors: Vec<f64> =
+        found.forces.iter().zip(&reference.forces).zip(&reference.lacking).map(unexplained).collect();
+    let error = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len().max(1) as f64).sqrt();
+    let scale = rms(reference.forces.iter().copied());
+    let [relative, whole] =
+        [error, rms_difference(&found.forces, &reference.forces)].map(|e| e / scale.max(f64::MIN_POSITIVE));
+    // what is not a number is within no bar
+    let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
+    let energies_within = |bar: f64| {
+        reference.energies.as_ref().map_or(Ok(0.0), |expected| {
+            compare_energies(&found.energies, expected, bar, reference.lacking_energy, "the reference's")
+        })
+    };
+    let (energies, energies_agree) = (energies_within(LEEWAY * ENERGY), energies_within(ENERGY).is_ok());
+    let number = found.forces.len();
+    let (largest, wrong_energy) = match energies {
+        Ok(largest) if within(LEEWAY) => (largest, None),
+        Ok(_) => (0.0, Some(String::new())),
+        Err(what) => (0.0, Some(format!("; {what}"))),
+    };
+    if let Some(wrong_energy) = wrong_energy {
+        // not a number is more than any
+        let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
+        let place = worst.map_or(String::new(), |at| {
+            let (atom, by) = (atoms[at], errors[at]);
+            format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, name(&system.topology, atom))
+        });
+        return Verdict::Differs(format!(
+            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their RMS, bar \
+             {FORCE:.0e}{place}{wrong_energy}"
+        ));
+    }
+    let Sampled { pairs, lacking_pairs, .. } = reference;
+    let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
+    let energies = reference.energies.map_or(String::new(), |_| format!(", energies within {largest:.1e}"));
+    let lists = match lacking_pairs {
+        0 => String::new(),
+        some => {
+            format!("; lists may lack {some} of {pairs} pairs at this step, which leave {relative:.1e} unexplained")
+        }
+    };
+    let text = format!(
+        "forces on {number} atoms are within {whole:.1e} (RMS) of the double-precision reference{energies}{mesh}{lists}"
+    );
+    if within(1.0) && energies_agree {
+        return Verdict::Agrees(text);
+    }
+    Verdict::Strays(format!("{text}; the bars are {FORCE:.0e} and {ENERGY:.0e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::Sample;
+    use crate::backend::{Cpu, CpuOptions, Host, Workload};
+    use crate::simd::Level as Simd;
+    use crate::system::{Exclusions, PmeParameters};
+    use crate::team::Team;
+
+    const ENERGIES: Workload = Workload { energy: true, virial: false };
+    /// ps; atoms are predicted so far for the inner list
+    const LOOKAHEAD: f64 = 0.008;
+
+    /// Lists as a run makes them: predicted positions, and a buffer that leaves some pairs out.
+    fn schedule(sample: &Sample) -> ListSchedule {
+        let inner = sample.system.settings.longest_cutoff() + 0.005;
+        ListSchedule { inner, foresight: LOOKAHEAD, ..sample.schedule() }
+    }
+
+    fn host(system: &System, schedule: ListSchedule, level: Simd) -> Host<Cpu> {
+        let options = CpuOptions { parts: 1, level, schedule };
+        let cpu = Cpu::new(system, options, Team::single()).expect("a supported system");
+        Host::new(system, cpu, level, Team::single()).expect("a supported system")
+    }
+
+    /// With lists made for `then`, and forces at the state of the sample.
+    fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
+        let mut host = host(system, schedule, Simd::detect());
+        host.upload(then).expect("a state");
+        host.rebuild_pairs();
+        host.prune_pairs(schedule.foresight);
+        host.upload(&sample.state).expect("a state");
+        host.forces(ENERGIES).expect("forces");
+        host
+    }
+
+    /// What is found when this is what the fast path computes.
+    fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
+        let (mut system, lists) = (sample.system.clone(), schedule(sample));
+        spoil(&mut system);
+        compare(&sample.system, &lists, &computed(sample, &system, lists, &sample.state)).expect("two states")
+    }
+
+    #[track_caller]
+    fn differs(verdict: Verdict, part: &str) {
+        let Verdict::Differs(what) = verdict else { panic!("{part}: {verdict:?}") };
+        assert!(what.contains(part), "{part} in {what}");
+    }
+
+    #[test]
+    fn the_fast_path_agrees_on_every_level() {
+        let names = ["peptide-charged", "peptide-vacuum", "peptide-charmm36", "peptide-nbfix", "octahedron", "argon"];
+        for sample in names.map(Sample::load).into_iter().chain([Sample::load("peptide-ff19sb").rigid()]) {
+            for level in Simd::available() {
+                let lists = schedule(&sample);
+                let mut host = host(&sample.system, lists, level);
+                host.upload(&sample.state).expect("a state");
+                host.rebuild_pairs();
+                host.prune_pairs(lists.foresight);
+                host.forces(ENERGIES).expect("forces");
+                let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
+                // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own
+                let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
+                assert!(how.contains("energies"), "{level:?} {how}");
+            }
+        }
+    }
+
+    #[test]
+    fn forgotten_terms_are_found() {
+        let charmm = Sample::load("peptide-charmm36");
+        let amber = Sample::load("peptide-charged");
+        differs(spoilt(&amber, |s| s.topology.bonded.bonds.truncate(9)), "bond");
+        differs(spoilt(&amber, |s| s.topology.bonded.angles.truncate(9)), "angle");
+        differs(spoilt(&amber, |s| s.topology.bonded.propers.clear()), "proper");
+        differs(spoilt(&amber, |s| s.topology.bonded.impropers.clear()), "improper");
+        differs(spoilt(&amber, |s| s.topology.bonded.pairs14.truncate(9)), "forces");
+        differs(spoilt(&charmm, |s| s.topology.bonded.urey_bradleys.clear()), "urey_bradley");
+        differs(spoilt(&charmm, |s| s.topology.bonded.harmonic_impropers.clear()), "improper");
+        differs(spoilt(&charmm, |s| s.topology.bonded.cmaps.clear()), "cmap");
+    }
+
+    #[test]
+    fn wrong_exclusions_types_and_meshes_are_found() {
+        let sample = Sample::load("peptide-nbfix");
+        let excluded: Vec<[u32; 2]> = sample.system.topology.exclusions.pairs().collect();
+        let exclude = |pairs: &[[u32; 2]]| {
+            let exclusions = Exclusions::from_pairs(sample.system.topology.atoms.len(), pairs.iter().copied());
+            spoilt(&sample, |system| system.topology.exclusions = exclusions)
+        };
+        differs(exclude(&excluded[1..]), "forces");
+        // two atoms of the peptide that nothing excludes
+        let distant = [0, 15];
+        assert!(!excluded.contains(&distant));
+        differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");
+        let types = sample.system.nonbonded.types;
+        for row in 0..types {
+            let interacts = sample.system.nonbonded.c12[row * types..][..types].iter().any(|c12| *c12 != 0.0);
+            let verdict = spoilt(&sample, |system| {
+                for other in 0..types {
+                    system.nonbonded.c12[row * types + other] *= 1.3;
+                    system.nonbonded.c12[other * types + row] *= 1.3;
+                }
+            });
+            assert!(matches!(verdict, Verdict::Differs(_)) == interacts, "type {row}: {verdict:?}");
+        }
+        let with_mesh = |change: fn(&mut PmeParameters)| {
+            spoilt(&sample, |system| {
+                let Electrostatics::Pme(pme) = &mut system.settings.electrostatics else { unreachable!() };
+                change(pme);
+            })
+        };
+        differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
+        // less accurate, not wrong
+        let verdict = with_mesh(|pme| pme.order = 4);
+        assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the bars are 2e-5")), "{verdict:?}");
+    }
+
+    #[test]
+    fn lists_may_lack_what_they_promise_and_no_more() {
+        let sample = Sample::load("peptide-charged");
+        let lists = schedule(&sample);
+        // made 40 fs ago
+        let mut then = sample.state.clone();
+        then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
+        let host = computed(&sample, &sample.system, lists, &then);
+        let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
+        assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
+        // older ones, said to be of now
+        then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
+        let host = computed(&sample, &sample.system, lists, &then);
+        let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
+        let mut now = [(); 2].map(|()| sample.state.clone());
+        now[1].positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r += *v * LOOKAHEAD);
+        let made = ListsMade { schedule: &lists, searched: &now[0], pruned: &now[1] };
+        let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
+        let found = Found::new(&host, &atoms, false);
+        differs(judge(&sample.system, &atoms, &found, &expected), "forces");
+        // lists that are shorter than they say
+        let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
+        let host = computed(&sample, &sample.system, short, &sample.state);
+        differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");
+    }
+
+    #[test]
+    fn a_sample_has_every_type_and_finds_a_wrong_row() {
+        let sample = Sample::load("peptide-nbfix");
+        let (system, lists) = (&sample.system, schedule(&sample));
+        let atoms = choose(system, &sample.state, 0.0, 60);
+        assert!(atoms.is_sorted() && atoms.len() < 120, "{atoms:?}");
+        let types = |atoms: &mut dyn Iterator<Item = u32>| {
+            let mut types: Vec<u32> = atoms.map(|i| system.topology.atoms[i as usize].lj_type).collect();
+            types.sort_unstable();
+            types.dedup();
+            types
+        };
+        assert_eq!(types(&mut atoms.iter().copied()), types(&mut (0..system.topology.atoms.len() as u32)));
+        let verdict = |fast: &System| {
+            let host = computed(&sample, fast, lists, &sample.state);
+            let [searched, mut pruned] = [(); 2].map(|()| sample.state.clone());
+            host.list_positions(Moment::Prune, &mut pruned).expect("positions");
+            let made = ListsMade { schedule: &lists, searched: &searched, pruned: &pruned };
+            let found = Found::new(&host, &atoms, true);
+            assert!(found.lacks_reciprocal);
+            let expected = crate::backend::sample(system, &sample.state, &atoms, made, false);
+            assert!(expected.energies.is_none());
+            judge(system, &atoms, &found, &expected)
+        };
+        assert!(matches!(verdict(system), Verdict::Agrees(_)), "{:?}", verdict(system));
+        let mut wrong = system.clone();
+        wrong.topology.atoms.iter_mut().filter(|atom| atom.lj_type == 0).for_each(|atom| atom.lj_type = 1);
+        differs(verdict(&wrong), "most on atom");
+    }
+
+    #[test]
+    fn overlapping_atoms_tell_nothing_and_no_number_is_within_no_bar() {
+        let mut sample = Sample::load("water");
+        let lists = schedule(&sample);
+        let mut host = computed(&sample, &sample.system, lists, &sample.state);
+        let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
+        let made = ListsMade { schedule: &lists, searched: &sample.state, pruned: &sample.state };
+        let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
+        let mut wrong = Found::new(&host, &atoms, false);
+        wrong.forces[17].y = f64::NAN;
+        differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
+        sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);
+        host = computed(&sample, &sample.system, lists, &sample.state);
+        assert_eq!(compare(&sample.system, &lists, &host).expect("a verdict"), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_run_that_computes_wrong_ends_and_says_what_to_do() {
+        let sample = Sample::load("peptide-vacuum");
+        let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
+        let right = computed(&sample, &sample.system, lists, &sample.state);
+        let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
+        assert!(level == Level::Note && how.starts_with("forces on 74 atoms are within"), "{how}");
+        wrong.topology.bonded.angles.pop();
+        let host = computed(&sample, &wrong, lists, &sample.state);
+        for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {
+            let error = verify(&sample.system, &lists, &host, on_gpu).expect_err("a term is missing");
+            let text = error.to_string();
+            assert!(error.exit_code() == code && text.contains(help) && text.contains("please report"), "{text}");
+            assert!(
+                text.contains("most on atom") && text.contains("\"angle\"") && text.contains("CPU, 1 thread"),
+                "{text}"
+            );
+        }
+    }
+}

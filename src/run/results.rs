@@ -1,0 +1,117 @@
+//! What a finished run leaves: its final structures, and a summary that vouches for every file.
+
+use super::checkpoint::{Checkpoint, Written, state_hash};
+use super::directory::Directory;
+use crate::error::{Error, Problem, Result};
+use crate::format::{Coordinates, write_pdb, write_rst7};
+use crate::observe::energies::EnergyTable;
+use crate::observe::extent::Extent;
+use crate::observe::replace::replace_synced;
+use crate::observe::status::{RunState, Status};
+use crate::observe::summary::Summary;
+use crate::observe::trajectory::info;
+use crate::system::{State, System};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Final structures.
+const STRUCTURES: [&str; 2] = ["final.rst7", "final.pdb"];
+
+/// True when the run of `checkpoint`, whose stages are done, has left everything it was to leave. False where
+/// something is missing or unfinished: the run goes on from its checkpoint, which makes it again or says what is wrong.
+/// A final structure that somebody has changed is refused.
+pub(super) fn are_complete(directory: &Directory, checkpoint: &Checkpoint) -> Result<bool> {
+    let Checkpoint { run_id, state, .. } = checkpoint;
+    let Ok(Summary { state: how, run_id: of, final_state_hash, files, .. }) =
+        Summary::read(&directory.file("summary.json"))
+    else {
+        return Ok(false);
+    };
+    let is_of_this_end = how == RunState::Finished && &of == run_id && final_state_hash == Some(hash_text(state));
+    let status = Status::read(&directory.file("status.json"));
+    let is_said = status.is_ok_and(|status| status.state == RunState::Finished && &status.run_id == run_id);
+    if !is_of_this_end || !is_said || STRUCTURES.iter().any(|&name| !files.contains_key(name)) {
+        return Ok(false);
+    }
+    for (name, &extent) in &files {
+        let path = directory.file(name);
+        let is_whole = match name.as_str() {
+            "energies.csv" => EnergyTable::extent(&path, state.cell.is_some()).is_ok_and(|found| found == extent),
+            "trajectory.h5md" => info(&path).is_ok_and(|found| {
+                let is_closed_here = found.closed && &found.run_id == run_id;
+                is_closed_here && found.extent == Some(extent)
+            }),
+            _ => match file_extent(&path) {
+                Ok(found) if found != extent => return Err(changed(&path)),
+                found => found.is_ok(),
+            },
+        };
+        if !is_whole {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The hash of a state as a summary has it.
+pub(super) fn hash_text(state: &State) -> String {
+    format!("{:08x}", state_hash(state))
+}
+
+/// What a summary says of the files of a run that has ended; final structures only where there are any.
+pub(super) fn closed_files(
+    directory: &Directory,
+    written: Written,
+    finished: bool,
+) -> Result<BTreeMap<String, Extent>> {
+    let growing = [("energies.csv", written.energies), ("trajectory.h5md", written.trajectory)];
+    let mut files: BTreeMap<_, _> =
+        growing.into_iter().filter_map(|(name, extent)| Some((name.to_owned(), extent?))).collect();
+    for name in STRUCTURES.into_iter().filter(|_| finished) {
+        files.insert(name.to_owned(), file_extent(&directory.file(name))?);
+    }
+    Ok(files)
+}
+
+/// Bytes of a file.
+fn file_extent(path: &Path) -> Result<Extent> {
+    let io = |e| Error::io(path, e);
+    let (mut file, mut buffer) = (File::open(path).map_err(io)?, vec![0; 1 << 16]);
+    let (mut checksum, mut count) = (crc32fast::Hasher::new(), 0);
+    loop {
+        match file.read(&mut buffer).map_err(io)? {
+            0 => return Ok(Extent { count, checksum: checksum.finalize() }),
+            read => {
+                checksum.update(&buffer[..read]);
+                count += read as u64;
+            }
+        }
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Problem::new("this file was changed after the run had finished")
+        .in_file(path)
+        .help("move it elsewhere, and the same command writes that of the run again")
+        .into()
+}
+
+/// `final.rst7` and `final.pdb`. Velocities are those of the state, half a step before the positions, as AMBER's own
+/// restart files have them and as `velocities = "file"` takes them.
+pub(super) fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
+    let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
+    let short: String = system.topology.title.trim().chars().take(30).collect();
+    let coordinates = Coordinates {
+        title: format!("{short}, final state, velocities half a step before"),
+        time: Some(state.time),
+        positions: state.positions.clone(),
+        velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),
+        cell: state.cell,
+    };
+    replace_synced(&directory.file("final.rst7"), |out| write_rst7(&coordinates, out))?;
+    replace_synced(&directory.file("final.pdb"), |out| {
+        write_pdb(&system.topology, &state.positions, state.cell.as_ref(), &title, out)
+    })
+}

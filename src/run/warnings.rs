@@ -1,0 +1,178 @@
+//! What a referee would object to in a plan: said by `md check` and in the log, each with its reason and what to do.
+
+use super::plan::{BarostatKind, Dynamics, Plan, ThermostatKind};
+use super::vibration::{Vibration, fastest};
+use crate::backend::check_system;
+use crate::error::{Error, Problem, Result};
+use crate::system::{DispersionCorrection, Electrostatics, State, System};
+
+#[cfg(test)]
+mod tests;
+
+/// Steps per period of the fastest vibration below which a run is refused, and below which it is warned of: the limits of
+/// GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the vibration is already 7 % too fast: its
+/// frequency is off by (ω dt)²/24.
+const FEWEST_STEPS: f64 = 5.0;
+const FEW_STEPS: f64 = 10.0;
+/// Force fields give charges to four decimals; the roundings (e) of N atoms add up at random to this times √N.
+const CHARGE_ROUNDING: f64 = 5e-5;
+/// The shortest Lennard-Jones cutoff (nm) with which AMBER's force fields are used and were made: 8 Å (Maier et al. 2015,
+/// doi:10.1021/acs.jctc.5b00255).
+const AMBER_CUTOFF: f64 = 0.8;
+/// Lennard-Jones interactions of CHARMM36 end here (nm), switched off from 1.0 nm (Huang et al. 2017,
+/// doi:10.1038/nmeth.4067).
+const CHARMM_CUTOFF: f64 = 1.2;
+/// What cutoffs may differ by and still be the same number, nm.
+const SAME_LENGTH: f64 = 1e-6;
+/// A cell at constant pressure may shrink by so much of its width: that of a solvated system that finds its density.
+const SHRINKING: f64 = 0.05;
+
+/// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. The system is
+/// without the terms that constraints hold fixed.
+pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
+    check_system(system)?;
+    let Some(vibration) = fastest(system) else { return Ok(()) };
+    let problems: Vec<Problem> = plan
+        .dynamics()
+        .filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep)
+        .map(|(name, stage)| {
+            let message = too_long(name, stage, &vibration, system);
+            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: such a run blows up or is meaningless"))
+                .help(shorter(&vibration, system))
+        })
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
+}
+
+/// Everything there is to say. The system is without the terms that constraints hold fixed.
+pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
+    let mut found = vec![];
+    found.extend(timestep(plan, system));
+    found.extend(net_charge(system));
+    found.extend(cutoffs(plan, system));
+    found.extend(truncated_charges(system, state));
+    found.extend(weak_coupling(plan));
+    found.extend(tight_cell(plan, system, state));
+    found
+}
+
+fn timestep(plan: &Plan, system: &System) -> Option<String> {
+    let (name, stage) = plan.dynamics().max_by(|a, b| a.1.timestep.total_cmp(&b.1.timestep))?;
+    let vibration = fastest(system).filter(|vibration| vibration.period < FEW_STEPS * stage.timestep)?;
+    let message = too_long(name, stage, &vibration, system);
+    Some(format!("{message}, fewer than {FEW_STEPS}: it is not sampled well; {}", shorter(&vibration, system)))
+}
+
+fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
+    let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
+    format!(
+        "stage \"{name}\": the timestep of {timestep} fs is long for {}, which vibrates with a period of {period:.1} fs: \
+         {:.1} steps",
+        vibration.describe(&system.topology),
+        vibration.period / stage.timestep
+    )
+}
+
+/// What to do about it.
+fn shorter(vibration: &Vibration, system: &System) -> String {
+    let topology = &system.topology;
+    let atom = |i: &u32| &topology.atoms[*i as usize];
+    let key = if vibration.atoms.iter().any(|i| topology.is_water(atom(i).residue as usize)) {
+        "set rigid_water = true, or "
+    } else if vibration.atoms.len() > 2 {
+        ""
+    } else if vibration.atoms.iter().any(|i| atom(i).element == 1) {
+        "set constraints = \"h-bonds\", or "
+    } else {
+        "set constraints = \"all-bonds\", or "
+    };
+    format!("{key}take a timestep of {:.1} fs or less", (1e4 * vibration.period / FEW_STEPS).floor() / 10.0)
+}
+
+fn net_charge(system: &System) -> Option<String> {
+    let Electrostatics::Pme(_) = system.settings.electrostatics else { return None };
+    let atoms = &system.topology.atoms;
+    let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
+    (charge.abs() > CHARGE_ROUNDING * (atoms.len() as f64).sqrt()).then(|| {
+        format!(
+            "the net charge is {charge:.3} e, which PME neutralises with a uniform background: energies and pressure contain \
+             it, and where the solvent does not fill the cell, as beside a membrane, ions and solutes are displaced \
+             (doi:10.1021/ct400626b); add counter-ions"
+        )
+    })
+}
+
+/// Lennard-Jones cutoff and what is done beyond it, against the force field's convention.
+fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
+    let settings = &system.settings;
+    let cutoff = settings.cutoff_lj?;
+    let corrected = settings.dispersion_correction != DispersionCorrection::Off;
+    if system.topology.charmm {
+        let nearest = (cutoff - CHARMM_CUTOFF).abs() < SAME_LENGTH && !corrected;
+        let here = match (nearest, corrected) {
+            (true, _) => "these settings are the nearest there are".to_owned(),
+            (false, true) => format!("here the cutoff is {cutoff} nm, with a dispersion correction"),
+            (false, false) => format!("here the cutoff is {cutoff} nm"),
+        };
+        let help = "; nearest are cutoff = \"1.2 nm\", cutoff_lj = \"1.2 nm\" and dispersion_correction = false";
+        return Some(format!(
+            "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between 1.0 and 1.2 nm, \
+             without a dispersion correction; md cannot switch forces yet, and {here}: pressure, density and the area of \
+             membranes are off{}",
+            if nearest { "" } else { help }
+        ));
+    }
+    if cutoff < AMBER_CUTOFF - SAME_LENGTH {
+        return Some(format!(
+            "the Lennard-Jones cutoff of {cutoff} nm is shorter than the {AMBER_CUTOFF} nm that AMBER's force fields are used \
+             with: structure and pressure are off; set cutoff_lj = \"0.8 nm\" or more"
+        ));
+    }
+    let pressure = plan.dynamics().any(|(_, stage)| stage.barostat.is_some());
+    (pressure && !corrected).then(|| {
+        format!(
+            "a barostat acts without dispersion_correction: attraction beyond {cutoff} nm is missing from the pressure, \
+             and AMBER's force fields count on it: the density comes out low; set dispersion_correction = true"
+        )
+    })
+}
+
+fn truncated_charges(system: &System, state: &State) -> Option<String> {
+    let charged = system.topology.atoms.iter().any(|atom| atom.charge != 0.0);
+    let truncated = system.settings.electrostatics == Electrostatics::Plain && system.settings.cutoff.is_some();
+    (charged && truncated && state.cell.is_some()).then(|| {
+        "electrostatics = \"plain\" cuts Coulomb interactions off in a periodic cell: liquids get a false structure at the \
+         cutoff, and energy is not conserved; set electrostatics = \"pme\""
+            .to_owned()
+    })
+}
+
+/// Couplings that give no ensemble, where results are taken from.
+fn weak_coupling(plan: &Plan) -> Option<String> {
+    let (name, stage) = plan.dynamics().next_back()?;
+    let thermostat = stage.thermostat.as_ref().filter(|t| t.kind == ThermostatKind::Berendsen);
+    let barostat = stage.barostat.as_ref().filter(|b| b.kind == BarostatKind::Berendsen);
+    let (what, instead) = match (thermostat, barostat) {
+        (None, None) => return None,
+        (Some(_), None) => ("thermostat", "thermostat kind \"v-rescale\""),
+        (None, Some(_)) => ("barostat", "barostat kind \"c-rescale\""),
+        (Some(_), Some(_)) => ("thermostat and barostat", "kinds \"v-rescale\" and \"c-rescale\""),
+    };
+    Some(format!(
+        "stage \"{name}\" is the last, and its {what} of kind \"berendsen\" samples no known ensemble: fluctuations are too \
+         small; use {instead} for production"
+    ))
+}
+
+/// A cell that must not shrink much.
+fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
+    let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
+    let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
+    (cutoff > (1.0 - SHRINKING) * largest).then(|| {
+        format!(
+            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is near the largest that the cell allows, \
+             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; take a larger cell or a shorter \
+             cutoff"
+        )
+    })
+}

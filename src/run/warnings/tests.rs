@@ -1,0 +1,146 @@
+//! Each warning where it is due, and where it is not.
+
+use super::*;
+use crate::config::{Config, drop_constrained_terms, load};
+use std::path::Path;
+
+const PME: &str = "pme = { spacing = \"0.15 nm\" }\nconstraints = \"h-bonds\"\n";
+const NVE: &str = "timestep = \"2 fs\"";
+const NPT: &str = "timestep = \"2 fs\"\nthermostat = { temperature = \"300 K\" }\nbarostat = {}";
+
+fn loaded(system: &str, forces: &str, stage: &str) -> (Plan, System, State) {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(system);
+    let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| files.join(format!("{system}.{kind}.xz")));
+    let text = format!(
+        "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\n{forces}\n[[stage]]\n\
+         name = \"production\"\nkind = \"dynamics\"\nsteps = 1\nvelocities = \"generate\"\ntemperature = \"300 K\"\n{stage}\n"
+    );
+    let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
+    let (mut system, state) = load(&plan).expect("a system");
+    drop_constrained_terms(&mut system.topology, &system.constraints);
+    (plan, system, state)
+}
+
+fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
+    let (plan, system, state) = loaded(system, forces, stage);
+    warnings(&plan, &system, &state)
+}
+
+/// Exactly one warning, with all these parts.
+#[track_caller]
+fn one(found: &[String], parts: &[&str]) {
+    assert!(found.len() == 1 && parts.iter().all(|part| found[0].contains(part)), "{parts:?} in {found:?}");
+}
+
+fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
+    let (plan, system, _) = loaded(system, forces, stage);
+    refuse(&plan, &system).err().map(|error| {
+        assert_eq!(error.exit_code(), 2);
+        error.to_string()
+    })
+}
+
+#[test]
+fn sound_plans_pass_in_silence() {
+    for (forces, stage) in [(PME, NVE), (PME, NPT), ("constraints = \"none\"\n", "timestep = \"0.5 fs\"")] {
+        assert_eq!(found("water", forces, stage), Vec::<String>::new());
+        assert_eq!(refusal("water", forces, stage), None);
+    }
+    let vacuum = "cutoff = \"none\"\nconstraints = \"h-bonds\"";
+    assert_eq!(found("peptide-vacuum", vacuum, NVE), Vec::<String>::new());
+}
+
+#[test]
+fn a_timestep_below_five_steps_per_period_is_refused_and_below_ten_warned_of() {
+    let flexible = |rest: &str| format!("cutoff = \"none\"\nconstraints = \"none\"\n{rest}");
+    // N-H: 434 kcal/mol/Å² and 14.01 amu give 10.1 fs, the hydroxyl's O-H (553, 16) 9.0 fs
+    let text = refusal("peptide-vacuum", &flexible(""), NVE).expect("4.5 steps");
+    for part in
+        ["stage \"production\"", "the bond of atoms", "of SER 3", "9.0 fs: 4.5 steps", "constraints = \"h-bonds\""]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!(refusal("peptide-vacuum", &flexible(""), "timestep = \"1.7 fs\""), None);
+    let warned = found("peptide-vacuum", &flexible(""), "timestep = \"1 fs\"");
+    one(&warned, &["the timestep of 1 fs", "9.0 fs: 9.0 steps", "fewer than 10", "0.8 fs or less"]);
+    assert_eq!(found("peptide-vacuum", &flexible(""), "timestep = \"0.8 fs\""), Vec::<String>::new());
+    // what constraints leave: C-O of a carboxylate, 656 kcal/mol/Å² and 22.2 fs
+    let heavy = found("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", "timestep = \"3 fs\"");
+    one(&heavy, &["7.4 steps", "constraints = \"all-bonds\""]);
+    let water = refusal("water", "constraints = \"none\"\nrigid_water = false", NVE).expect("an H-H spring");
+    assert!(water.contains("rigid_water = true"), "{water}");
+}
+
+#[test]
+fn a_net_charge_with_pme_is_told() {
+    one(&found("peptide-charged", PME, NVE), &["net charge is -1.000 e", "counter-ions"]);
+    let field = "electrostatics = \"reaction-field\"\nconstraints = \"h-bonds\"";
+    assert_eq!(found("peptide-charged", field, NVE), Vec::<String>::new());
+}
+
+#[test]
+fn charmm_files_are_told_what_they_lack() {
+    one(&found("peptide-charmm36", PME, NVE), &["CHARMM's", "0.9 nm, with a dispersion correction", "\"1.2 nm\""]);
+    let nearest = format!("{PME}cutoff = \"1.0 nm\"\ncutoff_lj = \"1.0 nm\"\ndispersion_correction = false");
+    let text = found("peptide-charmm36", &nearest, NPT);
+    assert!(text.iter().any(|text| text.contains("here the cutoff is 1 nm: pressure")), "{text:?}");
+    assert!(found("peptide-ff19sb", PME, NVE).is_empty());
+    let (plan, mut system, _) = loaded("peptide-charmm36", PME, NVE);
+    (system.settings.cutoff_lj, system.settings.dispersion_correction) = (Some(1.2), DispersionCorrection::Off);
+    let text = cutoffs(&plan, &system).expect("no force switch");
+    assert!(text.contains("the nearest there are") && !text.contains("nearest are"), "{text}");
+}
+
+#[test]
+fn short_cutoffs_and_missing_dispersion_are_told() {
+    let short = format!("{PME}cutoff = \"0.7 nm\"");
+    one(&found("water", &short, NVE), &["cutoff of 0.7 nm is shorter than the 0.8 nm"]);
+    let enough = format!("{PME}cutoff = \"0.8 nm\"");
+    assert_eq!(found("water", &enough, NVE), Vec::<String>::new());
+    let bare = format!("{PME}dispersion_correction = false");
+    one(&found("water", &bare, NPT), &["dispersion_correction = true"]);
+    assert_eq!(found("water", &bare, NVE), Vec::<String>::new());
+}
+
+#[test]
+fn truncated_charges_in_a_cell_are_told() {
+    let plain = "electrostatics = \"plain\"\nconstraints = \"h-bonds\"";
+    one(&found("water", plain, NVE), &["electrostatics = \"plain\"", "\"pme\""]);
+    assert_eq!(found("argon", plain, NVE), Vec::<String>::new());
+}
+
+#[test]
+fn weak_coupling_is_told_of_the_last_stage_only() {
+    let weak = "timestep = \"2 fs\"\nthermostat = { kind = \"berendsen\", temperature = \"300 K\" }";
+    one(&found("water", PME, weak), &["stage \"production\"", "thermostat of kind \"berendsen\"", "v-rescale"]);
+    let barostat = "timestep = \"2 fs\"\nthermostat = { temperature = \"300 K\" }\nbarostat = { kind = \"berendsen\" }";
+    one(&found("water", PME, barostat), &["barostat of kind \"berendsen\"", "c-rescale"]);
+    let equilibration = format!("{weak}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 1\n{NPT}");
+    assert_eq!(found("water", PME, &equilibration), Vec::<String>::new());
+}
+
+#[test]
+fn a_cell_that_hardly_holds_the_cutoff_is_told_with_a_barostat() {
+    let (_, _, state) = loaded("water", PME, NVE);
+    let largest = state.cell.expect("a cell").max_cutoff();
+    let tight = format!("{PME}cutoff = \"{:.4} nm\"", 0.97 * largest);
+    one(&found("water", &tight, NPT), &["stage \"production\"", "exit code 4"]);
+    assert_eq!(found("water", &tight, NVE), Vec::<String>::new());
+}
+
+#[test]
+fn without_removal_the_centre_of_mass_keeps_its_share() {
+    let (_, system, _) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", NVE);
+    let free = |stage: &str, periodic: bool| {
+        let (plan, ..) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", stage);
+        super::super::freedom(&plan, &system, periodic)
+    };
+    let bare = 3 * system.topology.atoms.len() - system.constraints.count();
+    let none = format!("{NVE}\ncom_removal = \"none\"");
+    assert_eq!(free(&none, true), bare.to_string());
+    assert_eq!(free(&none, false), bare.to_string());
+    assert_eq!(free(NVE, true), (bare - 3).to_string());
+    assert_eq!(free(NVE, false), (bare - 6).to_string());
+    let both = format!("{NVE}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 1\n{none}");
+    assert_eq!(free(&both, true), format!("{} (production), {bare} (last)", bare - 3));
+}

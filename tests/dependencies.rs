@@ -1,0 +1,59 @@
+//! What the program is built of: licences that go with its own, and one registry. `cargo deny` looks for more where it is
+//! installed (`deny.toml`).
+
+use std::process::Command;
+
+/// Permissive licences, by their SPDX names.
+const LICENCES: [&str; 8] = ["0BSD", "Apache-2.0", "BSD-2-Clause", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+
+/// Packages whose licence is a file of their own: that of HDF5, BSD with three clauses.
+const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];
+
+/// How the default registry is named in metadata.
+const REGISTRY: &str = "crates.io-index";
+
+/// True where every part of an SPDX expression offers a licence of the list. The older `/` means OR.
+fn is_allowed(expression: &str) -> bool {
+    let name =
+        |licence: &str| licence.split(" WITH ").next().map(str::trim).is_some_and(|name| LICENCES.contains(&name));
+    let parts = expression.split(" AND ").map(|part| part.trim_matches(['(', ')']).replace('/', " OR "));
+    parts.into_iter().all(|part| part.split(" OR ").any(name))
+}
+
+#[test]
+fn dependencies_have_permissive_licences_and_one_registry() {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"])
+        .arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("a list");
+    assert!(packages.len() > 100, "only {} packages", packages.len());
+    let mut faults = vec![];
+    for package in packages {
+        let licence = package["license"].as_str().unwrap_or("none");
+        let file = (package["name"].as_str(), package["license_file"].as_str());
+        let is_known = FILES.iter().any(|&(name, path)| file == (Some(name), Some(path)));
+        // this package alone has no source
+        let source = package["source"].as_str();
+        if !(is_allowed(licence) || is_known) || source.is_some_and(|source| !source.contains(REGISTRY)) {
+            faults.push(format!("{}: licence {licence}, source {source:?}", package["name"]));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn expressions_are_understood() {
+    for good in
+        ["MIT/Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0", "Apache-2.0 WITH LLVM-exception OR GPL-2.0", "Zlib"]
+    {
+        assert!(is_allowed(good), "{good}");
+    }
+    for bad in ["GPL-3.0", "MIT AND GPL-3.0", "none", "", "(MIT OR ISC) AND SSPL-1.0"] {
+        assert!(!is_allowed(bad), "{bad}");
+    }
+}

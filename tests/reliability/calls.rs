@@ -1,0 +1,170 @@
+//! A fault at the n-th call that changes files: in a run from its start, in one that continues a stopped run, and in
+//! one that continues a killed run.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Output;
+use std::time::Instant;
+
+use crate::case::{Case, Record, describe};
+use crate::journal::{Call, Fault, Preload};
+
+/// Cases of each kind, and of those in the last calls, where not all are tried.
+const SAMPLES: usize = 8;
+/// Calls from the end of the last step to the end of the process, and some before.
+const LAST_CALLS: usize = 48;
+
+/// What the run with the fault finds.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    Fresh,
+    Stopped,
+    Killed,
+}
+
+/// True where every call is to be tried.
+pub(crate) fn exhaustive() -> bool {
+    std::env::var("MD_RELIABILITY").is_ok_and(|how| how == "every")
+}
+
+/// The library, a folder as a run finds it, and what is to come of it.
+pub(crate) struct Setup {
+    pub(crate) preload: Preload,
+    pub(crate) start: Case,
+    pub(crate) expected: Record,
+    /// of an undisturbed run from that start
+    pub(crate) calls: Vec<Call>,
+}
+
+impl Setup {
+    fn new(start: Start) -> Self {
+        let whole = Case::new();
+        let preload = Preload::compile();
+        let (output, calls) = whole.watch(&preload, None);
+        assert!(output.status.success(), "{}", describe(&output));
+        let expected = whole.record().unwrap();
+        let before = match start {
+            Start::Fresh => None,
+            Start::Stopped => Some(Fault::Term),
+            Start::Killed => Some(Fault::Kill),
+        };
+        let Some(fault) = before else { return Setup { preload, start: Case::new(), expected, calls } };
+        // in the middle of the dynamics, with frames written
+        let start = Case::new();
+        start.watch(&preload, Some((fault, 3 * calls.len() / 5)));
+        let (output, calls) = start.copy().watch(&preload, None);
+        assert!(output.status.success(), "{}", describe(&output));
+        Setup { preload, start, expected, calls }
+    }
+
+    /// From the start of a run.
+    pub(crate) fn fresh() -> Self {
+        Self::new(Start::Fresh)
+    }
+}
+
+/// Whether a run with this fault may end so. Nothing is wrong where the calls before came in another order, by another
+/// thread, and the fault did not happen.
+fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
+    let (code, signal) = (output.status.code(), output.status.signal());
+    let fits = match fault {
+        Fault::Kill | Fault::Torn => signal == Some(9),
+        Fault::Term => code == Some(3),
+        Fault::Once(_) | Fault::Lasting(_) => code == Some(5) && !output.stderr.is_empty(),
+    };
+    let panicked = String::from_utf8_lossy(&output.stderr).contains("panicked");
+    if !panicked && (fits || code == Some(0)) { Ok(()) } else { Err(describe(output)) }
+}
+
+fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
+    let case = setup.start.copy();
+    let (output, calls) = case.watch(&setup.preload, Some((fault, at)));
+    let verdict = may_end(fault, &output).and_then(|()| match output.status.code() {
+        Some(0) => case.is_complete(&setup.expected),
+        _ => case.recovers(&setup.expected),
+    });
+    let place = calls.iter().find(|call| call.is_fault).map_or("nowhere".into(), Call::describe);
+    verdict.map_err(|reason| format!("at call {at}, {place}: {reason}"))
+}
+
+/// Tries calls by number, prints the line of the table, and fails with what went wrong.
+pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Result<(), String>) {
+    let failures: Vec<String> = numbers.iter().filter_map(|&at| one(at).err()).collect();
+    println!("| {name} | {} | {} |", numbers.len(), numbers.len() - failures.len());
+    let mut kinds: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+    for failure in &failures {
+        let kind = failure.split_once(", ").map_or("", |(_, kind)| kind);
+        kinds.entry(kind.chars().filter(|c| !c.is_ascii_digit()).collect()).or_default().push(failure);
+    }
+    let kinds: Vec<String> = kinds.values().map(|all| format!("{} times {}", all.len(), all[0])).collect();
+    assert!(failures.is_empty(), "{name}: {} of {} failed\n{}", failures.len(), numbers.len(), kinds.join("\n"));
+}
+
+/// All of `total` numbers, or some from everywhere and from the end.
+pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
+    if exhaustive() {
+        return (1..=total).collect();
+    }
+    let mut numbers: Vec<usize> = (1..=total).step_by(total.div_ceil(SAMPLES)).collect();
+    numbers.extend((total.saturating_sub(last).max(1)..=total).step_by(last.div_ceil(SAMPLES)));
+    numbers.dedup();
+    numbers
+}
+
+fn at_every_call(start: Start, fault: Fault) {
+    let setup = Setup::new(start);
+    let counted = setup.calls.iter().filter(|call| fault != Fault::Torn || call.kind == "write").count();
+    try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
+}
+
+/// SIGKILL at moments that have nothing to do with calls, all within the time a run takes.
+#[test]
+fn killed_at_moments() {
+    let setup = Setup::fresh();
+    let moments = if exhaustive() { 50 } else { SAMPLES };
+    let start = Instant::now();
+    assert!(Case::new().start().wait().unwrap().success());
+    let length = start.elapsed();
+    try_all("Fresh | SIGKILL at some moment", &(1..=moments).collect::<Vec<_>>(), |number| {
+        let case = Case::new();
+        let mut child = case.start();
+        std::thread::sleep(length * number as u32 / moments as u32);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let verdict = if case.out().exists() { case.recovers(&setup.expected) } else { Ok(()) };
+        verdict.map_err(|reason| format!("at moment {number}, {reason}"))
+    });
+}
+
+macro_rules! tests {
+    ($($name:ident: $start:ident, $fault:expr;)*) => { $(
+        #[test]
+        fn $name() {
+            at_every_call(Start::$start, $fault);
+        }
+    )* };
+}
+
+tests! {
+    fresh_killed: Fresh, Fault::Kill;
+    fresh_torn: Fresh, Fault::Torn;
+    fresh_terminated: Fresh, Fault::Term;
+    fresh_disk_full_once: Fresh, Fault::Once(libc::ENOSPC);
+    fresh_disk_full: Fresh, Fault::Lasting(libc::ENOSPC);
+    fresh_disk_error: Fresh, Fault::Once(libc::EIO);
+    fresh_disk_lost: Fresh, Fault::Lasting(libc::EIO);
+    stopped_killed: Stopped, Fault::Kill;
+    stopped_torn: Stopped, Fault::Torn;
+    stopped_terminated: Stopped, Fault::Term;
+    stopped_disk_full_once: Stopped, Fault::Once(libc::ENOSPC);
+    stopped_disk_full: Stopped, Fault::Lasting(libc::ENOSPC);
+    stopped_disk_error: Stopped, Fault::Once(libc::EIO);
+    stopped_disk_lost: Stopped, Fault::Lasting(libc::EIO);
+    killed_killed: Killed, Fault::Kill;
+    killed_torn: Killed, Fault::Torn;
+    killed_terminated: Killed, Fault::Term;
+    killed_disk_full_once: Killed, Fault::Once(libc::ENOSPC);
+    killed_disk_full: Killed, Fault::Lasting(libc::ENOSPC);
+    killed_disk_error: Killed, Fault::Once(libc::EIO);
+    killed_disk_lost: Killed, Fault::Lasting(libc::EIO);
+}

@@ -1,0 +1,248 @@
+//! A small run with every kind of output, and what must hold of it whatever happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
+use md::observe::summary::Summary;
+use md::observe::trajectory::info;
+use md::run::{Checkpoint, state_hash};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::journal::{self, Call, Fault, Preload};
+
+const MINIMIZE: u64 = 5;
+const DYNAMICS: u64 = 24;
+/// Seconds after which a run of a tenth of a second has hung; SIGALRM ends it.
+const PATIENCE: u32 = 60;
+/// Of the summary: what does not tell how often the run was interrupted, nor how long it took.
+const LASTING: [&str; 8] = ["state", "device", "threads", "simd", "atoms", "pme", "stages", "final_state_hash"];
+
+/// Argon: a minimisation, then constant pressure, with a checkpoint after every step.
+fn input() -> String {
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/argon");
+    let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("argon.{kind}.xz")));
+    format!(
+        "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n\
+         [run]\nthreads = 1\ntuning = \"off\"\n[forces]\ncutoff = \"0.8 nm\"\n\
+         [output]\nenergies = {{ every = \"8 fs\" }}\ncheckpoint = {{ every = \"1e-9 s\" }}\n\
+         trajectory = {{ every = \"16 fs\", velocities = true, forces = true }}\n\
+         [[stage]]\nname = \"minimize\"\nkind = \"minimize\"\nsteps = {MINIMIZE}\n\
+         [[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = {DYNAMICS}\ntimestep = \"4 fs\"\n\
+         velocities = \"generate\"\nthermostat = {{ temperature = \"90 K\", coupling_time = \"0.1 ps\" }}\n\
+         barostat = {{ pressure = \"1 bar\", coupling_time = \"2 ps\" }}\n"
+    )
+}
+
+/// A folder with the input file and what runs have left in `out`.
+pub(crate) struct Case {
+    folder: TempDir,
+}
+
+/// What an undisturbed run leaves: by file or data set, what must be the same.
+#[derive(PartialEq)]
+pub(crate) struct Record(BTreeMap<String, Vec<u8>>);
+
+impl Case {
+    /// Nothing run yet.
+    pub(crate) fn new() -> Self {
+        let case = Case { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        std::fs::write(case.folder().join("input.toml"), input()).unwrap();
+        case
+    }
+
+    /// The same files in another place.
+    pub(crate) fn copy(&self) -> Self {
+        let copy = Self::new();
+        let Ok(entries) = std::fs::read_dir(self.out()) else { return copy };
+        std::fs::create_dir(copy.out()).unwrap();
+        for entry in entries.map(Result::unwrap) {
+            let to = copy.out().join(entry.file_name());
+            match std::fs::read_link(entry.path()) {
+                Ok(target) => std::os::unix::fs::symlink(target, to).unwrap(),
+                Err(_) => std::fs::copy(entry.path(), to).map(drop).unwrap(),
+            }
+        }
+        copy
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
+        self.folder().join("out")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_md"));
+        command.current_dir(self.folder()).env_remove("MD_SIMD").env("NO_COLOR", "1").args(["run", "input.toml"]);
+        // SAFETY: alarm(2) only sets a timer of the process; it may be called between fork and exec, and outlives exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::alarm(PATIENCE);
+                Ok(())
+            })
+        };
+        command
+    }
+
+    /// `md run input.toml`
+    pub(crate) fn run(&self) -> Output {
+        self.command().output().unwrap()
+    }
+
+    /// The same in the background.
+    pub(crate) fn start(&self) -> Child {
+        self.command().stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// The same, watched and with a fault; what it changed comes with it.
+    pub(crate) fn watch(&self, preload: &Preload, fault: Option<(Fault, usize)>) -> (Output, Vec<Call>) {
+        let (mut command, journal) = (self.command(), self.folder.path().with_extension("journal"));
+        preload.watch(&mut command, &self.folder(), &journal, fault);
+        let output = command.output().unwrap();
+        assert_ne!(output.status.code(), Some(99), "{}", String::from_utf8_lossy(&output.stderr));
+        let calls = journal::read(&journal);
+        std::fs::remove_file(&journal).unwrap();
+        (output, calls)
+    }
+
+    fn checkpoint(&self) -> Result<Option<Checkpoint>, String> {
+        let found = Checkpoint::read(&self.out().join("checkpoint.md")).map_err(|e| e.to_string())?;
+        Ok(found.map(|found| found.body).filter(|checkpoint| !checkpoint.is_start()))
+    }
+
+    /// Steps that the checkpoint leaves to be done; all where there is none, or no readable one.
+    pub(crate) fn steps_left(&self) -> u64 {
+        match self.checkpoint() {
+            Ok(Some(c)) if c.stage == 0 => MINIMIZE - c.place.done + DYNAMICS,
+            Ok(Some(c)) => DYNAMICS - c.place.done,
+            _ => MINIMIZE + DYNAMICS,
+        }
+    }
+
+    /// A trajectory that can be read holds the frames that the checkpoint counts.
+    fn check_frames(&self) -> Result<(), String> {
+        let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
+        // what no reader opens is restored by the run that continues; what it holds is compared then
+        let Ok(found) = info(&self.out().join("trajectory.h5md")).map(|info| info.frames) else { return Ok(()) };
+        let counted = checkpoint.written.trajectory.map_or(0, |extent| extent.count);
+        if found < counted { Err(format!("{found} frames, the checkpoint counts {counted}")) } else { Ok(()) }
+    }
+
+    /// The same command goes on from the checkpoint and leaves `expected`; asked again it does nothing.
+    pub(crate) fn recovers(&self, expected: &Record) -> Result<(), String> {
+        self.check_frames()?;
+        let left = self.steps_left();
+        let again = self.run();
+        ended_well(&again)?;
+        if !says_finished_already(&again) {
+            let summary = Summary::read(&self.out().join("summary.json")).map_err(|e| e.to_string())?;
+            if summary.steps != left {
+                return Err(format!("{} steps done, the checkpoint left {left}", summary.steps));
+            }
+        }
+        self.is_complete(expected)
+    }
+
+    /// Everything is there, as an undisturbed run leaves it, and the same command knows that.
+    pub(crate) fn is_complete(&self, expected: &Record) -> Result<(), String> {
+        self.record()?.compare(expected)?;
+        let before = self.bytes();
+        let again = self.run();
+        ended_well(&again)?;
+        if !says_finished_already(&again) {
+            return Err("finished, and not known to be".into());
+        }
+        let after = self.bytes();
+        let changed: Vec<_> = before.iter().filter(|(name, bytes)| after.get(*name) != Some(bytes)).collect();
+        match changed.first() {
+            Some((name, _)) => Err(format!("finished, and {name} was changed by the next command")),
+            None => Ok(()),
+        }
+    }
+
+    /// What the run has left.
+    pub(crate) fn record(&self) -> Result<Record, String> {
+        let mut record = BTreeMap::new();
+        for name in ["energies.csv", "final.rst7", "final.pdb"] {
+            record.insert(name.to_owned(), std::fs::read(self.out().join(name)).map_err(|e| format!("{name}: {e}"))?);
+        }
+        let names: BTreeSet<_> = self.bytes().into_keys().collect();
+        record.insert("the names of the files".into(), format!("{names:?}").into());
+        let summary = std::fs::read(self.out().join("summary.json")).map_err(|e| e.to_string())?;
+        let summary: Value = serde_json::from_slice(&summary).map_err(|e| e.to_string())?;
+        record.insert("summary.json".into(), LASTING.map(|key| summary[key].to_string()).join("\n").into());
+        let state = self.checkpoint()?.ok_or("no checkpoint")?.state;
+        record.insert("checkpoint.md".into(), state_hash(&state).to_le_bytes().into());
+        let file = hdf5::File::open(self.out().join("trajectory.h5md")).map_err(|e| format!("a plain reader: {e}"))?;
+        read_group(&file, "trajectory.h5md", &mut record).map_err(|e| format!("the trajectory: {e}"))?;
+        Ok(Record(record))
+    }
+
+    /// Files that change nothing by themselves are left out: the lock, the log, the status, the link for MDTraj.
+    fn bytes(&self) -> BTreeMap<String, Vec<u8>> {
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let files = std::fs::read_dir(self.out()).unwrap().map(|entry| entry.unwrap().path());
+        let kept = files
+            .filter(|path| ![".md.lock", "run.log", "status.json", "trajectory.h5"].contains(&name(path).as_str()));
+        kept.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+    }
+}
+
+impl Record {
+    fn compare(&self, expected: &Record) -> Result<(), String> {
+        let differs = |(name, bytes): &(&String, &Vec<u8>)| self.0.get(*name) != Some(bytes);
+        if let Some((name, bytes)) = expected.0.iter().find(differs) {
+            let found = self.0.get(name);
+            let lengths = format!("{:?} bytes for {}", found.map(Vec::len), bytes.len());
+            let texts = [found.unwrap_or(&vec![]), bytes].map(|text| String::from_utf8_lossy(text).into_owned());
+            let texts = if name.starts_with("the") { texts.join(" for ") } else { lengths };
+            return Err(format!("{name} differs: {texts}"));
+        }
+        if self == expected { Ok(()) } else { Err("there is more in the trajectory".into()) }
+    }
+}
+
+/// All numbers of all data sets, by path.
+fn read_group(group: &hdf5::Group, path: &str, into: &mut BTreeMap<String, Vec<u8>>) -> hdf5::Result<()> {
+    for name in group.member_names()? {
+        let path = format!("{path}/{name}");
+        if let Ok(group) = group.group(&name) {
+            read_group(&group, &path, into)?;
+            continue;
+        }
+        let data = group.dataset(&name)?;
+        let bytes = match data.dtype()?.to_descriptor()? {
+            TypeDescriptor::Float(FloatSize::U4) => bytemuck::cast_slice(&data.read_raw::<f32>()?).to_vec(),
+            TypeDescriptor::Float(_) => bytemuck::cast_slice(&data.read_raw::<f64>()?).to_vec(),
+            TypeDescriptor::Unsigned(IntSize::U4) => bytemuck::cast_slice(&data.read_raw::<u32>()?).to_vec(),
+            TypeDescriptor::Integer(_) | TypeDescriptor::Unsigned(_) => {
+                bytemuck::cast_slice(&data.read_raw::<i64>()?).to_vec()
+            }
+            _ => vec![],
+        };
+        into.insert(path, [format!("{:?}", data.shape()).into_bytes(), bytes].concat());
+    }
+    Ok(())
+}
+
+fn says_finished_already(output: &Output) -> bool {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).contains("has finished already")
+}
+
+/// Exit code 0.
+fn ended_well(output: &Output) -> Result<(), String> {
+    if output.status.success() { Ok(()) } else { Err(format!("the next command {}", describe(output))) }
+}
+
+/// How a command ended, and the last it said.
+pub(crate) fn describe(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    let from = text.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
+    format!("ended with {:?}, signal {:?}: {}", output.status.code(), output.status.signal(), &text[from..])
+}

@@ -1,0 +1,111 @@
+//! Running a program under `faults.c`, and the journal of what it changed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A fault, at one of the calls that change files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// SIGKILL before the call
+    Kill,
+    /// SIGKILL in the middle of a write; other calls are not counted
+    Torn,
+    /// SIGTERM before the call
+    Term,
+    /// the call fails with this error
+    Once(i32),
+    /// the call and all later ones fail with this error
+    Lasting(i32),
+}
+
+/// The compiled library, in a folder that lives as long.
+pub(crate) struct Preload {
+    folder: TempDir,
+}
+
+impl Preload {
+    /// Compiles it.
+    pub(crate) fn compile() -> Self {
+        let preload = Preload { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reliability/faults.c");
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let output = Command::new(&compiler)
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+            .args([&preload.library(), &source])
+            .output()
+            .unwrap_or_else(|error| panic!("{compiler}, which built HDF5 too: {error}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        preload
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join("faults.so")
+    }
+
+    /// Watches a command that changes files below `folder`, with a fault at call number `at` if one is given.
+    pub(crate) fn watch(&self, command: &mut Command, folder: &Path, journal: &Path, fault: Option<(Fault, usize)>) {
+        let _ = std::fs::remove_file(journal);
+        command.env("LD_PRELOAD", self.library()).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
+        let Some((fault, at)) = fault else { return };
+        let kind = match fault {
+            Fault::Kill => "kill".to_owned(),
+            Fault::Torn => "torn".to_owned(),
+            Fault::Term => "term".to_owned(),
+            Fault::Once(error) | Fault::Lasting(error) => error.to_string(),
+        };
+        command.env("FAULT_KIND", kind).env("FAULT_AT", at.to_string());
+        if let Fault::Lasting(_) = fault {
+            command.env("FAULT_LASTING", "1");
+        }
+    }
+}
+
+/// One call of the journal.
+pub(crate) struct Call {
+    pub(crate) kind: String,
+    pub(crate) inode: u64,
+    pub(crate) offset: usize,
+    /// bytes of a write, or what a truncation leaves; of a fault none
+    pub(crate) length: usize,
+    pub(crate) path: PathBuf,
+    pub(crate) other: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_fault: bool,
+}
+
+impl Call {
+    /// What it did, without the folders.
+    pub(crate) fn describe(&self) -> String {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        format!("{} {} {}", self.kind, name(&self.path), name(&self.other)).trim_end().to_owned()
+    }
+}
+
+/// Reads a journal whose writer may have been killed.
+pub(crate) fn read(path: &Path) -> Vec<Call> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let (mut rest, mut calls) = (&bytes[..], vec![]);
+    while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+        let line = std::str::from_utf8(&rest[..end]).unwrap();
+        rest = &rest[end + 1..];
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |index: usize| fields[index].parse::<u64>().unwrap();
+        let length = number(3) as usize;
+        let (other, is_fault) = fields[5].strip_suffix("fault").map_or((fields[5], false), |path| (path, true));
+        let (bytes, after) = rest.split_at(if fields[0] == "write" { length } else { 0 });
+        rest = after;
+        calls.push(Call {
+            kind: fields[0].into(),
+            inode: number(1),
+            offset: number(2) as usize,
+            length,
+            path: fields[4].into(),
+            other: other.into(),
+            bytes: bytes.into(),
+            is_fault,
+        });
+    }
+    calls
+}

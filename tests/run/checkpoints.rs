@@ -1,0 +1,70 @@
+//! There is always a checkpoint to go back to.
+
+use std::fs;
+
+use md::run::Checkpoint;
+
+use crate::case::{Case, signal, wait_for};
+
+/// The run that was damaged goes on and is the whole one in the end, bit for bit.
+#[track_caller]
+fn continues(case: &Case, directory: &str, steps: &str) -> String {
+    let messages = case.ends_with(0, &["--steps", steps, "--output-dir", directory]);
+    case.ends_with(0, &["--steps", steps, "--output-dir", "whole"]);
+    assert!(case.state(directory) == case.state("whole"));
+    let energies = |directory: &str| fs::read(case.path(directory).join("energies.csv")).unwrap();
+    assert!(energies(directory) == energies("whole"));
+    messages
+}
+
+/// With the default of five minutes between checkpoints.
+#[test]
+fn two_checkpoints_soon_after_the_start() {
+    let case = Case::endless("");
+    let mut child = case.start(&[]);
+    let older = case.path("out/checkpoint.prev.md");
+    wait_for("a second checkpoint", || {
+        Checkpoint::read(&older).is_ok_and(|found| found.is_some_and(|found| !found.body.is_start()))
+    });
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    // killed between the two renames of a checkpoint, both names are of one file
+    fs::remove_file(case.path("out/checkpoint.md")).unwrap();
+    fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
+    let steps = Checkpoint::read(&older).unwrap().unwrap().body.state.step + 100;
+    let messages = continues(&case, "out", &steps.to_string());
+    assert!(messages.contains("went back to"), "{messages}");
+}
+
+#[test]
+fn one_that_cannot_be_read_leads_back_and_is_kept() {
+    let case = Case::endless("");
+    for steps in ["40", "80"] {
+        case.ends_with(0, &["--steps", steps]);
+    }
+    let checkpoint = case.path("out/checkpoint.md");
+    fs::remove_file(&checkpoint).unwrap();
+    fs::create_dir(&checkpoint).unwrap();
+    fs::write(checkpoint.join("notes"), "of the user").unwrap();
+    let messages = continues(&case, "out", "120");
+    assert!(messages.contains("cannot be read: ") && messages.contains("went back to"), "{messages}");
+    assert!(case.path("out/checkpoint.damaged.md/notes").exists());
+    // neither can be read: both reasons, and nothing is touched
+    for name in ["checkpoint.md", "checkpoint.prev.md"] {
+        fs::remove_file(case.path("out").join(name)).unwrap();
+        fs::create_dir(case.path("out").join(name)).unwrap();
+    }
+    let messages = case.ends_with(5, &["--steps", "160"]);
+    assert_eq!(messages.matches("cannot be read").count(), 2, "{messages}");
+}
+
+#[test]
+fn the_reason_is_told_where_only_the_start_is_left() {
+    let case = Case::endless("");
+    case.ends_with(0, &["--steps", "40"]);
+    fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
+    let messages = case.ends_with(2, &[]);
+    for part in ["no checkpoint to continue from", "checkpoint.md is truncated", "the start of the run"] {
+        assert!(messages.contains(part), "{part} in {messages}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Damaged files: which frames are bad is found, and the others are saved.
+
+use std::path::Path;
+
+use md::observe::trajectory::{Precision, TrajectoryReader, TrajectoryWriter, info, repair, verify};
+
+use crate::round_trip::{assert_contents, create, write};
+use crate::sample;
+
+const KIND: &str = "triclinic";
+const FRAMES: usize = 12;
+
+/// A closed trajectory; gives its number of atoms.
+fn closed(path: &Path, precision: Precision) -> usize {
+    let (mut writer, atoms) = create(path, KIND, precision, 5);
+    write(&mut writer, KIND, 0..FRAMES, atoms);
+    writer.close().unwrap();
+    atoms
+}
+
+/// Changes a byte in the stored row of `frame` of a dataset.
+fn damage(path: &Path, dataset: &str, frame: usize) {
+    let file = hdf5::File::open(path).unwrap();
+    let chunk = file.dataset(dataset).unwrap().chunk_info(frame).unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[(chunk.addr + chunk.size / 2) as usize] ^= 0x10;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn damaged_frames_are_found_and_the_others_saved() {
+    for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trajectory.h5md");
+        let atoms = closed(&path, precision);
+        let good = verify(&path).unwrap();
+        assert!(good.checksums && good.bad.is_empty() && good.frames as usize == FRAMES, "{good:?}");
+        damage(&path, "coordinates", 3);
+        damage(&path, "velocities", 4);
+        damage(&path, "particles/trajectory/force/value", 9);
+        let damaged = std::fs::read(&path).unwrap();
+        let bad: Vec<u64> = verify(&path).unwrap().bad.into_iter().map(|(frame, _)| frame).collect();
+        assert_eq!(bad, [3, 4, 9]);
+
+        let repaired = repair(&path).unwrap();
+        assert_eq!((repaired.lost, repaired.info.frames as usize), (bad, FRAMES - 3));
+        assert_eq!((repaired.info.precision, repaired.info.run_id), (precision, sample::provenance().run_id));
+        assert_eq!(std::fs::read(repaired.backup.unwrap()).unwrap(), damaged);
+        assert!(verify(&path).unwrap().bad.is_empty());
+        let reader = TrajectoryReader::open(&path).unwrap();
+        assert_eq!(reader.topology().residues, sample::topology(5).residues);
+        let kept = (0..FRAMES).filter(|frame| ![3, 4, 9].contains(frame));
+        for (index, frame) in kept.enumerate() {
+            assert_eq!(reader.step_and_time(index).unwrap(), (sample::step(frame) as i64, sample::time(frame)));
+            let found = reader.frame(index).unwrap().0;
+            for (found, expected) in found.iter().zip(sample::placed(KIND, frame, atoms)) {
+                assert!((*found - expected).norm() < 1e-3, "frame {frame}: {found:?}, {expected:?}");
+            }
+        }
+        drop(reader);
+        // it is an ordinary file again
+        let mut writer = TrajectoryWriter::append(&path, None).unwrap();
+        write(&mut writer, KIND, FRAMES..FRAMES + 2, atoms);
+        assert_eq!(writer.close().unwrap().count as usize, FRAMES - 3 + 2);
+        assert!(repair(&path).unwrap().backup.is_none());
+    }
+}
+
+/// Any one object of the file may be beyond reading; frames are saved unless it is one that they cannot do without.
+#[test]
+fn damaged_headers_do_not_lose_the_frames() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    closed(&path, Precision::Decimals3);
+    let good = std::fs::read(&path).unwrap();
+    let headers: Vec<usize> = (0..good.len() - 4).filter(|&at| good[at..].starts_with(b"OHDR")).collect();
+    let mut saved = 0;
+    for &at in &headers {
+        let mut bytes = good.clone();
+        bytes[at + 30] ^= 0x55;
+        std::fs::write(&path, bytes).unwrap();
+        if let Ok(repaired) = repair(&path) {
+            assert_eq!((repaired.info.frames as usize, repaired.lost.len()), (FRAMES, 0), "object at {at}");
+            assert!(verify(&path).unwrap().bad.is_empty());
+            saved += 1;
+        }
+    }
+    // velocity, force, image, four observables and their groups, checksum, seed
+    println!("{saved} of {} damaged objects cost no frame", headers.len());
+    assert!(saved >= 12, "{saved} of {}", headers.len());
+}
+
+/// A kill after the file was opened and before readers are let in.
+#[test]
+fn a_file_killed_while_it_was_opened_is_recognised() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trajectory.h5md");
+    let atoms = closed(&path, Precision::Raw);
+    let mut options = hdf5::File::with_options();
+    let file = options.with_fapl(|p| p.libver_v110().file_locking(false)).open_rw(&path).unwrap();
+    let killed = [1, 2].map(|n| directory.path().join(format!("killed{n}.h5md")));
+    for killed in &killed {
+        std::fs::copy(&path, killed).unwrap();
+    }
+    drop(file);
+    for refused in [info(&killed[0]).map(drop), TrajectoryReader::open(&killed[0]).map(drop)] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("killed as it opened it"), "{error}");
+    }
+    let repaired = repair(&killed[0]).unwrap();
+    assert_eq!((repaired.info.frames as usize, repaired.info.closed, repaired.backup), (FRAMES, true, None));
+    TrajectoryWriter::append(&killed[1], None).unwrap().close().unwrap();
+    for path in killed {
+        assert_contents(&path, KIND, Precision::Raw, FRAMES, atoms);
+    }
+}
