@@ -117,16 +117,31 @@ fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
     (plan, system, state)
 }
 
-/// Argon at 94 K.
+/// Argon after 20 ps at 94 K: the positions of the file are those of displaced atoms, which heat it by 45 K.
 fn argon(timestep: f64) -> (Plan, System, State) {
-    let (plan, system, mut state) = system("argon", timestep, "velocities = \"generate\"\ntemperature = \"94 K\"\n");
+    const COLD: &str = "velocities = \"generate\"\ntemperature = \"94 K\"\n";
+    let bath = format!("{COLD}thermostat = {{ temperature = \"94 K\", coupling_time = \"0.1 ps\" }}");
+    let (heated, argon, mut state) = system("argon", 5.0, &bath);
     let drawn = |(atom, parameters): (usize, &Atom)| maxwell_boltzmann(1, 0, atom as u32, parameters.mass, 94.0);
-    state.velocities = system.topology.atoms.iter().enumerate().map(drawn).collect();
-    (plan, system, state)
+    state.velocities = argon.topology.atoms.iter().enumerate().map(drawn).collect();
+    let engine = Engine::new(&heated).unwrap();
+    let (lists, free) =
+        (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, RemovedMotion::Translation));
+    Arc::clone(&engine.pool).install(|| {
+        let backend = Host::new(&argon, engine.cpu(&argon, lists).unwrap(), engine.level, engine.team()).unwrap();
+        let rules = (lists, 1, free);
+        let mut simulation = Simulation::new(backend, dynamics(&heated), rules, &state, (0, 0.0), None).unwrap();
+        for _ in 0..4000 {
+            simulation.step(Wanted::default(), |_| Ok(())).unwrap();
+        }
+        simulation.catch_up().unwrap();
+        simulation.download(&mut state).unwrap();
+    });
+    (system("argon", timestep, COLD).0, argon, state)
 }
 
-/// kT/ns per degree of freedom; lists without a buffer reach −0.5. At 2 fs −0.017 ± 0.0014, at 5 fs −0.013 ± 0.001.
-const DRIFT: f64 = 0.025;
+/// kT/ns per degree of freedom; lists without a buffer reach −0.5.
+const DRIFT: f64 = 0.01;
 /// bar, the default of `list.pressure_tolerance`.
 const PRESSURE: f64 = 0.5;
 /// Steps between samples: no divisor of a list's life, so that lists of every age are among them.
@@ -137,17 +152,14 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
     for timestep in [2.0, 5.0] {
         let (plan, argon, start) = argon(timestep);
         let lists = schedule(&plan, &argon, &start);
-        let own = missed((&plan, &argon), &start, lists, 20_000, EVERY);
+        let own = missed((&plan, &argon), &start, lists, 6000, EVERY);
         println!("{timestep} fs: {lists:?} {own:?}");
-        assert!(own.drift.value.abs() + own.drift.error < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
+        assert!(own.drift.value.abs() < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
         // lists without a buffer miss pairs, and it shows
         let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, foresight: 0.012 * timestep };
         let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
         println!("{timestep} fs, without a buffer: {bare:?}");
-        assert!(
-            bare.drift.value < -4.0 * DRIFT && bare.pressure.value > PRESSURE && bare.force > own.force,
-            "{bare:?}"
-        );
+        assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > 10.0 * own.pressure.value, "{bare:?}");
     }
 }
 
