@@ -62,8 +62,9 @@
 //!   a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
 //!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded, too close for the
-//!   tables or an exception of the Lennard-Jones rule. No periodic image is taken inside the loop. Pruning sorts blocks by what they meet: the first vector of
-//!   i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones interactions.
+//!   tables or an exception of the Lennard-Jones rule. No periodic image is taken inside the loop. Pruning sorts blocks by
+//!   what they meet: the first vector of i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones
+//!   interactions.
 //! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
 //!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
 //!   are twice the operations, it takes sixteen blocks at a time through four short loops instead: distances, the
@@ -93,7 +94,8 @@
 //!   tolerance and a bound on the error of the pressure ([`pair::BufferEstimate`]), at the density of the volume that atoms
 //!   fill and the highest temperature of stages and start, lifetimes from a cost model, so that they are the same on every
 //!   run. Pruning looks at where atoms will be in the middle of the inner list's life, so that the errors of its two halves
-//!   cancel; the outer list, whose errors do not, gets a small part of the tolerance. With `list.buffer` lists are searched anew as soon as a pair might be missed instead.
+//!   cancel; the outer list, whose errors do not, gets a small part of the tolerance. With `list.buffer` lists are searched
+//!   anew as soon as a pair might be missed instead.
 //! - **Tuning.** With `tuning = "measure"` the clock chooses between schedules and between Coulomb cutoffs, grids and
 //!   orders of the same force error ([`pme::Splitting`]), once, before the first stage of dynamics, by force evaluations
 //!   that leave the state alone; the choice is part of the checkpoint. What was weighed, chosen and gained is reported
