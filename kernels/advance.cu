@@ -30,6 +30,7 @@ struct Leap {
             const double mass = a.masses[atom];
             velocity[k] = velocity[k] + change[k] * (1.0 / timestep);
             sums.after += 0.5 * mass * norm_squared(velocity[k]);
+            sums.cross += 0.5 * mass * dot(a.velocities[atom], velocity[k]);
             centre.end(velocity[k], mass);
             a.old[atom] = unit.old[k];
             a.positions[atom] = unit.moved[k] + change[k];

@@ -165,6 +165,7 @@ __device__ inline void leap_chain(const Arguments& a, double timestep) {
         const u32 atom = a.chain_atoms[i].atom;
         const Vec3<double> velocity = free_velocity(atom) + a.chain_pulls[i] * (1.0 / timestep);
         sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
+        if (SUMS) sums.cross += 0.5 * a.masses[atom] * dot(a.velocities[atom], velocity);
         centre.end(velocity, a.masses[atom]);
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.chain_places[i] + a.chain_pulls[i];

@@ -34,7 +34,7 @@ extern "C" __global__ void couple(const Arguments a, const double limit) {
     const double factor = rescaling_factor(a.rescaling, kinetic);
     if (atom == 0) {
         a.status->thermostat_work += (factor * factor - 1.0) * kinetic;
-        a.status->pending_rescaling = 0.5 * (1.0 - 1.0 / factor);
+        a.status->pending_rescaling = 1.0 - 1.0 / factor;
     }
     if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
 }
@@ -88,7 +88,9 @@ extern "C" __global__ void settle_work(const Arguments a, const double timestep)
     Status& status = *a.status;
     if (status.unsettled != 0.0)
         status.barostat_work += half_potential_work(status.unsettled, virial_trace(a, volume_of(*a.cell)));
-    status.thermostat_work += status.pending_rescaling * timestep * sum_of(a, SUM_POWER);
+    const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
+    const double constraints = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE)) - forces;
+    status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
     status.unsettled = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 

@@ -110,7 +110,7 @@ struct CentreSums {
 
 // Sums over a move, kJ/mol.
 struct MoveSums {
-    double before, after;                               // kinetic energy of both half steps
+    double before, after, cross;                        // kinetic energy of both half steps, and ½ m v·v with both
     double centre_before, centre_after, centre_cross;   // ½ P²/M of units, and ½ P·P/M with both
     double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before, kJ/mol/ps
     Tensor virial;                                      // of the constraint forces
@@ -127,6 +127,7 @@ struct MoveSums {
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
+        add_sum(a, SUM_KINETIC_CROSS, cross);
         add_sum(a, SUM_CENTRE_BEFORE, centre_before);
         add_sum(a, SUM_CENTRE_AFTER, centre_after);
         add_sum(a, SUM_CENTRE_CROSS, centre_cross);

@@ -3,12 +3,13 @@
 //! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that
 //! the bits do not depend on the number of threads.
 
+use super::centres::{GroupSums, centre_of, internal_virial, totals};
 use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{Dilation, Scaling, check_room, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
-use crate::ensemble::thermostat::{Rescaling, pending_work, scaling_work};
+use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
@@ -59,8 +60,10 @@ pub struct Host<F> {
     groups: Molecules,
     /// position and velocity of the centre of each where a barostat acts
     centres: Vec<[Vec3; 2]>,
+    /// velocities that a thermostat has scaled, before the move after that
+    scaled: Vec<Vec3>,
     /// partial sums over atoms, and over groups
-    parts: Vec<f64>,
+    parts: Vec<[f64; 2]>,
     group_parts: Vec<GroupSums>,
     phases: Phases,
 }
@@ -98,7 +101,8 @@ impl<F: ForceField> Host<F> {
             timestep: 0.0,
             kinetic_after: 0.0,
             centres: vec![],
-            parts: vec![0.0; system.topology.atoms.len().div_ceil(ATOMS)],
+            scaled: vec![],
+            parts: vec![[0.0; 2]; system.topology.atoms.len().div_ceil(ATOMS)],
             group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
             groups,
             phases: Phases::default(),
@@ -152,12 +156,7 @@ impl<F: ForceField> Host<F> {
                 part.internal_virial += internal_virial(atoms, centre[0], positions, forces);
             }
         });
-        self.group_parts.iter().fold(GroupSums::default(), |sum, part| GroupSums {
-            before: sum.before + part.before,
-            after: sum.after + part.after,
-            cross: sum.cross + part.cross,
-            internal_virial: sum.internal_virial + part.internal_virial,
-        })
+        self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part)
     }
 
     /// Trace of the virial of group centres at the present positions, whose forces are the last, kJ/mol.
@@ -172,25 +171,41 @@ impl<F: ForceField> Host<F> {
         self.evaluation.virial.trace() - self.group_parts.iter().map(|part| part.internal_virial).sum::<f64>()
     }
 
-    /// Σ v·F of the present velocities and the last forces, kJ/mol/ps.
-    fn power(&mut self) -> f64 {
-        let pairs = self.velocities.par_chunks(ATOMS).zip(self.evaluation.forces.par_chunks(ATOMS));
-        self.team.for_each(self.parts.par_iter_mut().zip(pairs), |(part, (velocities, forces))| {
-            *part = velocities.iter().zip(forces).map(|(v, f)| v.dot(*f)).sum();
+    /// dt Σ v·F of the velocities `scaled`, and Σ m v·Δv with what constraints have made of them in the last move, kJ/mol.
+    fn works_of_move(&mut self) -> [f64; 2] {
+        let (masses, timestep) = (&self.masses, self.timestep);
+        let velocities = self.scaled.par_chunks(ATOMS).zip(self.velocities.par_chunks(ATOMS));
+        let chunks =
+            self.parts.par_iter_mut().zip(velocities).zip(self.evaluation.forces.par_chunks(ATOMS)).enumerate();
+        self.team.for_each(chunks, |(chunk, ((part, (before, after)), forces))| {
+            *part = [0.0; 2];
+            for (k, ((v, after), force)) in before.iter().zip(after).zip(forces).enumerate() {
+                let by_forces = v.dot(*force) * timestep;
+                part[0] += by_forces;
+                part[1] += masses[chunk * ATOMS + k] * v.dot(*after - *v) - by_forces;
+            }
         });
-        self.parts.iter().sum()
+        self.parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
 
-    /// Books the rest of the work of the couplings after the last move, before a move of `timestep` (ps).
-    fn settle(&mut self, timestep: f64) {
-        let (change, pending) = (self.coupling.unsettled, self.coupling.pending_rescaling);
+    /// Before a move: books the rest of the barostat's work, and keeps the velocities for that of the thermostat's.
+    fn begin_settling(&mut self) {
+        let change = std::mem::take(&mut self.coupling.unsettled);
         if change != 0.0 {
             self.coupling.barostat_work += Scaling::half_potential_work(change, self.centre_virial_trace());
         }
-        if pending != 0.0 {
-            self.coupling.thermostat_work += pending * timestep * self.power();
+        if self.coupling.pending_rescaling != 0.0 {
+            memory::copy(&self.velocities, &mut self.scaled);
         }
-        (self.coupling.unsettled, self.coupling.pending_rescaling) = (0.0, 0.0);
+    }
+
+    /// After it: books the rest of the thermostat's work.
+    fn end_settling(&mut self) {
+        let rescaling = std::mem::take(&mut self.coupling.pending_rescaling);
+        if rescaling != 0.0 {
+            let [forces, constraints] = self.works_of_move();
+            self.coupling.thermostat_work += pending_work(rescaling, forces, constraints);
+        }
     }
 
     /// Multiply the cell, and position and velocity of each centre in [`Self::measure_centres`].
@@ -319,13 +334,16 @@ impl<F: ForceField> Backend for Host<F> {
     fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
         let start = Instant::now();
         if advance.unsettled {
-            self.settle(advance.timestep);
+            self.begin_settling();
         }
         self.timestep = advance.timestep;
         let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
         self.kinetic_after = after;
         self.check_motion(before + after)?;
+        if advance.unsettled {
+            self.end_settling();
+        }
         let threads = self.team.threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
@@ -349,7 +367,7 @@ impl<F: ForceField> Backend for Host<F> {
     fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
         let factor = rescaling.factor(self.kinetic_after)?;
         self.coupling.thermostat_work += scaling_work(self.kinetic_after, factor);
-        self.coupling.pending_rescaling = pending_work(factor);
+        self.coupling.pending_rescaling = pending(factor);
         self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
         Ok(())
     }
@@ -382,42 +400,6 @@ impl<F: ForceField> Backend for Host<F> {
 #[inline(always)]
 fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
-}
-
-/// Sums over all groups of atoms that constraints hold together, kJ/mol.
-#[derive(Clone, Copy, Default)]
-struct GroupSums {
-    /// kinetic energies of the centres, half a step before and after the time of the forces
-    before: f64,
-    after: f64,
-    /// ½ Σ M V(t−½)·V(t+½)
-    cross: f64,
-    /// Σ (r−R)·F
-    internal_virial: f64,
-}
-
-/// Mass, momentum, and force of some atoms.
-fn totals(atoms: &[u32], masses: &[f64], velocities: &[Vec3], forces: &[Vec3]) -> (f64, Vec3, Vec3) {
-    atoms.iter().map(|&atom| atom as usize).fold((0.0, Vec3::ZERO, Vec3::ZERO), |(mass, momentum, force), atom| {
-        (mass + masses[atom], momentum + velocities[atom] * masses[atom], force + forces[atom])
-    })
-}
-
-/// Their centre of mass.
-fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Vec3 {
-    if let &[atom] = atoms {
-        return positions[atom as usize];
-    }
-    let mass: f64 = atoms.iter().map(|&atom| masses[atom as usize]).sum();
-    atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
-}
-
-/// Σ (r−R)·F of some atoms about their centre R.
-fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> f64 {
-    if atoms.len() == 1 {
-        return 0.0;
-    }
-    atoms.iter().map(|&atom| (positions[atom as usize] - centre).dot(forces[atom as usize])).sum()
 }
 
 /// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the fixed distances.

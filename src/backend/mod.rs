@@ -3,6 +3,7 @@
 //! A backend owns the running copy of the state in whatever order and layout it likes; everything that crosses
 //! this interface is in topology order. It is chosen once per run.
 
+mod centres;
 mod cpu;
 pub(crate) mod cuda;
 mod dispersion;

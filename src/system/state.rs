@@ -12,7 +12,7 @@ pub struct Coupling {
     pub barostat_work: f64,
     /// ln of the length factor of a scaling half of whose work on the forces is still to be booked
     pub unsettled: f64,
-    /// of a velocity rescaling, ½ (1 − 1/λ): times dt Σ v·F with the next forces, work that is still to be booked
+    /// of a velocity rescaling a part of whose work is still to be booked, 1 − 1/λ
     pub pending_rescaling: f64,
 }
 
