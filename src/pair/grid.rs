@@ -115,9 +115,16 @@ pub struct Grid {
     sorted: Vec<u64>,
     /// where the next atom of a column goes
     filled: Vec<u32>,
+    /// how often atoms were sorted
+    generation: u64,
 }
 
 impl Grid {
+    /// How often atoms were sorted. Blocks in a list are those of the generation that the list was searched in.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.slot_atom.len() / BLOCK
@@ -126,6 +133,7 @@ impl Grid {
     /// Sort all atoms. Within a cluster, atoms with `first[atom]` come first (those with Lennard-Jones interactions).
     /// Without a cell a bounding box takes its place and no images exist.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool]) {
+        self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
         let origin = if cell.is_some() { Vec3::ZERO } else { lower_corner(positions) };
         self.choose_columns(&frame, positions.len());

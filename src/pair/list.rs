@@ -424,12 +424,19 @@ fn upper_triangle(cluster: usize, block: usize) -> u32 {
 pub struct PairList {
     /// one chunk per [`CHUNK_BLOCKS`] blocks
     pub chunks: Vec<ListChunk>,
+    generation: u64,
 }
 
 impl PairList {
-    /// Make room for the chunks of a grid.
+    /// Make room for the chunks of a grid, before they are filled.
     pub fn resize(&mut self, grid: &Grid) {
+        self.generation = grid.generation();
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
+    }
+
+    /// Stop unless the list is one of the grid as it is sorted now: blocks of another may lie outside its arrays.
+    pub fn assert_of(&self, grid: &Grid) {
+        assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }
 
     /// Contiguous ranges of chunks of about equal work, one per part.

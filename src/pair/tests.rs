@@ -345,3 +345,14 @@ fn tiles_hold_every_column_once() {
         assert!(order.into_iter().eq(0..columns[0] * columns[1]), "{columns:?}");
     }
 }
+
+#[test]
+#[should_panic(expected = "atoms were sorted after the search")]
+fn lists_of_another_order_are_refused() {
+    let (positions, mut grid, mut list) = ([Vec3::ZERO; 3], Grid::default(), PairList::default());
+    grid.build(None, &positions, &[true; 3]);
+    list.resize(&grid);
+    list.assert_of(&grid);
+    grid.build(None, &positions, &[true; 3]);
+    list.assert_of(&grid);
+}

@@ -151,7 +151,6 @@ impl Nonbonded {
         self.find_far_exclusions(cell, positions);
         self.pack(positions);
         self.outer.resize(&self.grid);
-        self.inner.resize(&self.grid);
         let input = SearchInput {
             grid: &self.grid,
             packed: &self.packed,
@@ -216,6 +215,8 @@ impl Nonbonded {
             lj_lanes: &self.lj_lanes,
             reach: Reach { coulomb: self.cutoff + buffer, lj: self.cutoff_lj + buffer },
         };
+        self.outer.assert_of(&self.grid);
+        self.inner.resize(&self.grid);
         let (outer, level) = (&self.outer.chunks, self.level);
         // by the thread that will read the list, or nearly: it is in its cache then
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
@@ -400,7 +401,7 @@ fn run_kernel(
                 level,
                 PairKernel::<{ $rule }, { $split }, { $energy }> {
                     input,
-                    chunks: &list.chunks,
+                    list,
                     range: share.chunks.clone(),
                     forces: &mut share.forces,
                     output: &mut share.output,

@@ -13,7 +13,7 @@ use super::pair_lj::{BlockLj, LjTerms, TYPE_TABLE, UNLIMITED};
 use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Near, Rows, apply, positions};
 use crate::cell::PeriodicCell;
-use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, RadialTable, SHIFTS, shift_image};
+use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, PairList, RadialTable, SHIFTS, shift_image};
 use crate::simd::{Aligned16, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Default for PairOutput {
 /// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const ENERGY: bool> {
     pub input: PairInput<'a>,
-    pub chunks: &'a [ListChunk],
+    pub list: &'a PairList,
     pub range: Range<usize>,
     pub forces: &'a mut [[f32; 24]],
     pub output: &'a mut PairOutput,
@@ -85,14 +85,15 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let PairKernel { input, chunks, range, forces, output } = self;
+        let PairKernel { input, list, range, forces, output } = self;
+        list.assert_of(input.grid);
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
         assert!(input.slot_types.len() == blocks);
         assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
-        for chunk in &chunks[range] {
+        for chunk in &list.chunks[range] {
             for entry in &chunk.entries {
                 let mut rows = Rows::<S, 2>::load(&input, entry);
                 let mut sums = Sums::<S>::zero();

@@ -208,8 +208,8 @@ impl<S: Simd, const N: usize> Near<S, N> {
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
-    // SAFETY: lists hold blocks of the grid they were built from, and the kernel has checked that every array
-    // has one element per block of that grid
+    // SAFETY: pruning has indexed the packed offsets with every block of the list, and the kernel has checked that atoms
+    // were not sorted since, and that every array has one element per block of the grid
     let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {
