@@ -242,7 +242,8 @@ mod tests {
             masked: vec![pair; 2],
             plain: vec![0; 10],
         };
-        let list = PairList { chunks: vec![chunk] };
+        let mut list = PairList::default();
+        list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
         // eight cluster pairs and four halves; with Lennard-Jones both masked ones, two plain and a half, then the
         // first vector of three and of one

@@ -2,6 +2,7 @@
 
 use crate::cell::PeriodicCell;
 use crate::memory::{self, prefetch};
+use crate::simd::{Aligned16, LANES};
 use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
 use wide::f32x4;
@@ -48,19 +49,18 @@ impl Bounds {
         }
     }
 
-    /// Squared distance between two boxes, the first moved by `shift`.
-    #[inline(always)]
-    pub fn distance_squared(&self, shift: [f32; 3], other: &Bounds) -> f32 {
-        let mut sum = 0.0;
+    fn union(mut self, other: &Bounds) -> Bounds {
         for k in 0..3 {
-            let below = other.low[k] - (self.high[k] + shift[k]);
-            let above = (self.low[k] + shift[k]) - other.high[k];
-            let gap = below.max(above).max(0.0);
-            sum += gap * gap;
+            self.low[k] = self.low[k].min(other.low[k]);
+            self.high[k] = self.high[k].max(other.high[k]);
         }
-        sum
+        self
     }
 }
+
+/// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each, then the highest. Those of empty blocks are
+/// inverted.
+pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
 /// The order of the columns: tile after tile, so that what neighbours share is still in a cache when they follow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,10 +103,8 @@ pub struct Grid {
     pub centres: Vec<[f32; 3]>,
     /// bounds of each i-cluster (wrapped coordinates); empty clusters are inverted
     pub cluster_bounds: Vec<Bounds>,
-    /// bounds of each block
-    pub block_bounds: Vec<Bounds>,
-    /// fractional extent of each block along the third direction
-    pub block_depth: Vec<[f32; 2]>,
+    /// bounds of blocks
+    pub(super) block_bounds: Vec<BoundsOfBlocks>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
     /// column and depth of each atom
@@ -147,7 +145,7 @@ impl Grid {
         });
         atoms.unzip_into_vecs(&mut self.images, &mut self.keys);
         self.fill_slots(first);
-        self.measure(cell, positions, origin, &frame);
+        self.measure(cell, positions);
         self.place(cell);
     }
 
@@ -193,37 +191,38 @@ impl Grid {
         }
     }
 
-    /// Bounds, centres and depths of clusters and blocks.
-    fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], origin: Vec3, frame: &PeriodicCell) {
+    /// Bounds and centres of clusters and blocks.
+    fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         let blocks = self.blocks();
         memory::resize(&mut self.centres, blocks, [0.0; 3]);
         memory::resize(&mut self.cluster_bounds, 2 * blocks, Bounds::EMPTY);
-        memory::resize(&mut self.block_bounds, blocks, Bounds::EMPTY);
-        memory::resize(&mut self.block_depth, blocks, [0.0; 2]);
         let images = &self.images;
         let of_blocks = self.slot_atom.par_chunks_exact(BLOCK).zip(self.cluster_bounds.par_chunks_exact_mut(2));
-        let of_blocks = of_blocks.zip(&mut self.block_bounds).zip(&mut self.block_depth).zip(&mut self.centres);
-        of_blocks.with_min_len(ATOMS / BLOCK).for_each(|((((block, clusters), whole), depth), centre)| {
-            *whole = Bounds::EMPTY;
-            *depth = [f32::INFINITY, f32::NEG_INFINITY];
+        let of_blocks = of_blocks.zip(&mut self.centres);
+        of_blocks.with_min_len(ATOMS / BLOCK).for_each(|((block, clusters), centre)| {
             let mut ends = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
             for (cluster, bounds) in block.chunks_exact(CLUSTER).zip(clusters) {
                 *bounds = Bounds::EMPTY;
                 for &atom in cluster.iter().filter(|&&atom| atom != NO_ATOM) {
                     let r = wrapped(cell, positions, images, atom);
                     bounds.include(r.map(|v| v as f32).to_array());
-                    let s = frame.to_fractional(r - origin).z as f32;
-                    *depth = [depth[0].min(s), depth[1].max(s)];
                     ends.0 = vec3(ends.0.x.min(r.x), ends.0.y.min(r.y), ends.0.z.min(r.z));
                     ends.1 = vec3(ends.1.x.max(r.x), ends.1.y.max(r.y), ends.1.z.max(r.z));
-                }
-                if bounds.low[0] <= bounds.high[0] {
-                    whole.include(bounds.low);
-                    whole.include(bounds.high);
                 }
             }
             let quantise = |v: f64| ((v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM) as f32;
             *centre = ((ends.0 + ends.1) * 0.5).map(quantise).to_array();
+        });
+        memory::resize(&mut self.block_bounds, blocks.div_ceil(LANES), [Aligned16::default(); 6]);
+        let groups = self.block_bounds.par_iter_mut().zip(self.cluster_bounds.par_chunks(2 * LANES));
+        groups.with_min_len(ATOMS / (BLOCK * LANES)).for_each(|(bounds, clusters)| {
+            for lane in 0..LANES {
+                let clusters = clusters.get(2 * lane..2 * lane + 2).unwrap_or(&[]);
+                let whole = clusters.iter().fold(Bounds::EMPTY, |whole, cluster| whole.union(cluster));
+                for k in 0..3 {
+                    (bounds[k].0[lane], bounds[k + 3].0[lane]) = (whole.low[k], whole.high[k]);
+                }
+            }
         });
     }
 

@@ -7,9 +7,9 @@
 use super::exception::Marks;
 use super::exclusion::BothWays;
 use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
-use super::prune::Probe;
+use super::prune::{BoundsProbe, Probe};
 use crate::cell::PeriodicCell;
-use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::simd::{Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
@@ -172,6 +172,8 @@ pub struct SearchScratch {
     /// where a block stands in the entry being built: (stamp, position)
     place: Vec<(u32, u32)>,
     stamp: u32,
+    /// blocks whose bounds are within the radius, then those with a pair within it, and room behind them
+    near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
 
@@ -213,6 +215,7 @@ impl Kernel for Search<'_, '_> {
     fn run<S: Simd>(mut self) {
         let blocks = self.input.grid.blocks();
         self.scratch.place.resize(blocks, (0, 0));
+        self.scratch.near.resize(blocks + LANES, 0);
         let first = self.chunk * CHUNK_BLOCKS;
         for cluster in 2 * first..2 * (first + CHUNK_BLOCKS).min(blocks) {
             if self.input.grid.slot_atom[cluster * CLUSTER] != NO_ATOM {
@@ -242,23 +245,18 @@ impl Search<'_, '_> {
                     }
                     let x = clip(reach.columns[0], na, nx);
                     let y = clip(reach.columns[1], nb, ny);
-                    let depth = reach.depth.map(|s| s - nc as f32);
-                    self.search_image::<S>(cluster, [-na, -nb, -nc], [x, y], depth);
+                    self.search_image::<S>(cluster, [-na, -nb, -nc], [x, y]);
                 }
             }
         }
     }
 
-    /// Columns and depths, in unwrapped fractional coordinates, that can hold partners of a cluster.
+    /// Columns and images along the third direction that can hold partners of a cluster.
     fn reach(&self, cluster: usize) -> Reach {
         let SearchInput { grid, cell, radius, .. } = self.input;
         let [nx, ny] = grid.tiles.columns.map(|n| n as i32);
         let Some(cell) = cell else {
-            return Reach {
-                columns: [[0, nx - 1], [0, ny - 1]],
-                depth: [f32::NEG_INFINITY, f32::INFINITY],
-                depth_images: [0, 0],
-            };
+            return Reach { columns: [[0, nx - 1], [0, ny - 1]], depth_images: [0, 0] };
         };
         let bounds = &grid.cluster_bounds[cluster];
         let faces = cell.face_distances();
@@ -285,42 +283,45 @@ impl Search<'_, '_> {
         };
         Reach {
             columns: [span(0, nx), span(1, ny)],
-            depth: [low[2] as f32, high[2] as f32],
             depth_images: [low[2], high[2]].map(|s| (s.floor() as i32).clamp(-REACH, REACH)),
         }
     }
 
     #[inline(always)]
-    fn search_image<S: Simd>(&mut self, cluster: usize, image: [i32; 3], columns: [Span; 2], depth: [f32; 2]) {
+    fn search_image<S: Simd>(&mut self, cluster: usize, image: [i32; 3], columns: [Span; 2]) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
         let home = image == [0; 3];
         let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
-        let shift32 = shift.map(|v| v as f32).to_array();
         let block_i = cluster / 2;
         let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
         self.scratch.next_stamp();
-        self.scratch.found.clear();
-        let bounds = &grid.cluster_bounds[cluster];
+        let SearchScratch { near, found, place, stamp } = &mut *self.scratch;
+        let mut listed = 0;
+        let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius);
         for x in columns[0][0]..=columns[0][1] {
             for y in columns[1][0]..=columns[1][1] {
                 let column = grid.tiles.column(x as usize, y as usize);
-                let (mut block, end) = (grid.column_starts[column] as usize, grid.column_starts[column + 1] as usize);
-                let depths = &grid.block_depth[block..end];
-                block += depths.partition_point(|d| d[1] < depth[0]);
-                if home {
-                    block = block.max(block_i);
-                }
-                while block < end && grid.block_depth[block][0] <= depth[1] {
-                    let near = bounds.distance_squared(shift32, &grid.block_bounds[block]) < probe.radius_squared;
-                    if near && probe.hits(grid, packed, block) {
-                        self.scratch.place[block] = (self.scratch.stamp, self.scratch.found.len() as u32);
-                        let interacting = if home { upper_triangle(cluster, block) } else { u32::MAX };
-                        let pair = MaskedPair { block: block as u32, interacting, excluded: 0, excepted: false };
-                        self.scratch.found.push(pair);
-                    }
-                    block += 1;
-                }
+                let [start, end] = [column, column + 1].map(|column| grid.column_starts[column] as usize);
+                let start = if home { start.max(block_i) } else { start };
+                listed += bounds.hits(grid, start..end, &mut near[listed..]);
             }
+        }
+        // without a branch on the outcome, which no processor could foresee
+        let mut hits = 0;
+        for index in 0..listed {
+            let block = near[index];
+            near[hits] = block;
+            hits += usize::from(probe.hits(grid, packed, block as usize));
+        }
+        let near = &near[..hits];
+        let all = if home { upper_triangle(cluster) } else { u32::MAX };
+        found.clear();
+        found.extend(near.iter().map(|&block| {
+            let interacting = if block as usize == block_i { all } else { u32::MAX };
+            MaskedPair { block, interacting, excluded: 0, excepted: false }
+        }));
+        for (index, &block) in near.iter().enumerate() {
+            place[block as usize] = (*stamp, index as u32);
         }
         self.mask_exclusions(cluster, home, &probe.centre);
         self.finish_entry(cluster, image);
@@ -400,7 +401,6 @@ fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f3
 
 struct Reach {
     columns: [Span; 2],
-    depth: [f32; 2],
     depth_images: Span,
 }
 
@@ -411,10 +411,7 @@ fn clip(span: Span, image: i32, n: i32) -> Span {
 
 /// In the home image a block meets itself and later blocks; inside itself only j > i.
 #[inline(always)]
-fn upper_triangle(cluster: usize, block: usize) -> u32 {
-    if block != cluster / 2 {
-        return u32::MAX;
-    }
+fn upper_triangle(cluster: usize) -> u32 {
     let first = cluster % 2 * CLUSTER;
     (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
 }

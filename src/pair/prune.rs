@@ -1,10 +1,11 @@
 //! Distance tests of whole blocks, and the pruning of a list by them.
 
-use super::grid::{BLOCK, CLUSTER, Grid};
+use super::grid::{BLOCK, Bounds, CLUSTER, Grid};
 use super::list::{Entry, ListChunk, MaskedPair, shift_image};
 use crate::cell::PeriodicCell;
-use crate::simd::{Float, Kernel, Level, Simd, dispatch};
+use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
+use std::ops::Range;
 
 /// Pairs nearer than this (nm) when the list is pruned make their block a masked one, for which kernels raise distances
 /// to the least that their tables know, some 0.06 nm. Nearer than hydrogen bonds, so that there are few; far enough that
@@ -41,13 +42,14 @@ impl<S: Simd> Probe<S> {
             let rows = &block[k * BLOCK + base..][..CLUSTER];
             *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
         }
-        Probe { x, centre, radius_squared: (radius * radius).min(1e30) as f32 }
+        Probe { x, centre, radius_squared: squared(radius) }
     }
 
     /// True when any pair is inside the radius.
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
-        self.distances(grid, packed, block).into_iter().any(|r2| self.bits(r2, self.radius_squared) != 0)
+        let [first, second] = self.distances(grid, packed, block);
+        self.bits(first.min(second), self.radius_squared) != 0
     }
 
     /// Squared distances (nm²) of the two vectors of atoms.
@@ -75,6 +77,57 @@ impl<S: Simd> Probe<S> {
     fn bits(&self, r2: S::F, limit: f32) -> u16 {
         S::F::bits(r2.lt(S::F::splat(limit)))
     }
+}
+
+/// The bounds of an i-cluster in registers, for distance tests against those of blocks.
+pub(super) struct BoundsProbe<S: Simd> {
+    low: [S::F; 3],
+    high: [S::F; 3],
+    /// nm²
+    radius_squared: f32,
+}
+
+impl<S: Simd> BoundsProbe<S> {
+    #[inline(always)]
+    pub(super) fn new(bounds: &Bounds, shift: Vec3, radius: f64) -> Self {
+        let shift = shift.map(|v| v as f32).to_array();
+        let (mut low, mut high) = ([S::F::splat(0.0); 3], [S::F::splat(0.0); 3]);
+        for k in 0..3 {
+            (low[k], high[k]) = (S::F::splat(bounds.low[k] + shift[k]), S::F::splat(bounds.high[k] + shift[k]));
+        }
+        BoundsProbe { low, high, radius_squared: squared(radius) }
+    }
+
+    /// Writes those of the blocks to the start of `near` whose bounds are within the radius, and returns how many these are.
+    /// `near` has [`LANES`] elements more than there are blocks.
+    #[inline(always)]
+    pub(super) fn hits(&self, grid: &Grid, blocks: Range<usize>, near: &mut [u32]) -> usize {
+        let mut count = 0;
+        if blocks.is_empty() {
+            return count;
+        }
+        let groups = blocks.start / LANES..blocks.end.div_ceil(LANES);
+        for (first, bounds) in groups.clone().map(|group| group * LANES).zip(&grid.block_bounds[groups]) {
+            let mut r2 = S::F::splat(0.0);
+            for k in 0..3 {
+                let below = S::F::load(&bounds[k].0) - self.high[k];
+                let above = self.low[k] - S::F::load(&bounds[k + 3].0);
+                let gap = below.max(above).max(S::F::splat(0.0));
+                r2 = gap.mul_add(gap, r2);
+            }
+            let mut bits = S::F::bits(r2.lt(S::F::splat(self.radius_squared)));
+            bits &= u16::MAX << blocks.start.saturating_sub(first);
+            bits &= u16::MAX >> (first + LANES).saturating_sub(blocks.end);
+            let Some(to) = near[count..].first_chunk_mut() else { unreachable!("near is longer than the blocks") };
+            count += S::list_bits(bits, first as u32, to);
+        }
+        count
+    }
+}
+
+/// The square of a radius, finite where there is no limit.
+fn squared(radius: f64) -> f32 {
+    (radius * radius).min(1e30) as f32
 }
 
 /// What pruning reads.

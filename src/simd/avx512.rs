@@ -1,8 +1,17 @@
 //! AVX-512: one register.
 
-use super::{Aligned16, Float, Simd, Tables};
+use super::{Aligned16, Float, LANES, Simd, Tables};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
+/// references to arrays of the exact length.
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: see the macro's own words
+        unsafe { $e }
+    };
+}
 
 /// AVX-512 F, VL, BW, DQ with AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -15,20 +24,20 @@ impl Simd for Avx512 {
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
+    #[inline(always)]
+    fn list_bits(bits: u16, first: u32, to: &mut [u32; LANES]) -> usize {
+        op!({
+            let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+            let numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32));
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(bits, numbers));
+        });
+        bits.count_ones() as usize
+    }
 }
 
 /// Sixteen floats in one register.
 #[derive(Clone, Copy)]
 pub(super) struct F512(__m512);
-
-/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
-/// references to arrays of the exact length.
-macro_rules! op {
-    ($e:expr) => {
-        // SAFETY: see the macro's own words
-        unsafe { $e }
-    };
-}
 
 impl Add for F512 {
     type Output = Self;
