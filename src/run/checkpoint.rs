@@ -16,7 +16,7 @@ use crate::vec3::Vec3;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
