@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use md::backend::{Advance, Backend, Cpu, CpuOptions, Host, Phases, Workload};
+use md::backend::{Backend, Cpu, CpuOptions, Host, Leapfrog, Phases, Workload};
 use md::bench::{Case, Prepared};
 use md::compute::Fft3;
 use md::run::schedule;
@@ -44,34 +44,34 @@ impl<'a> Steps<'a> {
         let field = Cpu::new(system, options, Team::single()).expect("a system of the suite");
         let mut backend = Host::new(system, field, level, Team::single()).expect("a system of the suite");
         backend.upload(state).expect("a state of that system");
-        backend.rebuild_pairs();
-        backend.prune_pairs(0.0);
+        backend.build_lists().unwrap();
+        backend.prune_lists(0.0).unwrap();
         Steps { prepared, backend }
     }
 
     /// Seconds of a phase in so many runs of `work`.
     fn seconds(&mut self, runs: u64, phase: fn(&Phases) -> f64, work: fn(&mut Self)) -> f64 {
-        let before = phase(&self.backend.phases());
+        let before = phase(&self.backend.phases().expect("times"));
         (0..runs).for_each(|_| work(self));
-        phase(&self.backend.phases()) - before
+        phase(&self.backend.phases().expect("times")) - before
     }
 
     fn forces(&mut self) {
         self.backend.forces(Workload::default()).expect("finite forces");
     }
 
-    /// Forces and a move; back to the start, so that the lists stay good.
+    /// Forces and a step; back to the start, so that the lists stay good.
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
-        let advance = Advance {
+        let step = Leapfrog {
             timestep: self.prepared.dynamics.timestep,
             virial: false,
             kinetic: true,
             coupled: false,
-            unsettled: false,
+            pending_work: false,
         };
-        self.backend.advance(advance).expect("a stable step");
+        self.backend.integrate(step).expect("a stable step");
     }
 }
 
@@ -114,13 +114,13 @@ fn protein(criterion: &mut Criterion) {
         "pairs, 16 slots",
         |p| p.pairs,
         |steps| steps.forces(),
-        |steps| steps.backend.pair_counts().slots as f64 / 16.0,
+        |steps| steps.backend.pair_counts().expect("lists").slots as f64 / 16.0,
     );
     run("spread, atom", |p| p.pme_spread, |steps| steps.forces(), atoms);
     run("gather, atom", |p| p.pme_gather, |steps| steps.forces(), atoms);
     run("bonded, term", |p| p.bonded, |steps| steps.forces(), terms);
-    run("list search, atom", |p| p.search, |steps| steps.backend.rebuild_pairs(), atoms);
-    run("list pruning, atom", |p| p.search, |steps| steps.backend.prune_pairs(0.0), atoms);
+    run("list search, atom", |p| p.search, |steps| steps.backend.build_lists().expect("lists"), atoms);
+    run("list pruning, atom", |p| p.search, |steps| steps.backend.prune_lists(0.0).expect("lists"), atoms);
     run(
         "SETTLE and SHAKE, constraint",
         |p| p.constraints,

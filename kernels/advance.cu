@@ -57,7 +57,7 @@ extern "C" __global__ void advance_sums(const Arguments a, const double timestep
     leap<true>(a, timestep);
 }
 
-// The last dilation: position and velocity of the centre of each unit times its factors, see `src/ensemble/barostat.rs`.
+// The last box_scaling: position and velocity of the centre of each unit times its factors, see `src/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
     double length, speed;

@@ -190,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_chains_
     leap_chain<true>(a, timestep);
 }
 
-// The last dilation, see `Scale`.
+// The last box_scaling, see `Scale`.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_chains(const Arguments a, const double) {
     if (halted(a)) return;
     const Coupled chain = {a, a.chains[blockIdx.x]};

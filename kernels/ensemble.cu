@@ -8,11 +8,11 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the twin of `Dilation::scaling`.
-__device__ inline double dilation_factor(const Dilation& dilation, double measured, double volume) {
-    const double x = 1.0 - dilation.rate * (dilation.pressure - measured - dilation.thermal / volume) +
-                     dilation.noise / sqrt(volume);
-    return cbrt(dilation.stochastic ? x * x : x);
+// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the twin of `BoxScaling::scaling`.
+__device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
+    const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
+                     box_scaling.noise / sqrt(volume);
+    return cbrt(box_scaling.stochastic ? x * x : x);
 }
 
 // Half of the work (kJ/mol) against forces of this virial trace; the twin of `Scaling::half_potential_work`.
@@ -22,7 +22,7 @@ __device__ inline double half_potential_work(double length_factor_ln, double tra
 
 // All velocities times what the thermostat makes of their kinetic energy, that after the last move with what a barostat has
 // added since. Where the sum of both half steps is no energy up to `limit` (kJ/mol), nothing moves any more.
-extern "C" __global__ void couple(const Arguments a, const double limit) {
+extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
     const double before = sum_of(a, SUM_KINETIC_BEFORE), after = sum_of(a, SUM_KINETIC_AFTER);
@@ -53,14 +53,14 @@ __device__ inline double volume_of(const Lattice& cell) {
 }
 
 // A barostat's step for the cell, and its work; what moves follows by `scale`. One thread.
-__device__ inline void dilate(const Arguments& a) {
+__device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
     const double before = sum_of(a, SUM_CENTRE_BEFORE), after = sum_of(a, SUM_CENTRE_AFTER);
     const double volume = volume_of(cell), trace = virial_trace(a, volume);
     const double measured = (before + after + trace) / (3.0 * volume);
-    const double length = dilation_factor(a.dilation, measured, volume);
-    const double speed = a.dilation.stochastic ? 1.0 / length : 1.0;
+    const double length = box_scaling_factor(a.box_scaling, measured, volume);
+    const double speed = a.box_scaling.stochastic ? 1.0 / length : 1.0;
     status.pressure = measured;
     status.length_factor = length;
     status.velocity_factor = speed;
@@ -70,9 +70,9 @@ __device__ inline void dilate(const Arguments& a) {
         return;
     }
     status.kinetic_change = (speed * speed - 1.0) * after;
-    status.unsettled = log(length);
+    status.pending_scaling = log(length);
     status.barostat_work += status.kinetic_change + (length - speed) * (after - sum_of(a, SUM_CENTRE_CROSS)) +
-                            half_potential_work(status.unsettled, trace);
+                            half_potential_work(status.pending_scaling, trace);
     cell.ax *= length;
     cell.bx *= length;
     cell.by *= length;
@@ -83,15 +83,15 @@ __device__ inline void dilate(const Arguments& a) {
 }
 
 // The rest of the work of the couplings after the move before, with the forces and the move after them.
-extern "C" __global__ void settle_work(const Arguments a, const double timestep) {
+extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
-    if (status.unsettled != 0.0)
-        status.barostat_work += half_potential_work(status.unsettled, virial_trace(a, volume_of(*a.cell)));
+    if (status.pending_scaling != 0.0)
+        status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
     const double constraints = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE)) - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
-    status.unsettled = status.pending_rescaling = status.kinetic_change = 0.0;
+    status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
 // What follows from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.
@@ -115,13 +115,13 @@ __device__ inline void split(double shift, float& high, float& low) {
     low = float(shift - multiple);
 }
 
-// All that follows from the cell, by one block of threads; where `dilated` is not zero, after a barostat's step.
-extern "C" __global__ void change_cell(const Arguments a, const double dilated) {
+// All that follows from the cell, by one block of threads; where `scaled` is not zero, after a barostat's step.
+extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     if (threadIdx.x == 0) {
-        if (dilated != 0.0) {
+        if (scaled != 0.0) {
             // what is reported is what was there before the move that has failed, not before this
             stop_after_fault(a);
-            if (!halted(a)) dilate(a);
+            if (!halted(a)) scale_box(a);
         }
         derive(*a.cell);
     }

@@ -17,6 +17,7 @@
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; fixed distances; couplings |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
+//! | [`context`] | a system on a device: forces from lists that hold |
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
@@ -35,12 +36,16 @@
 //! # A step
 //!
 //! What a step must produce beside forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
-//! the reporters and the barostat want. [`backend::Backend`] has *phases*, not operations (rebuild, prune, forces,
-//! advance, scale, download), and is a type parameter: nothing is looked up inside the loop. [`backend::Host`] keeps
-//! the state in host memory in topology order and steps any [`backend::ForceField`]; a device that keeps its own state
-//! implements `Backend` itself, as `backend::cuda` does.
+//! the reporters and the barostat want. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
+//! in and out, build and prune lists, forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
+//! one place that chooses a backend; a step calls some ten primitives through a trait object, which costs nothing beside
+//! them. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
+//! [`backend::ForceField`]; a device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
 //!
-//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the fixed distances. Kinetic energy at t is the
+//! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the forces that
+//! need them, by steps or by displacement. Dynamics, minimisation and single points get their forces there.
+//!
+//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. Kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
 //! state, files and checkpoints belong to the half step before the time that stands beside them. The conserved quantity
 //! is the total energy less the work of thermostat and barostat, a part of which is booked at the next step, when its forces
@@ -120,10 +125,11 @@
 //!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads, and so at the end
 //!   of a list, to learn how long the next is. Couplings need no look: their random numbers are drawn beforehand
-//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::Dilation`]), the device finds the factors, adds up the
+//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::BoxScaling`]), the device finds the factors, adds up the
 //!   work, and has the cell with all that follows from it.
-//! - Where displacements end the life of a list, the device makes no move with one from which a pair might be missing; the
-//!   host finds out later which moves are to be asked for again ([`backend::Backend::overdue`]).
+//! - Where lists expire by displacement, the device makes no step with one from which a pair might be missing; the host
+//!   finds out later which steps were not made, and replays them with new lists
+//!   ([`backend::Backend::lists_expired`], `backend::cuda::replay`).
 //! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
 //! - Before a run relies on a GPU, its forces and energies of the state and a move from it are compared with the CPU's
 //!   ([`run::Engine::verify`]).
@@ -198,6 +204,7 @@ pub mod cli;
 pub mod compute;
 pub mod config;
 pub mod constraint;
+pub mod context;
 pub mod ensemble;
 pub mod error;
 pub mod format;

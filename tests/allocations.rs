@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use md::backend::{Backend, Host, Reference};
 use md::config::{Config, drop_constrained_terms, load};
 use md::constraint::{RemovedMotion, degrees_of_freedom};
+use md::context::Context;
 use md::pair::ListSchedule;
-use md::run::{Dynamics, Engine, Precision, Simulation, StageKind, Wanted, schedule};
+use md::run::{Dynamics, Engine, Precision, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
 use md::system::{State, System};
 
 struct Counting;
@@ -69,38 +70,25 @@ fn allocations(lists: &str, precision: Precision) -> Counts {
     let lists = schedule(&plan, &system, &state);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
     Arc::clone(&engine.pool).install(|| match precision {
-        Precision::Mixed => {
-            let field = engine.cpu(&system, lists).unwrap();
-            count(
-                Host::new(&system, field, engine.level, engine.team()).unwrap(),
-                (&system, dynamics),
-                &state,
-                lists,
-                WARM_UP,
-            )
-        }
+        Precision::Mixed => count(engine.cpu(&system, lists).unwrap(), (&system, dynamics), &state, lists, WARM_UP),
         Precision::Double => {
             let field = Reference::new(&system).unwrap();
-            count(
-                Host::new(&system, field, engine.level, engine.team()).unwrap(),
-                (&system, dynamics),
-                &state,
-                lists,
-                SHORT_WARM_UP,
-            )
+            let host = Box::new(Host::new(&system, field, engine.level, engine.team()).unwrap());
+            count(host, (&system, dynamics), &state, lists, SHORT_WARM_UP)
         }
     })
 }
 
 fn count<B: Backend>(
-    backend: B,
+    backend: Box<B>,
     (system, dynamics): (&System, &Dynamics),
     state: &State,
     lists: ListSchedule,
     steps: u64,
 ) -> Counts {
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
-    let mut simulation = Simulation::new(backend, dynamics, (lists, 1, freedom), state, (0, 0.0), None).unwrap();
+    let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+    let mut simulation = Simulation::new(Context::new(backend, lists), setup, state, StageProgress::default()).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {
         let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());

@@ -4,10 +4,10 @@
 //! the bits do not depend on the number of threads.
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
-use super::{Advance, Backend, Evaluation, ForceField, Kinetic, Moment, PairCounts, Phases, Workload};
+use super::{Backend, Evaluation, ForceField, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
-use crate::ensemble::barostat::{Dilation, Scaling, check_room, pressure};
+use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_room, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::{Error, Result};
@@ -66,6 +66,7 @@ pub struct Host<F> {
     parts: Vec<[f64; 2]>,
     group_parts: Vec<GroupSums>,
     phases: Phases,
+    searches: u64,
 }
 
 impl<F: ForceField> Host<F> {
@@ -106,11 +107,12 @@ impl<F: ForceField> Host<F> {
             group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
             groups,
             phases: Phases::default(),
+            searches: 0,
         })
     }
 
     /// Leapfrog with constraints, section by section: what a section needs stays in a cache through all of it.
-    fn leap(&mut self, Advance { timestep, virial, .. }: Advance) -> Result<Mat3> {
+    fn leap(&mut self, Leapfrog { timestep, virial, .. }: Leapfrog) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
@@ -188,11 +190,11 @@ impl<F: ForceField> Host<F> {
         self.parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
 
-    /// Before a move: books the rest of the barostat's work, and keeps the velocities for that of the thermostat's.
-    fn begin_settling(&mut self) {
-        let change = std::mem::take(&mut self.coupling.unsettled);
+    /// Before a step: books the rest of the barostat's work, and keeps the velocities for that of the thermostat's.
+    fn finish_barostat_work(&mut self) {
+        let change = std::mem::take(&mut self.coupling.pending_scaling);
         if change != 0.0 {
-            self.coupling.barostat_work += Scaling::half_potential_work(change, self.centre_virial_trace());
+            self.coupling.barostat_work += ScaleFactors::half_potential_work(change, self.centre_virial_trace());
         }
         if self.coupling.pending_rescaling != 0.0 {
             memory::copy(&self.velocities, &mut self.scaled);
@@ -200,7 +202,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// After it: books the rest of the thermostat's work.
-    fn end_settling(&mut self) {
+    fn finish_thermostat_work(&mut self) {
         let rescaling = std::mem::take(&mut self.coupling.pending_rescaling);
         if rescaling != 0.0 {
             let [forces, constraints] = self.works_of_move();
@@ -209,7 +211,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Multiply the cell, and position and velocity of each centre in [`Self::measure_centres`].
-    fn scale_centres(&mut self, Scaling { length_factor, velocity_factor }: Scaling) {
+    fn scale_centres(&mut self, ScaleFactors { length_factor, velocity_factor }: ScaleFactors) {
         self.cell = self.cell.map(|cell| cell.scaled(length_factor));
         let (further, faster) = (length_factor - 1.0, velocity_factor - 1.0);
         let (groups, centres, timestep) = (&self.groups, &self.centres, self.timestep);
@@ -269,21 +271,23 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]) {
         (self.cell, &self.old)
     }
 
-    fn cell(&self) -> Option<PeriodicCell> {
-        self.cell
+    fn cell(&self) -> Result<Option<PeriodicCell>> {
+        Ok(self.cell)
     }
 
-    fn rebuild_pairs(&mut self) {
+    fn build_lists(&mut self) -> Result<()> {
+        self.searches += 1;
         self.field.rebuild(self.cell.as_ref(), &self.positions);
         memory::copy(&self.positions, &mut self.searched.0);
         self.searched.1 = self.cell;
+        Ok(())
     }
 
-    fn overdue(&mut self, lists: &ListSchedule, _: bool) -> Result<Option<u64>> {
+    fn lists_expired(&mut self, lists: &ListSchedule, _: bool) -> Result<bool> {
         let (searched, cell) = &self.searched;
         let scale = match (&self.cell, cell) {
             (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
@@ -293,10 +297,14 @@ impl<F: ForceField> Backend for Host<F> {
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - *then * scale).norm_squared())
             .reduce(|| 0.0, f64::max);
-        Ok(lists.may_miss(self.cutoff, scale, longest_squared).then_some(0))
+        Ok(lists.may_miss(self.cutoff, scale, longest_squared))
     }
 
-    fn prune_pairs(&mut self, foresight: f64) {
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn prune_lists(&mut self, foresight: f64) -> Result<()> {
         let foreseen = &mut self.pruned.0;
         if foresight > 0.0 {
             memory::resize(foreseen, self.positions.len(), Vec3::ZERO);
@@ -307,6 +315,7 @@ impl<F: ForceField> Backend for Host<F> {
         }
         self.pruned.1 = self.cell;
         self.field.prune(self.cell.as_ref(), &self.pruned.0);
+        Ok(())
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
@@ -331,18 +340,18 @@ impl<F: ForceField> Backend for Host<F> {
         self.field.reciprocal_forces(self.cell.as_ref(), atoms)
     }
 
-    fn advance(&mut self, advance: Advance) -> Result<Kinetic> {
+    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
         let start = Instant::now();
-        if advance.unsettled {
-            self.begin_settling();
+        if step.pending_work {
+            self.finish_barostat_work();
         }
-        self.timestep = advance.timestep;
-        let constraint_virial = self.leap(advance)?.scaled(1.0 / advance.timestep.powi(2));
+        self.timestep = step.timestep;
+        let constraint_virial = self.leap(step)?.scaled(1.0 / step.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
         self.kinetic_after = after;
         self.check_motion(before + after)?;
-        if advance.unsettled {
-            self.end_settling();
+        if step.pending_work {
+            self.finish_thermostat_work();
         }
         let threads = self.team.threads() as f64;
         let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
@@ -351,20 +360,21 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(Kinetic { before, after, constraint_virial })
     }
 
-    fn dilate(&mut self, dilation: Dilation) -> Result<()> {
+    fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
         let GroupSums { before, after, cross, internal_virial } = self.measure_centres();
         let (trace, volume) = (self.evaluation.virial.trace() - internal_virial, cell.volume());
-        let scaling = dilation.scaling(pressure(0.5 * (before + after), trace, volume), volume)?;
+        let scaling = box_scaling.factors(pressure(0.5 * (before + after), trace, volume), volume)?;
         let change = scaling.length_factor.ln();
-        self.coupling.barostat_work += scaling.kinetic_work(after, cross) + Scaling::half_potential_work(change, trace);
-        self.coupling.unsettled = change;
+        self.coupling.barostat_work +=
+            scaling.kinetic_work(after, cross) + ScaleFactors::half_potential_work(change, trace);
+        self.coupling.pending_scaling = change;
         self.scale_centres(scaling);
         self.kinetic_after += scaling.kinetic_change(after);
         self.cell.map_or(Ok(()), |cell| check_room(&cell, self.cutoff))
     }
 
-    fn couple(&mut self, rescaling: Rescaling) -> Result<()> {
+    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
         let factor = rescaling.factor(self.kinetic_after)?;
         self.coupling.thermostat_work += scaling_work(self.kinetic_after, factor);
         self.coupling.pending_rescaling = pending(factor);
@@ -376,23 +386,24 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(self.coupling)
     }
 
-    fn remove_motion(&mut self) {
+    fn remove_com_motion(&mut self) -> Result<()> {
         if self.cell.is_some() {
             remove_translation(&self.masses, &mut self.velocities);
         } else {
             remove_translation_and_rotation(&self.masses, &self.positions, &mut self.velocities);
         }
+        Ok(())
     }
 
-    fn phases(&self) -> Phases {
+    fn phases(&self) -> Result<Phases> {
         let mut phases = self.field.phases();
         phases.update += self.phases.update;
         phases.constraints += self.phases.constraints;
-        phases
+        Ok(phases)
     }
 
-    fn pair_counts(&self) -> PairCounts {
-        self.field.pair_counts()
+    fn pair_counts(&self) -> Result<PairCounts> {
+        Ok(self.field.pair_counts())
     }
 }
 

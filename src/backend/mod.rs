@@ -8,7 +8,6 @@ mod cpu;
 pub(crate) mod cuda;
 mod dispersion;
 mod energies;
-mod evaluator;
 mod host;
 mod phases;
 mod potential;
@@ -18,14 +17,13 @@ mod work;
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
 pub use energies::Energies;
-pub use evaluator::Evaluator;
 pub use host::Host;
 pub use phases::Phases;
 pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::Dilation;
+use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
@@ -37,7 +35,7 @@ use crate::vec3::{Mat3, Vec3};
 pub struct Workload {
     /// every energy term; told to the host, as is the virial then
     pub energy: bool,
-    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::dilate`] and the work that follows it
+    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::scale_box`] and the work that follows it
     pub virial: bool,
 }
 
@@ -52,23 +50,23 @@ pub struct Evaluation {
     pub virial: Mat3,
 }
 
-/// One step's move.
+/// One step of the leapfrog integrator.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Advance {
+pub struct Leapfrog {
     /// ps
     pub timestep: f64,
     /// the host wants the virial of the constraint forces
     pub virial: bool,
     /// the host wants kinetic energies, and that virial; without, what is returned means nothing
     pub kinetic: bool,
-    /// [`Backend::dilate`] or [`Backend::couple`] follows
+    /// [`Backend::scale_box`] or [`Backend::rescale_velocities`] follows
     pub coupled: bool,
-    /// one of them came after the move before: the rest of its work is to be booked, with the forces of now, which for
-    /// [`Backend::dilate`] must have been asked for with their virial
-    pub unsettled: bool,
+    /// one of them came after the step before: the rest of its work is to be booked, with the forces of now, which for
+    /// [`Backend::scale_box`] must have been asked for with their virial
+    pub pending_work: bool,
 }
 
-/// What a move knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
+/// What a step knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kinetic {
     /// of the velocities half a step before
@@ -88,28 +86,30 @@ pub enum Moment {
     Prune,
 }
 
-/// The phases of a step on some device. The running state lives here; [`Backend::upload`] and [`Backend::download`]
-/// exchange it in topology order. A device may work behind the host's back: an error of a phase that returns none surfaces
-/// at a later one that does.
-pub trait Backend {
+/// What a device does with one system. The running state lives here; [`Backend::upload`] and [`Backend::download`]
+/// exchange it in topology order. A device may work behind the host's back: what is asked for is done before anybody reads
+/// a result, and an error surfaces at the latest there.
+pub trait Backend: Send {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
     /// Take over positions, velocities, cell and the work of couplings so far.
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copy positions, velocities, cell and the work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell (as far as it is known) and positions before the last move: the last good ones when a move has failed.
-    fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]);
+    /// Cell (as far as it is known) and positions before the last step: the last good ones when a step has failed.
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The lattice now.
-    fn cell(&self) -> Option<PeriodicCell>;
-    /// Sort the atoms and search the outer pair list; a prune must follow.
-    fn rebuild_pairs(&mut self);
-    /// Whether a pair may be missing from `lists`, which end by displacement: then how many of the last moves have for that
-    /// reason not been made, with all that came after them, and must be asked for again when the lists are new. A device
-    /// that works behind the host's back looks now and then, and when the host must know, but makes no move with such lists.
-    fn overdue(&mut self, lists: &ListSchedule, must_know: bool) -> Result<Option<u64>>;
+    fn cell(&self) -> Result<Option<PeriodicCell>>;
+    /// Sort the atoms and search the outer pair list; a pruning must follow.
+    fn build_lists(&mut self) -> Result<()>;
     /// Reduce the outer list to the inner one, for where atoms are after `foresight` (ps) if nothing acts on them.
-    fn prune_pairs(&mut self, foresight: f64);
+    fn prune_lists(&mut self, foresight: f64) -> Result<()>;
+    /// Whether a pair may be missing from `lists`, which expire by displacement. A device that works behind the host's back
+    /// looks now and then, and when the host must know. It makes no step with expired lists: it builds new ones where they
+    /// had expired, and does the steps since then that were asked for.
+    fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
+    /// Outer lists built so far.
+    fn searches(&self) -> u64;
     /// Copy positions and cell of some moment into `state`.
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
     /// Forces at the current positions.
@@ -121,28 +121,26 @@ pub trait Backend {
         None
     }
     /// Leapfrog with constraints.
-    fn advance(&mut self, advance: Advance) -> Result<Kinetic>;
-    /// Scale the cell and the group centres by what follows from the volume and the pressure of the centres at the time of
+    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
+    /// Scale the box and the group centres by what follows from the volume and the pressure of the centres at the time of
     /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
-    /// [`Backend::advance`]. Forces must have been asked for with their virial.
-    fn dilate(&mut self, dilation: Dilation) -> Result<()>;
+    /// [`Backend::integrate`]. Forces must have been asked for with their virial.
+    fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Multiply all velocities by the factor that follows from their kinetic energy ([`crate::ensemble::thermostat`]), and
-    /// add the work of that to the thermostat's, the rest with the next [`Backend::advance`]. [`Backend::dilate`] comes
+    /// add the work of that to the thermostat's, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes
     /// before.
-    fn couple(&mut self, rescaling: Rescaling) -> Result<()>;
+    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()>;
     /// What couplings have done so far.
     fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.
-    fn remove_motion(&mut self);
+    fn remove_com_motion(&mut self) -> Result<()>;
     /// Seconds spent so far, when all work asked for has been done.
-    fn phases(&self) -> Phases;
+    fn phases(&self) -> Result<Phases>;
     /// Sizes of the present pair lists.
-    fn pair_counts(&self) -> PairCounts {
-        PairCounts::default()
-    }
+    fn pair_counts(&self) -> Result<PairCounts>;
 }
 
-/// Computes forces for positions in topology order: what [`Host`] steps with.
+/// Computes forces for positions in topology order, on the CPU: what [`Host`] integrates with.
 pub trait ForceField: Send {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;

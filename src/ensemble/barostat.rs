@@ -23,7 +23,7 @@
 //! with K and W of centres, and tr W(t+dt) with the scaled positions, from the next force evaluation; dU/d ln μ = −tr W.
 //! E − Σ work is conserved; there is no P V term in it, because the energy of the bath's piston is not part of E.
 //!
-//! All random numbers can be drawn before pressure and volume are known ([`Dilation`]), so that a device which has them to
+//! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device which has them to
 //! itself need not tell.
 
 use crate::cell::PeriodicCell;
@@ -52,14 +52,14 @@ pub struct Target {
 
 /// A change of the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scaling {
+pub struct ScaleFactors {
     /// μ, for cell vectors and positions of group centres
     pub length_factor: f64,
     /// ν, for velocities of group centres
     pub velocity_factor: f64,
 }
 
-impl Scaling {
+impl ScaleFactors {
     /// Change of the kinetic energy (kJ/mol) of centres that have `kinetic`.
     pub fn kinetic_change(&self, kinetic: f64) -> f64 {
         (self.velocity_factor.powi(2) - 1.0) * kinetic
@@ -85,7 +85,7 @@ pub fn pressure(kinetic: f64, virial_trace: f64, volume: f64) -> f64 {
 /// A coupling of which all is known but the pressure P and the volume V: with x = 1 − a (P₀ − P − e/V) + n/√V,
 /// μ³ = x² where √V is what relaxes, and x where V is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dilation {
+pub struct BoxScaling {
     /// a, nm³ mol/kJ
     pub rate: f64,
     /// P₀, kJ/mol/nm³
@@ -98,16 +98,16 @@ pub struct Dilation {
     pub stochastic: bool,
 }
 
-impl Dilation {
+impl BoxScaling {
     /// At a pressure in kJ/mol/nm³ and a volume in nm³.
-    pub fn scaling(&self, measured: f64, volume: f64) -> Result<Scaling> {
-        let Dilation { rate, pressure, thermal, noise, stochastic } = *self;
+    pub fn factors(&self, measured: f64, volume: f64) -> Result<ScaleFactors> {
+        let BoxScaling { rate, pressure, thermal, noise, stochastic } = *self;
         let x = 1.0 - rate * (pressure - measured - thermal / volume) + noise / volume.sqrt();
         let length_factor = if stochastic { x * x } else { x }.cbrt();
         // false for what is not a number
         if (length_factor - 1.0).abs() <= LARGEST_CHANGE {
             let velocity_factor = if stochastic { 1.0 / length_factor } else { 1.0 };
-            return Ok(Scaling { length_factor, velocity_factor });
+            return Ok(ScaleFactors { length_factor, velocity_factor });
         }
         Err(torn(length_factor, measured))
     }
@@ -117,9 +117,9 @@ impl Dilation {
 ///
 /// `interval` Δt in ps.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
-pub fn berendsen(target: Target, interval: f64) -> Dilation {
+pub fn berendsen(target: Target, interval: f64) -> BoxScaling {
     let rate = target.compressibility * interval / target.coupling_time;
-    Dilation { rate, pressure: target.pressure, thermal: 0.0, noise: 0.0, stochastic: false }
+    BoxScaling { rate, pressure: target.pressure, thermal: 0.0, noise: 0.0, stochastic: false }
 }
 
 /// Stochastic cell rescaling: first-order relaxation of the volume with the noise that makes it isothermal–isobaric.
@@ -133,11 +133,11 @@ pub fn berendsen(target: Target, interval: f64) -> Dilation {
 ///
 /// `temperature` K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The number is that of (seed, step).
 /// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514.
-pub fn stochastic_rescale(target: Target, temperature: f64, interval: f64, (seed, step): (u64, u64)) -> Dilation {
+pub fn stochastic_rescale(target: Target, temperature: f64, interval: f64, (seed, step): (u64, u64)) -> BoxScaling {
     let kt = BOLTZMANN * temperature;
     let rate = target.compressibility * interval / (2.0 * target.coupling_time);
     let noise = Stream::new(seed, Purpose::Barostat, step, 0).gaussian() * (kt * rate).sqrt();
-    Dilation { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
+    BoxScaling { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
 }
 
 /// Why a cell is not scaled by `length_factor` at a pressure in kJ/mol/nm³.
@@ -186,8 +186,8 @@ mod tests {
                 let factor = velocity_rescale(bath, interval, 0.05, 23, step).factor(kinetic).unwrap();
                 kinetic += scaling_work(kinetic, factor);
                 let measured = pressure(kinetic, 0.0, volume);
-                let dilation = stochastic_rescale(target, TEMPERATURE, interval, (23, step));
-                let scaling = dilation.scaling(measured, volume).unwrap();
+                let box_scaling = stochastic_rescale(target, TEMPERATURE, interval, (23, step));
+                let scaling = box_scaling.factors(measured, volume).unwrap();
                 kinetic += scaling.kinetic_change(kinetic);
                 volume *= scaling.length_factor.powi(3);
                 volume * pressure0 / kt
@@ -228,11 +228,11 @@ mod tests {
         let (x, before) = (at(0.0), (at(0.0) - at(-timestep)) / timestep);
         let after = before - x * timestep;
         let factor = 1.0 + change;
-        let scaling = Scaling { length_factor: factor, velocity_factor: velocity_factor(factor) };
+        let scaling = ScaleFactors { length_factor: factor, velocity_factor: velocity_factor(factor) };
         let faster = scaling.velocity_factor * after;
         let next = x + after * timestep + change * x + (scaling.velocity_factor - 1.0) * after * timestep;
         let exact = invariant(next, faster, faster - next * timestep) - invariant(x, before, after);
-        let half = |x: f64| Scaling::half_potential_work(factor.ln(), -x * x);
+        let half = |x: f64| ScaleFactors::half_potential_work(factor.ln(), -x * x);
         let booked = scaling.kinetic_work(0.5 * after * after, 0.5 * before * after) + half(x) + half(next);
         (booked - exact) / factor.ln()
     }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn weak_coupling_in_closed_form() {
         let target = Target { pressure: 1.0, compressibility: 0.1, coupling_time: 2.0 };
-        let scaling = berendsen(target, 0.02).scaling(3.0, 30.0).unwrap();
+        let scaling = berendsen(target, 0.02).factors(3.0, 30.0).unwrap();
         assert!((scaling.length_factor.powi(3) - (1.0 + 0.1 * 0.01 * 2.0)).abs() < 1e-15);
         assert_eq!(scaling.velocity_factor, 1.0);
     }
@@ -263,8 +263,8 @@ mod tests {
     fn a_cell_that_would_be_torn_is_refused() {
         let target = Target { pressure: 1.0, compressibility: 1.0, coupling_time: 1.0 };
         for measured in [1e6, -1e6, f64::NAN] {
-            assert!(berendsen(target, 0.1).scaling(measured, 1.0).is_err());
-            assert!(stochastic_rescale(target, 300.0, 0.1, (1, 1)).scaling(measured, 1.0).is_err());
+            assert!(berendsen(target, 0.1).factors(measured, 1.0).is_err());
+            assert!(stochastic_rescale(target, 300.0, 0.1, (1, 1)).factors(measured, 1.0).is_err());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
 use super::plan::{Plan, StageKind};
-use super::simulation::ListOrigins;
+use crate::context::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
 use crate::observe::extent::Extent;

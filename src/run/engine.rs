@@ -9,7 +9,8 @@ use crate::backend::cuda::Emulated as Gpu;
 #[cfg(not(test))]
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::{self, Cuda, Programs};
-use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Reference, Workload};
+use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Workload};
+use crate::context::Context;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
@@ -98,8 +99,8 @@ impl Engine {
         let verdict = self.pool.install(|| {
             let mut gpu =
                 Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
-            let cpu = self.cpu(system, schedule(plan, system, state))?;
-            compare(&mut gpu, &mut Host::new(system, cpu, self.level, self.team())?, state)
+            let mut cpu = self.cpu(system, schedule(plan, system, state))?;
+            compare(&mut gpu, cpu.as_mut(), state)
         });
         self.conclude(verdict)
     }
@@ -158,12 +159,16 @@ impl Engine {
         Ok(if self.gpu(system)?.is_ok() { 1 } else { self.parts })
     }
 
-    /// The GPU itself, where there is one for this system.
-    pub(super) fn cuda(&self, system: &System, lists: &ListSchedule) -> Result<Option<Cuda<Gpu>>> {
-        match self.gpu(system)? {
-            Ok((number, _)) => Ok(Some(Cuda::new(system, Gpu::open(number, &self.programs)?, lists)?)),
-            Err(_) => Ok(None),
-        }
+    /// A system on the device that the plan asks for, with lists that are made by this schedule.
+    pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
+        let backend: Box<dyn Backend> = match (plan.run.precision, self.gpu(system)?) {
+            (Precision::Double, _) => Box::new(Host::new(system, Reference::new(system)?, self.level, self.team())?),
+            (Precision::Mixed, Ok((number, _))) => {
+                Box::new(Cuda::new(system, Gpu::open(number, &self.programs)?, &lists)?)
+            }
+            (Precision::Mixed, Err(_)) => self.cpu(system, lists)?,
+        };
+        Ok(Context::new(backend, lists))
     }
 
     /// The lists with which the device that dynamics runs on may compute.
@@ -185,34 +190,20 @@ impl Engine {
         Arc::clone(&self.team)
     }
 
-    /// The fast force field with the given lists.
-    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Cpu> {
+    /// The fast backend on the CPU, with lists that are made by this schedule.
+    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<Host<Cpu>>> {
         let Engine { parts, level, .. } = *self;
-        Ok(Cpu::new(system, CpuOptions { parts, level, schedule }, self.team())?)
+        let field = Cpu::new(system, CpuOptions { parts, level, schedule }, self.team())?;
+        Ok(Box::new(Host::new(system, field, level, self.team())?))
     }
 
     /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and not compared with
     /// anything: this is what one compares with.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
-        let (cell, positions) = (state.cell.as_ref(), &state.positions);
-        let workload = Workload { energy: true, virial: true };
-        self.pool.install(|| match plan.run.precision {
-            Precision::Double => Ok(Reference::new(system)?.evaluate(cell, positions, workload)),
-            Precision::Mixed => {
-                if let Some(mut cuda) = self.cuda(system, &self.lists(plan, system, state)?)? {
-                    cuda.upload(state)?;
-                    cuda.rebuild_pairs();
-                    cuda.prune_pairs(0.0);
-                    cuda.forces(workload)?;
-                    return Ok(cuda.evaluation().clone());
-                }
-                let mut field = self.cpu(system, schedule(plan, system, state))?;
-                let mut evaluation = Evaluation::default();
-                field.rebuild(cell, positions);
-                field.prune(cell, positions);
-                field.evaluate(cell, positions, workload, &mut evaluation)?;
-                Ok(evaluation)
-            }
+        self.pool.install(|| {
+            let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
+            context.set_state(state)?;
+            context.forces(Workload { energy: true, virial: true }).cloned()
         })
     }
 }

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use super::engine::{Engine, lead};
-use super::plan::{Dynamics, Plan, Precision};
-use super::simulation::{Simulation, Wanted};
+use super::plan::{Dynamics, Plan};
+use super::simulation::{Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
-use crate::backend::{Backend, Host, PairCounts, Phases, Reference};
+use crate::backend::{PairCounts, Phases};
 use crate::constraint::degrees_of_freedom;
+use crate::context::Context;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
@@ -60,56 +61,40 @@ pub fn measure(
         let lists = engine.lists(plan, system, &state)?;
         let free =
             degrees_of_freedom(&system.topology, &system.constraints, dynamics.removed_motion(state.cell.is_some()));
-        let rules = (lists, plan.run.seed, free);
-        match plan.run.precision {
-            Precision::Double => {
-                let backend = Host::new(system, Reference::new(system)?, engine.level, engine.team())?;
-                timed(backend, dynamics, rules, &state, measurement)
-            }
-            Precision::Mixed => {
-                if let Some(backend) = engine.cuda(system, &lists)? {
-                    return timed(backend, dynamics, rules, &state, measurement);
-                }
-                let backend = Host::new(system, engine.cpu(system, lists)?, engine.level, engine.team())?;
-                timed(backend, dynamics, rules, &state, measurement)
-            }
-        }
+        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom: free };
+        timed(engine.context(plan, system, lists)?, setup, &state, measurement)
     })
 }
 
-fn timed<B: Backend>(
-    backend: B,
-    dynamics: &Dynamics,
-    rules: (ListSchedule, u64, usize),
-    state: &State,
-    measurement: Measurement,
-) -> Result<Measured> {
-    let mut simulation = Simulation::new(backend, dynamics, rules, state, (0, state.time), None)?;
+fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measurement) -> Result<Measured> {
+    let (schedule, degrees_of_freedom) = (*context.schedule(), setup.degrees_of_freedom);
+    let start = StageProgress { first_time: state.time, ..StageProgress::default() };
+    let mut simulation = Simulation::new(context, setup, state, start)?;
     let mut record = Record { every: measurement.energies_every, ..Record::default() };
     record.steps(&mut simulation, measurement.warm_up)?;
     record.observed.clear();
-    let (before, searched) = (simulation.backend().phases(), simulation.searches());
+    let (before, searched) = (simulation.backend().phases()?, simulation.searches());
     let mut seconds = Vec::with_capacity(measurement.repeats);
     for _ in 0..measurement.repeats {
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
         // until a device has done what it was asked for
-        simulation.catch_up()?;
-        simulation.backend().phases();
+        simulation.flush()?;
+        simulation.backend().phases()?;
         seconds.push(start.elapsed().as_secs_f64());
     }
     let mut phases = Phases::default();
-    phases.add_difference(&simulation.backend().phases(), &before);
+    phases.add_difference(&simulation.backend().phases()?, &before);
     let samples = record.observed.len().max(1) as f64;
     Ok(Measured {
         seconds,
         phases,
         temperature: record.observed.iter().map(|sample| sample.2).sum::<f64>() / samples,
         conserved: record.observed.iter().map(|&(time, conserved, _)| (time, conserved)).collect(),
-        schedule: rules.0,
+        schedule,
         searches: simulation.searches() - searched,
-        pairs: simulation.backend().pair_counts(),
-        degrees_of_freedom: rules.2,
+        pairs: simulation.backend().pair_counts()?,
+        degrees_of_freedom,
     })
 }
 
@@ -121,7 +106,7 @@ struct Record {
 }
 
 impl Record {
-    fn steps<B: Backend>(&mut self, simulation: &mut Simulation<'_, B>, steps: u64) -> Result<()> {
+    fn steps(&mut self, simulation: &mut Simulation<'_>, steps: u64) -> Result<()> {
         for _ in 0..steps {
             let energies = simulation.local_step.is_multiple_of(self.every);
             let time = simulation.time();

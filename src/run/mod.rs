@@ -39,6 +39,6 @@ pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
 pub use runner::run;
 pub use signals::Requests;
-pub use simulation::{ListOrigins, Observed, Simulation, Wanted};
+pub use simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
 pub use tuning::Alternatives;
 pub use warnings::{refuse, warnings};

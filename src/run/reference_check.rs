@@ -52,7 +52,7 @@ enum Verdict {
 
 /// Compares the forces that `backend` has just computed, with energies; says in the log how nearly they agree. Those that
 /// do not end the run.
-pub(super) fn verify<B: Backend>(
+pub(super) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
     backend: &B,
@@ -84,7 +84,7 @@ pub(super) fn verify<B: Backend>(
     }
 }
 
-fn compare<B: Backend>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
+fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
     let [mut now, mut searched, mut pruned] = [(); 3].map(|()| State::default());
     backend.download(&mut now)?;
     backend.list_positions(Moment::Search, &mut searched)?;
@@ -111,7 +111,7 @@ struct Found {
 
 impl Found {
     /// Of the last evaluation; without reciprocal space if that is wished and can be had.
-    fn new<B: Backend>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
+    fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
         let reciprocal = if without_reciprocal { backend.reciprocal_forces(atoms) } else { None };
@@ -233,8 +233,8 @@ mod tests {
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
-        host.rebuild_pairs();
-        host.prune_pairs(schedule.foresight);
+        host.build_lists().expect("lists");
+        host.prune_lists(schedule.foresight).expect("lists");
         host.upload(&sample.state).expect("a state");
         host.forces(ENERGIES).expect("forces");
         host
@@ -261,8 +261,8 @@ mod tests {
                 let lists = schedule(&sample);
                 let mut host = host(&sample.system, lists, level);
                 host.upload(&sample.state).expect("a state");
-                host.rebuild_pairs();
-                host.prune_pairs(lists.foresight);
+                host.build_lists().expect("lists");
+                host.prune_lists(lists.foresight).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
                 // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own

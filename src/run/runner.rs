@@ -15,13 +15,13 @@ use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::reference_check::verify;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{Beginning, begin, cut_stages, open_outputs};
-use super::simulation::{ListOrigins, Observed, Simulation, Wanted};
+use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
 use super::warnings::refuse;
-use crate::backend::{Backend, Host, Reference};
 use crate::constraint::degrees_of_freedom;
+use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
 use crate::observe::log::{Level, RunLog};
@@ -228,20 +228,8 @@ impl Session<'_> {
         let choices = self.engine.choices(plan, &system, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
-        let (level, team) = (self.engine.level, self.engine.team());
-        match plan.run.precision {
-            Precision::Double => {
-                let backend = Host::new(&system, Reference::new(&system)?, level, team)?;
-                self.integrate(index, options, state, place, backend)
-            }
-            Precision::Mixed => {
-                if let Some(backend) = self.engine.cuda(&system, &lists)? {
-                    return self.integrate(index, options, state, place, backend);
-                }
-                let backend = Host::new(&system, self.engine.cpu(&system, lists)?, level, team)?;
-                self.integrate(index, options, state, place, backend)
-            }
-        }
+        let context = self.engine.context(plan, &system, lists)?;
+        self.integrate(index, options, state, place, context)
     }
 
     /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
@@ -278,21 +266,21 @@ impl Session<'_> {
         Ok(self.tuning.as_ref().map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
     }
 
-    fn integrate<B: Backend + Send>(
+    fn integrate(
         &mut self,
         index: usize,
         options: &Dynamics,
         state: &mut State,
         place: Place,
-        backend: B,
+        context: Context,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let removed = options.removed_motion(state.cell.is_some());
         let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
-        let Place { done, first_time, lists: origins, schedule, .. } = place;
-        let rules = (schedule.expect("the caller has chosen one"), plan.run.seed, free);
-        let mut simulation = Simulation::new(backend, options, rules, state, (done, first_time), origins)?;
-        let here = |simulation: &Simulation<'_, B>| -> Result<Place> {
+        let Place { done, first_time, lists, schedule, .. } = place;
+        let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom: free };
+        let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
+        let here = |simulation: &Simulation<'_>| -> Result<Place> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             Ok(Place { done, first_time, lists, schedule, minimizer: None })
         };
@@ -303,7 +291,7 @@ impl Session<'_> {
         let rows = every(plan.output.energies.map(|e| e.every));
         let frames = every(plan.output.trajectory.map(|t| t.every));
         let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
-        let before = simulation.backend().phases();
+        let before = simulation.backend().phases()?;
         self.timing.start_stage();
         self.unverified = plan.run.precision == Precision::Mixed;
         while simulation.local_step < target {
@@ -312,7 +300,7 @@ impl Session<'_> {
                 self.take(&mut simulation, state)?;
                 self.checkpoint(index, state, here(&simulation)?)?;
                 self.timing.searches += simulation.searches();
-                self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
+                self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
                 return Ok(Outcome::Stopped);
             }
             if step > done && self.checkpoint_is_due() {
@@ -325,7 +313,7 @@ impl Session<'_> {
             self.timing.step(options.timestep);
         }
         self.take(&mut simulation, state)?;
-        self.timing.end_stage(&before, &simulation.backend().phases(), simulation.backend().pair_counts());
+        self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
         let (place, statistics) = (here(&simulation)?, self.statistics.clone());
@@ -342,19 +330,13 @@ impl Session<'_> {
     }
 
     /// The state at the start of the next step.
-    fn take<B: Backend>(&self, simulation: &mut Simulation<'_, B>, state: &mut State) -> Result<()> {
-        let done = simulation.catch_up();
+    fn take(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
+        let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
         simulation.download(state)
     }
 
-    fn one_step<B: Backend>(
-        &mut self,
-        simulation: &mut Simulation<'_, B>,
-        index: usize,
-        row: bool,
-        frame: bool,
-    ) -> Result<()> {
+    fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize, row: bool, frame: bool) -> Result<()> {
         let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
         let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));

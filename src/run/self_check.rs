@@ -1,7 +1,7 @@
 //! Whether a GPU computes what the CPU computes: forces and energies of one state and a move from it, before a run relies
 //! on them.
 
-use crate::backend::{Advance, Backend, Energies, Evaluation, Workload};
+use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 }
 
 /// Compares a GPU with the CPU at `state`.
-pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl Backend, state: &State) -> Result<Verdict> {
+pub(super) fn compare(gpu: &mut dyn Backend, cpu: &mut dyn Backend, state: &State) -> Result<Verdict> {
     let (positions, velocities) = (state.positions.clone(), vec![Vec3::ZERO; state.positions.len()]);
     let still = State { cell: state.cell, positions, velocities, ..State::default() };
     match evaluate(gpu, &still) {
@@ -46,26 +46,32 @@ pub(super) fn compare(gpu: &mut impl Backend, cpu: &mut impl Backend, state: &St
     evaluate(cpu, &still)?;
     let verdict = judge(gpu.evaluation(), cpu.evaluation());
     let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
-    let expected = match advance(cpu) {
+    let expected = match step(cpu) {
         // the run will fail the same way, and say more
         Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
         outcome => outcome?,
     };
-    Ok(judge_move(&advance(gpu)?, &expected, &still.positions, &how))
+    Ok(judge_move(&step(gpu)?, &expected, &still.positions, &how))
 }
 
 /// Forces and energies.
-fn evaluate(backend: &mut impl Backend, state: &State) -> Result<()> {
+fn evaluate(backend: &mut dyn Backend, state: &State) -> Result<()> {
     backend.upload(state)?;
-    backend.rebuild_pairs();
-    backend.prune_pairs(0.0);
+    backend.build_lists()?;
+    backend.prune_lists(0.0)?;
     backend.forces(Workload { energy: true, virial: false })
 }
 
 /// Where atoms are after a step as nearly all are, of which nothing else is wanted.
-fn advance(backend: &mut impl Backend) -> Result<Vec<Vec3>> {
+fn step(backend: &mut dyn Backend) -> Result<Vec<Vec3>> {
     backend.forces(Workload::default())?;
-    backend.advance(Advance { timestep: TIMESTEP, virial: false, kinetic: false, coupled: false, unsettled: false })?;
+    backend.integrate(Leapfrog {
+        timestep: TIMESTEP,
+        virial: false,
+        kinetic: false,
+        coupled: false,
+        pending_work: false,
+    })?;
     let mut state = State::default();
     backend.download(&mut state)?;
     Ok(state.positions)

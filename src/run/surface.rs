@@ -1,80 +1,69 @@
-//! The energy surface of a system for the minimiser: a force field, lists rebuilt by displacement, constraints.
+//! The energy surface of a system for the minimiser: a context with lists by displacement, and constraints.
 
 use super::minimize::Surface;
-use crate::backend::{Evaluation, ForceField, Workload};
-use crate::cell::PeriodicCell;
+use crate::backend::{Backend, Workload};
 use crate::constraint::ConstraintPlan;
+use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
-use crate::system::System;
+use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// A force field seen by the minimiser. Constraints act with unit masses, so that projections are Euclidean.
-pub(super) struct ForceSurface<F> {
-    field: F,
-    cell: Option<PeriodicCell>,
+/// A context seen by the minimiser. Constraints act with unit masses, so that projections are Euclidean.
+pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
-    /// an atom may move this far (nm) before lists are made anew
-    reach: f64,
-    /// where the lists were made; empty before the first evaluation
-    origin: Vec<Vec3>,
-    evaluation: Evaluation,
+    /// what the context is given; velocities are zero
+    state: State,
+    context: Context<B>,
 }
 
-impl<F: ForceField> ForceSurface<F> {
-    /// Around a force field whose lists reach `buffer` nm beyond the cutoff; `origin` is where a stored minimisation
+impl<B: Backend + ?Sized> ForceSurface<B> {
+    /// Around a context whose lists expire by displacement, for the cell of `state`; `origin` is where a stored minimisation
     /// last made its lists.
     pub(super) fn new(
         system: &System,
-        field: F,
-        cell: Option<PeriodicCell>,
-        buffer: f64,
-        origin: Vec<Vec3>,
+        mut context: Context<B>,
+        state: &State,
+        origin: Option<&[Vec3]>,
     ) -> Result<Self> {
-        let unit_masses = vec![1.0; system.topology.atoms.len()];
-        let constraints = ConstraintPlan::new(&system.constraints, &unit_masses)?;
-        let reach = 0.5 * buffer;
-        let mut surface = ForceSurface { field, cell, constraints, reach, origin, evaluation: Evaluation::default() };
-        if !surface.origin.is_empty() {
-            surface.make_lists();
+        let atoms = system.topology.atoms.len();
+        let constraints = ConstraintPlan::new(&system.constraints, &vec![1.0; atoms])?;
+        let mut still = State { cell: state.cell, velocities: vec![Vec3::ZERO; atoms], ..State::default() };
+        if let Some(origin) = origin {
+            still.positions = origin.to_vec();
+            let origins = ListOrigins { rebuilt: still.clone(), pruned: still.clone() };
+            context.restore_lists(&origins, 0)?;
         }
-        Ok(surface)
+        Ok(ForceSurface { constraints, state: still, context })
     }
 
     /// Device, threads and instruction set, for the log.
     pub(super) fn description(&self) -> String {
-        self.field.description()
+        self.context.backend().description()
     }
 
     /// Where the lists were made.
-    pub(super) fn origin(&self) -> &[Vec3] {
-        &self.origin
-    }
-
-    fn make_lists(&mut self) {
-        self.field.rebuild(self.cell.as_ref(), &self.origin);
-        self.field.prune(self.cell.as_ref(), &self.origin);
+    pub(super) fn origin(&self) -> Result<Vec<Vec3>> {
+        Ok(self.context.list_origins()?.map_or_else(Vec::new, |origins| origins.rebuilt.positions))
     }
 }
 
-impl<F: ForceField> Surface for ForceSurface<F> {
+impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64> {
-        let far = |(a, b): (&Vec3, &Vec3)| (*a - *b).norm_squared() > self.reach * self.reach;
-        if self.origin.len() != positions.len() || positions.iter().zip(&self.origin).any(far) {
-            self.origin.clear();
-            self.origin.extend_from_slice(positions);
-            self.make_lists();
-        }
-        let workload = Workload { energy: true, virial: false };
-        match self.field.evaluate(self.cell.as_ref(), positions, workload, &mut self.evaluation) {
+        self.state.positions.clear();
+        self.state.positions.extend_from_slice(positions);
+        self.context.set_state(&self.state)?;
+        match self.context.forces(Workload { energy: true, virial: false }) {
+            Ok(found) => {
+                forces.copy_from_slice(&found.forces);
+                Ok(found.energies.potential())
+            }
             // overlapping atoms, whose forces a GPU cannot sum
             Err(Error::Unstable { .. }) => {
                 forces.fill(Vec3::splat(f64::NAN));
-                return Ok(f64::INFINITY);
+                Ok(f64::INFINITY)
             }
-            outcome => outcome?,
+            Err(error) => Err(error),
         }
-        forces.copy_from_slice(&self.evaluation.forces);
-        Ok(self.evaluation.energies.potential())
     }
 
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
@@ -91,8 +80,11 @@ impl<F: ForceField> Surface for ForceSurface<F> {
 mod tests {
     use super::*;
     use crate::backend::cuda::{Cuda, Emulated, Sample};
-    use crate::backend::{Evaluator, Reference};
+    use crate::backend::{Host, Reference};
+    use crate::pair::ListSchedule;
     use crate::run::minimize::{MinimizeSettings, Minimizer};
+    use crate::simd::Level;
+    use crate::team::Team;
     use crate::vec3::vec3;
 
     /// What lists reach beyond the cutoff, nm.
@@ -103,9 +95,18 @@ mod tests {
     /// Of the fall of the energy: paths that begin alike part as roundings grow, so that one of them is lower.
     const FALL: f64 = 0.2;
 
-    fn gpu(sample: &Sample, origin: Vec<Vec3>) -> ForceSurface<Evaluator<Cuda<Emulated>>> {
-        let gpu = Cuda::new(&sample.system, Emulated::new(0), &sample.schedule()).expect("a supported system");
-        ForceSurface::new(&sample.system, Evaluator::new(gpu), sample.state.cell, BUFFER, origin).expect("a surface")
+    fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {
+        let context = Context::new(Box::new(backend), lists(sample));
+        ForceSurface::new(&sample.system, context, &sample.state, origin).expect("a surface")
+    }
+
+    fn lists(sample: &Sample) -> ListSchedule {
+        ListSchedule::exact(sample.system.settings.longest_cutoff() + BUFFER)
+    }
+
+    fn gpu(sample: &Sample, origin: Option<&[Vec3]>) -> ForceSurface<Cuda<Emulated>> {
+        let gpu = Cuda::new(&sample.system, Emulated::new(0), &lists(sample)).expect("a supported system");
+        surface(sample, gpu, origin)
     }
 
     fn descend(mut minimizer: Minimizer, surface: &mut impl Surface, steps: u64) -> Minimizer {
@@ -124,9 +125,10 @@ mod tests {
     fn a_gpu_descends_as_the_reference_does() {
         for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum")] {
             let reference = || Reference::new(&sample.system).expect("a supported system");
-            let mut exact =
-                ForceSurface::new(&sample.system, reference(), sample.state.cell, BUFFER, vec![]).expect("a surface");
-            let mut surface = gpu(&sample, vec![]);
+            let host =
+                Host::new(&sample.system, reference(), Level::Portable, Team::single()).expect("a supported system");
+            let mut exact = surface(&sample, host, None);
+            let mut surface = gpu(&sample, None);
             let (start, expected) = (begin(&sample, &mut surface), begin(&sample, &mut exact));
             let (top, fall) = (start.energy(), descend(expected, &mut exact, STEPS).energy());
             let found = descend(start, &mut surface, STEPS);
@@ -142,9 +144,9 @@ mod tests {
     #[test]
     fn a_stored_descent_goes_on_with_the_same_bits() {
         let sample = Sample::load("peptide-charged").rigid();
-        let mut surface = gpu(&sample, vec![]);
+        let mut surface = gpu(&sample, None);
         let half = descend(begin(&sample, &mut surface), &mut surface, STEPS / 2);
-        let mut again = gpu(&sample, surface.origin().to_vec());
+        let mut again = gpu(&sample, Some(&surface.origin().expect("an origin")));
         let whole = descend(half.clone(), &mut surface, STEPS);
         assert_eq!(whole.positions(), descend(half, &mut again, STEPS).positions());
     }
@@ -154,7 +156,7 @@ mod tests {
         let mut sample = Sample::load("water");
         sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);
         let mut forces = vec![Vec3::ZERO; sample.state.positions.len()];
-        let energy = gpu(&sample, vec![]).evaluate(&mut sample.state.positions, &mut forces).expect("no failure");
+        let energy = gpu(&sample, None).evaluate(&mut sample.state.positions, &mut forces).expect("no failure");
         assert_eq!(energy, f64::INFINITY);
     }
 }

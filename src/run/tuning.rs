@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::lists::ListChoices;
 use super::plan::{Plan, Precision, TuningMethod};
 use super::signals::Requests;
-use crate::backend::{Cpu, Evaluation, ForceField, Workload};
+use crate::backend::{Backend, Cpu, Host, Workload};
 use crate::error::Result;
 use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
 use crate::pair::ListSchedule;
@@ -229,21 +229,20 @@ impl<'a> Tuner<'a> {
 }
 
 /// Time for forces and the share of a search and of a pruning that falls to a step.
-fn seconds_per_step(field: &mut Cpu, lists: &ListSchedule, state: &State) -> Result<f64> {
-    let (cell, positions) = (state.cell.as_ref(), &state.positions);
+fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, state: &State) -> Result<f64> {
+    cpu.upload(state)?;
     let start = Instant::now();
-    field.rebuild(cell, positions);
+    cpu.build_lists()?;
     let searched = Instant::now();
-    field.prune(cell, positions);
+    cpu.prune_lists(0.0)?;
     let pruning = searched.elapsed().as_secs_f64();
     let search = (searched - start).as_secs_f64();
-    let mut evaluation = Evaluation::default();
-    field.evaluate(cell, positions, Workload::default(), &mut evaluation)?;
+    cpu.forces(Workload::default())?;
     // a disturbance from outside makes an evaluation longer, never shorter
     let mut forces = f64::INFINITY;
     for _ in 0..EVALUATIONS {
         let start = Instant::now();
-        field.evaluate(cell, positions, Workload::default(), &mut evaluation)?;
+        cpu.forces(Workload::default())?;
         forces = forces.min(start.elapsed().as_secs_f64());
     }
     Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))

@@ -11,7 +11,7 @@ pub struct Coupling {
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
     /// ln of the length factor of a scaling half of whose work on the forces is still to be booked
-    pub unsettled: f64,
+    pub pending_scaling: f64,
     /// of a velocity rescaling a part of whose work is still to be booked, 1 − 1/λ
     pub pending_rescaling: f64,
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::config::{Config, drop_constrained_terms, load};
 use md::constraint::{RemovedMotion, degrees_of_freedom};
+use md::context::Context;
 use md::pair::ListSchedule;
-use md::run::{Engine, Plan, Simulation, StageKind, Wanted, schedule};
+use md::run::{Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
 use md::system::{State, System};
 use md::team::Team;
 use md::vec3::Vec3;
@@ -55,11 +56,11 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let deviations = |lists: ListSchedule, searches: u64| {
-        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level, engine.team()).unwrap();
+        let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let rules = (lists, 1, freedom);
-        let mut simulation = Simulation::new(backend, dynamics, rules, &state, (0, 0.0), None).unwrap();
+        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+        let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
             let look = |simulation: &Simulation<'_, Host<Cpu>>| {
@@ -95,11 +96,11 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     Arc::clone(&engine.pool).install(|| {
-        let backend = Host::new(&system, engine.cpu(&system, lists).unwrap(), engine.level, engine.team()).unwrap();
+        let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.9) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let rules = (lists, 1, freedom);
-        let mut simulation = Simulation::new(backend, dynamics, rules, &state, (0, 0.0), None).unwrap();
+        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+        let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let mut powers = vec![0.0; lists.prune as usize];
         let (mut now, mut missing) = (State::default(), vec![]);
         for step in 0..=LIVES * lists.prune {

@@ -7,9 +7,10 @@ use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Worklo
 use md::cell::PeriodicCell;
 use md::config::{Config, drop_constrained_terms, load};
 use md::constraint::{RemovedMotion, degrees_of_freedom};
+use md::context::Context;
 use md::ensemble::velocities::{kinetic_energy, maxwell_boltzmann, temperature};
 use md::pair::ListSchedule;
-use md::run::{Dynamics, Engine, Plan, Simulation, StageKind, Wanted, schedule};
+use md::run::{Dynamics, Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
 use md::system::{Atom, Electrostatics, State, System};
 use md::team::Team;
 use md::units::BAR;
@@ -55,11 +56,11 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
     let volume = start.cell.unwrap().volume();
     let (mut powers, mut pressures, mut squares) = (Vec::<f64>::new(), vec![], 0.0);
     Arc::clone(&engine.pool).install(|| {
-        let backend = Host::new(system, engine.cpu(system, lists).unwrap(), engine.level, engine.team()).unwrap();
+        let context = Context::new(engine.cpu(system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(cutoff) };
         let mut complete = Cpu::new(system, options, Team::single()).unwrap();
-        let rules = (lists, 1, free);
-        let mut simulation = Simulation::new(backend, dynamics(plan), rules, start, (0, 0.0), None).unwrap();
+        let setup = Setup { dynamics: dynamics(plan), seed: 1, degrees_of_freedom: free };
+        let mut simulation = Simulation::new(context, setup, start, StageProgress::default()).unwrap();
         let (mut now, mut missing, mut whole) = (State::default(), Vec::<Vec3>::new(), Evaluation::default());
         for step in 0..steps {
             let (sampled, follows) = (step % every == 0, step % every == 1);
@@ -128,13 +129,13 @@ fn argon(timestep: f64) -> (Plan, System, State) {
     let (lists, free) =
         (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, RemovedMotion::Translation));
     Arc::clone(&engine.pool).install(|| {
-        let backend = Host::new(&argon, engine.cpu(&argon, lists).unwrap(), engine.level, engine.team()).unwrap();
-        let rules = (lists, 1, free);
-        let mut simulation = Simulation::new(backend, dynamics(&heated), rules, &state, (0, 0.0), None).unwrap();
+        let context = Context::new(engine.cpu(&argon, lists).unwrap(), lists);
+        let setup = Setup { dynamics: dynamics(&heated), seed: 1, degrees_of_freedom: free };
+        let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         for _ in 0..4000 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }
-        simulation.catch_up().unwrap();
+        simulation.flush().unwrap();
         simulation.download(&mut state).unwrap();
     });
     (system("argon", timestep, COLD).0, argon, state)

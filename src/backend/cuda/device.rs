@@ -47,7 +47,7 @@ pub(crate) struct Span {
 }
 
 /// A GPU, or what does its work. Work is done in the order in which it was asked for; only reading waits for it.
-pub(crate) trait Device {
+pub(crate) trait Device: Send {
     /// For the log.
     fn name(&self) -> String;
     /// Memory that lives as long as the device, or until it is freed.

@@ -162,7 +162,7 @@ shared! {
         overdue: u32,
         /// moves since they were
         moves: u32,
-        /// of the last dilation
+        /// of the last box_scaling
         length_factor: f64,
         velocity_factor: f64,
         /// that it follows from, kJ/mol/nm³
@@ -172,7 +172,7 @@ shared! {
         /// as in [`crate::system::Coupling`]
         thermostat_work: f64,
         barostat_work: f64,
-        unsettled: f64,
+        pending_scaling: f64,
         pending_rescaling: f64,
     }
 }
@@ -189,8 +189,8 @@ shared! {
 }
 
 shared! {
-    /// A barostat's step ([`crate::ensemble::barostat::Dilation`]).
-    Dilation {
+    /// A barostat's step ([`crate::ensemble::barostat::BoxScaling`]).
+    BoxScaling {
         /// nm³ mol/kJ
         rate: f64,
         /// kJ/mol/nm³
@@ -205,7 +205,7 @@ shared! {
     }
 }
 
-members!(Rescaling, Dilation);
+members!(Rescaling, BoxScaling);
 
 shared! {
     /// Lengths that only the device knows.
@@ -319,7 +319,7 @@ shared! {
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,
-        dilation: Dilation,
+        box_scaling: BoxScaling,
         /// what the virial's trace has beside the sums, times the volume, kJ nm³/mol
         trace_times_volume: f64,
         /// the longer of both, nm; infinite without
@@ -399,7 +399,7 @@ pub(super) fn declarations() -> String {
         Status::declaration(),
         Counts::declaration(),
         Rescaling::declaration(),
-        Dilation::declaration(),
+        BoxScaling::declaration(),
         Smooth::declaration(),
         BondTerm::declaration(),
         AngleTerm::declaration(),

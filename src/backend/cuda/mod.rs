@@ -28,6 +28,7 @@ mod lattice;
 mod layout;
 mod lists;
 mod model;
+mod replay;
 mod shared;
 mod source;
 mod steps;
@@ -37,24 +38,23 @@ mod tests;
 mod watch;
 
 use super::{
-    Advance, Backend, DispersionTail, Energies, Evaluation, Kinetic, Moment, PairCounts, Phases, Workload, host,
+    Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload, host,
 };
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::Dilation;
+use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
 use crate::system::{Coupling, Electrostatics, State, System};
-use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Device, Timing, copy, read, read_one, room, write};
 use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
+use replay::Asked;
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
-use std::sync::Mutex;
 use sums::Sums;
 use watch::Watch;
 
@@ -115,8 +115,10 @@ pub(crate) struct Cuda<D> {
     /// changes with the arguments, of which records of launches hold a copy
     epoch: u64,
     clock: RefCell<Clock>,
-    /// an error of a phase that cannot return one
-    fault: Mutex<Option<Error>>,
+    /// outer lists built so far
+    searches: u64,
+    /// what was asked for since the last search, step by step
+    asked: Vec<Asked>,
 }
 
 impl<D: Device> Cuda<D> {
@@ -153,30 +155,18 @@ impl<D: Device> Cuda<D> {
             watch: Watch::new(),
             epoch: 0,
             clock: RefCell::default(),
-            fault: Mutex::new(None),
+            searches: 0,
+            asked: vec![],
         };
         cuda.arguments.trace_times_volume = 3.0 * cuda.virial_beside(1.0);
         Ok(cuda)
-    }
-
-    /// Keep an error for the next phase that can return it.
-    fn keep<T: Default>(&self, result: Result<T>) -> T {
-        result.unwrap_or_else(|error| {
-            locked(&self.fault).get_or_insert(error);
-            T::default()
-        })
-    }
-
-    /// The error that was kept.
-    fn surface(&self) -> Result<()> {
-        locked(&self.fault).take().map_or(Ok(()), Err)
     }
 
     /// What there is to be said of the steps so far, or an error where one has failed; then the positions before it are read.
     fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
-            self.cell();
+            self.cell()?;
             read(&self.device, self.arguments.old, &mut self.last_good)?;
         }
         result
@@ -199,9 +189,9 @@ impl<D: Device> Cuda<D> {
     }
 
     /// Energies and virial of the kernels' sums, and what is known without them.
-    fn evaluate(&mut self, sums: &Sums, workload: Workload) {
+    fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
-        if let Some(volume) = self.cell().map(|cell| cell.volume()) {
+        if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
             let charges = self.plasma(volume) + self.mesh.as_ref().map_or(0.0, |mesh| mesh.self_energy);
             energies.coulomb_reciprocal += charges;
             energies.coulomb += charges;
@@ -211,6 +201,7 @@ impl<D: Device> Cuda<D> {
         }
         self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
+        Ok(())
     }
 
     /// Beyond all bounds is what exceeds this, both half steps together, kJ/mol.
@@ -227,15 +218,8 @@ impl<D: Device> Cuda<D> {
         Err(sums::flying_off(&self.device, &self.arguments)?)
     }
 
-    fn remove_all_motion(&self) -> Result<()> {
-        match self.cell.get() {
-            Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
-            None => steps::stop_motion(&self.device, &self.arguments),
-        }
-    }
-
     fn read_state(&self, state: &mut State) -> Result<()> {
-        state.cell = self.cell();
+        state.cell = self.cell()?;
         state.positions.resize(self.masses.len(), Vec3::ZERO);
         state.velocities.resize(self.masses.len(), Vec3::ZERO);
         read(&self.device, self.arguments.positions, &mut state.positions)?;
@@ -244,8 +228,8 @@ impl<D: Device> Cuda<D> {
 }
 
 fn coupling(status: &Status) -> Coupling {
-    let Status { thermostat_work, barostat_work, unsettled, pending_rescaling, .. } = *status;
-    Coupling { thermostat_work, barostat_work, unsettled, pending_rescaling }
+    let Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = *status;
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling }
 }
 
 fn diagonal(value: f64) -> Mat3 {
@@ -261,8 +245,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.cell.set(state.cell);
         self.cell_is_old.set(false);
         let a = &self.arguments;
-        let Coupling { thermostat_work, barostat_work, unsettled, pending_rescaling } = state.coupling;
-        let works = Status { thermostat_work, barostat_work, unsettled, pending_rescaling, ..Status::zeroed() };
+        let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = state.coupling;
+        let works = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..works };
         write(&self.device, a.status, &[fine])?;
         write(&self.device, a.positions, &state.positions)?;
@@ -272,64 +256,75 @@ impl<D: Device> Backend for Cuda<D> {
         self.last_good.clone_from(&state.positions);
         self.pending = None;
         self.watch.restart();
+        self.asked.clear();
         steps::place_cell(&self.device, &self.arguments)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
-        self.surface()?;
         state.coupling = coupling(&sums::check(&self.device, &self.arguments)?);
         self.read_state(state)
     }
 
-    fn before_move(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]) {
         (self.cell.get(), &self.last_good)
     }
 
-    fn cell(&self) -> Option<PeriodicCell> {
-        if self.cell_is_old.take() {
-            let found = read_one(&self.device, self.arguments.cell);
-            self.cell.set(self.keep(found.map(|found| lattice::cell(&found))));
+    fn cell(&self) -> Result<Option<PeriodicCell>> {
+        if self.cell_is_old.get() {
+            self.cell.set(lattice::cell(&read_one(&self.device, self.arguments.cell)?));
+            self.cell_is_old.set(false);
         }
-        self.cell.get()
+        Ok(self.cell.get())
     }
 
-    fn rebuild_pairs(&mut self) {
-        let cell = self.cell();
+    fn build_lists(&mut self) -> Result<()> {
+        let cell = self.cell()?;
         let a = &mut self.arguments;
-        let result = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()));
+        let moved = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
         // they have been waited for: the search reads the length of the list
-        let spans = self.keep(self.device.spans());
+        let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
         clock.search();
         clock.add(&spans);
-        self.epoch += u64::from(self.keep(result));
-        self.keep(self.snapshot(Moment::Search));
-        self.keep(lists::begin(&self.device, &self.arguments));
+        self.epoch += u64::from(moved);
+        self.snapshot(Moment::Search)?;
+        lists::begin(&self.device, &self.arguments)?;
         self.watch.search();
+        self.asked.clear();
+        self.searches += 1;
+        Ok(())
     }
 
-    fn overdue(&mut self, _: &ListSchedule, must_know: bool) -> Result<Option<u64>> {
-        self.surface()?;
-        if !must_know && !self.watch.is_due() {
-            return Ok(None);
+    fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
+        loop {
+            if !must_know && !self.watch.is_due() {
+                return Ok(false);
+            }
+            lists::watch(&self.device, &self.arguments)?;
+            let status = self.check()?;
+            if status.overdue == 0 {
+                self.watch.go_on();
+                return Ok(false);
+            }
+            let undone = self.watch.end(u64::from(status.moves));
+            self.clock.get_mut().undo(undone);
+            if undone == 0 {
+                return Ok(true);
+            }
+            self.replay(undone as usize, lists)?;
         }
-        lists::watch(&self.device, &self.arguments)?;
-        let status = self.check()?;
-        if status.overdue == 0 {
-            self.watch.go_on();
-            return Ok(None);
-        }
-        let undone = self.watch.end(u64::from(status.moves));
-        self.clock.get_mut().undo(undone);
-        Ok(Some(undone))
     }
 
-    fn prune_pairs(&mut self, foresight: f64) {
-        self.keep(self.snapshot(Moment::Prune));
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn prune_lists(&mut self, foresight: f64) -> Result<()> {
+        self.snapshot(Moment::Prune)?;
         let positions = self.snapshots[Moment::Prune as usize].positions;
         // where nobody is yet, no list ends
         let there = Arguments { positions, watched: 0, ..self.arguments };
-        self.keep(self.device.timed(Timing::Lists, |device| lists::prune(device, &there, foresight)));
+        self.device.timed(Timing::Lists, |device| lists::prune(device, &there, foresight))
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
@@ -340,7 +335,6 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
-        self.surface()?;
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
@@ -353,7 +347,7 @@ impl<D: Device> Backend for Cuda<D> {
         if self.check()?.overdue != 0 {
             return Err(Error::Internal("energies are wanted while moves are still to be made".into()));
         }
-        self.evaluate(&sums, workload);
+        self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
     }
 
@@ -361,11 +355,12 @@ impl<D: Device> Backend for Cuda<D> {
         &self.evaluation
     }
 
-    fn advance(&mut self, Advance { timestep, virial, kinetic, coupled, unsettled }: Advance) -> Result<Kinetic> {
-        self.surface()?;
+    fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
+        let Leapfrog { timestep, virial, kinetic, coupled, pending_work } = asked;
         self.watch.step();
+        self.asked.push(Asked::new(self.pending, asked));
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
-        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || unsettled);
+        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || pending_work);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {
             if let Some(virial) = pending {
@@ -380,8 +375,8 @@ impl<D: Device> Backend for Cuda<D> {
             let key = [self.epoch, timestep.to_bits(), forces | u64::from(sums) << 2];
             if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
         }
-        if unsettled {
-            steps::settle(device, a, timestep)?;
+        if pending_work {
+            steps::finish_work(device, a, timestep)?;
         }
         if !kinetic {
             return Ok(Kinetic::default());
@@ -397,37 +392,45 @@ impl<D: Device> Backend for Cuda<D> {
         Ok(kinetic)
     }
 
-    fn dilate(&mut self, Dilation { rate, pressure, thermal, noise, stochastic }: Dilation) -> Result<()> {
+    fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
         if self.cell.get().is_none() {
             return Ok(());
         }
+        self.note(|asked| asked.box_scaling = Some(box_scaling));
+        let BoxScaling { rate, pressure, thermal, noise, stochastic } = box_scaling;
         let stochastic = u32::from(stochastic);
-        let dilation = layout::Dilation { rate, pressure, thermal, noise, stochastic, unused: 0 };
+        let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);
-        steps::dilate(&self.device, &Arguments { dilation, ..self.arguments })
+        steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
     }
 
-    fn couple(&mut self, Rescaling { kept, along, across }: Rescaling) -> Result<()> {
+    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
+        self.note(|asked| asked.rescaling = Some(rescaling));
+        let Rescaling { kept, along, across } = rescaling;
         let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
-        steps::couple(&self.device, &arguments, self.largest_kinetic())
+        steps::rescale_velocities(&self.device, &arguments, self.largest_kinetic())
     }
 
     fn coupling(&self) -> Result<Coupling> {
         Ok(coupling(&read_one(&self.device, self.arguments.status)?))
     }
 
-    fn remove_motion(&mut self) {
-        self.keep(self.remove_all_motion());
+    fn remove_com_motion(&mut self) -> Result<()> {
+        self.note(|asked| asked.com_removal = true);
+        match self.cell.get() {
+            Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
+            None => steps::stop_motion(&self.device, &self.arguments),
+        }
     }
 
-    fn phases(&self) -> Phases {
-        self.keep(self.device.wait());
+    fn phases(&self) -> Result<Phases> {
+        self.device.wait()?;
         let mut clock = self.clock.borrow_mut();
-        clock.add(&self.keep(self.device.spans()));
-        clock.phases()
+        clock.add(&self.device.spans()?);
+        Ok(clock.phases())
     }
 
-    fn pair_counts(&self) -> PairCounts {
-        self.keep(lists::count(&self.device, &self.arguments))
+    fn pair_counts(&self) -> Result<PairCounts> {
+        lists::count(&self.device, &self.arguments)
     }
 }

@@ -84,20 +84,20 @@ fn chains(kernel: Kernel, a: &Arguments) -> Launch {
 
 /// Velocities times what the thermostat of `a` makes of their kinetic energy, where those of the last move are within `limit`
 /// (kJ/mol).
-pub(super) fn couple(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
-    device.launch(Launch { parameter: limit, ..over(Kernel::Couple, a.atoms) }, a)
+pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
+    device.launch(Launch { parameter: limit, ..over(Kernel::RescaleVelocities, a.atoms) }, a)
 }
 
 /// The cell and the centres of units times what the barostat of `a` makes of the last forces and the last move.
-pub(super) fn dilate(device: &impl Device, a: &Arguments) -> Result<()> {
+pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(units(Kernel::Scale, a), a)?;
     device.launch(chains(Kernel::ScaleChains, a), a)
 }
 
 /// The rest of the work of couplings, after a move of `timestep` (ps).
-pub(super) fn settle(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
-    device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::SettleWork, 1) }, a)
+pub(super) fn finish_work(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::FinishWork, 1) }, a)
 }
 
 /// What follows from the rows of the cell.

@@ -1,12 +1,12 @@
 //! The stages of a run that minimise.
 
 use super::Session;
-use crate::backend::{Evaluator, ForceField, Reference};
+use crate::backend::Backend;
+use crate::context::Context;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::checkpoint::Place;
 use crate::run::job::Outcome;
-use crate::run::lists::schedule;
 use crate::run::minimize::{MinimizeSettings, Minimizer, Status};
 use crate::run::plan::{Minimize, Precision};
 use crate::run::surface::ForceSurface;
@@ -28,49 +28,24 @@ impl Session<'_> {
         place: Place,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        match plan.run.precision {
-            Precision::Double => {
-                let field = Reference::new(&system)?;
-                self.descend(index, options, state, place, field, DOUBLE_ENERGY_PRECISION)
-            }
-            Precision::Mixed => {
-                let cutoff = schedule(plan, &system, state)
-                    .inner
-                    .min(system.settings.cutoff.unwrap_or(f64::INFINITY).max(system.settings.cutoff_lj.unwrap_or(0.0)));
-                let radius = cutoff + MINIMIZE_BUFFER;
-                let lists = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius, foresight: 0.0 };
-                if self.engine.agreement().is_some()
-                    && let Some(gpu) = self.engine.cuda(&system, &lists)?
-                {
-                    return self.descend(index, options, state, place, Evaluator::new(gpu), MIXED_ENERGY_PRECISION);
-                }
-                if self.engine.is_undecided() {
-                    self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
-                }
-                let field = self.engine.cpu(&system, lists)?;
-                self.descend(index, options, state, place, field, MIXED_ENERGY_PRECISION)
-            }
-        }
-    }
-
-    fn descend(
-        &mut self,
-        index: usize,
-        options: &Minimize,
-        state: &mut State,
-        place: Place,
-        field: impl ForceField,
-        energy_precision: f64,
-    ) -> Result<Outcome> {
+        let lists = ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER);
+        let context = if self.engine.is_undecided() {
+            self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
+            Context::new(self.engine.cpu(&system, lists)? as Box<dyn Backend>, lists)
+        } else {
+            self.engine.context(plan, &system, lists)?
+        };
         let target = self.job.plan.target(options.steps);
         let settings = MinimizeSettings {
             force_tolerance: options.force_tolerance,
             max_displacement: options.initial_step,
-            energy_precision,
+            energy_precision: match plan.run.precision {
+                Precision::Double => DOUBLE_ENERGY_PRECISION,
+                Precision::Mixed => MIXED_ENERGY_PRECISION,
+            },
         };
         let (stored, origin) = place.minimizer.unzip();
-        let origin = origin.unwrap_or_default();
-        let mut surface = ForceSurface::new(&self.job.system, field, state.cell, MINIMIZE_BUFFER, origin)?;
+        let mut surface = ForceSurface::new(&system, context, state, origin.as_deref())?;
         let mut minimizer = match stored {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
@@ -80,13 +55,13 @@ impl Session<'_> {
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
+                self.checkpoint(index, state, Place::descending(minimizer, &surface.origin()?))?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due() {
-                self.checkpoint(index, state, Place::descending(minimizer.clone(), surface.origin()))?;
+                self.checkpoint(index, state, Place::descending(minimizer.clone(), &surface.origin()?))?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -104,7 +79,7 @@ impl Session<'_> {
         ))?;
         self.note_place((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, Place::descending(minimizer, surface.origin()))?;
+        self.checkpoint(index, state, Place::descending(minimizer, &surface.origin()?))?;
         Ok(Outcome::Finished)
     }
 }

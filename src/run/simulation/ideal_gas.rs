@@ -3,6 +3,7 @@
 use super::*;
 use crate::backend::{Evaluation, ForceField, Host, Phases};
 use crate::ensemble::velocities::maxwell_boltzmann;
+use crate::pair::ListSchedule;
 use crate::rng::{Purpose, Stream};
 use crate::run::plan::Velocities;
 use crate::simd::Level;
@@ -118,7 +119,9 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
     let free = 5 * DIMERS as usize;
     let host = Host::new(&system, Nothing, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, foresight: 0.0 };
-    let mut simulation = Simulation::new(host, &dynamics, (lists, 7, free), &state, (0, 0.0), None).unwrap();
+    let setup = Setup { dynamics: &dynamics, seed: 7, degrees_of_freedom: free };
+    let context = Context::new(Box::new(host), lists);
+    let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
     let mut values = vec![];
     for step in 0..STEPS {
         let observed = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
@@ -126,7 +129,7 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
         if step.is_multiple_of(COLLISIONS.0) {
             simulation.download(&mut state).unwrap();
             collide(&mut state, 1000 + step);
-            simulation.backend.upload(&state).unwrap();
+            simulation.context.set_state(&state).unwrap();
         }
     }
     values

@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{Host, Reference};
 use crate::constraint::{RemovedMotion, degrees_of_freedom};
+use crate::pair::ListSchedule;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
 use crate::system::Coupling;
@@ -25,10 +26,14 @@ fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
     Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal: Some(5) }
 }
 
-fn simulation<'a, B: Backend>(sample: &'a Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
+fn setup<'a>(sample: &Sample, dynamics: &'a Dynamics) -> Setup<'a> {
     let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, RemovedMotion::Translation);
-    let rules = (sample.schedule(), 7, free);
-    Simulation::new(backend, dynamics, rules, &sample.state, (0, 0.0), None).unwrap()
+    Setup { dynamics, seed: 7, degrees_of_freedom: free }
+}
+
+fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
+    let context = Context::new(Box::new(backend), sample.schedule());
+    Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }
 
 /// Energies of every third step on both.
@@ -53,7 +58,7 @@ fn compare(dynamics: &Dynamics) {
                 b.temperature
             );
         }
-        let [a, b] = [ours.backend.coupling().unwrap(), theirs.backend.coupling().unwrap()];
+        let [a, b] = [ours.backend().coupling().unwrap(), theirs.backend().coupling().unwrap()];
         let [a, b] = [a.thermostat_work, b.thermostat_work];
         assert!((a - b).abs() <= KINETIC * (kinetic + b.abs()), "work {a} against {b}");
         work = b;
@@ -81,7 +86,7 @@ fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) -> State {
     for _ in 0..number {
         simulation.step(Wanted::default(), |_| Ok(())).unwrap();
     }
-    simulation.catch_up().unwrap();
+    simulation.flush().unwrap();
     let mut state = State::default();
     simulation.download(&mut state).unwrap();
     state
@@ -91,14 +96,14 @@ fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) -> State {
 fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
     let mut simulation = simulation(sample, sample.emulated(0), dynamics);
     let mut waits = |&number: &u64| {
-        let before = simulation.backend.device().tally().waits;
+        let before = simulation.backend().device().tally().waits;
         for _ in 0..number {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }
-        simulation.backend.device().tally().waits - before
+        simulation.backend().device().tally().waits - before
     };
     let found = steps.iter().map(&mut waits).collect();
-    (found, simulation.backend.device().tally().longest_record)
+    (found, simulation.backend().device().tally().longest_record)
 }
 
 #[test]
@@ -125,10 +130,12 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
     dynamics.thermostat.iter_mut().for_each(|thermostat| thermostat.every = 10);
     let lists = ListSchedule { rebuild: 40, prune: 40, ..sample.schedule() };
     let backend = on_device(&sample, &lists);
-    let mut simulation = Simulation::new(backend, &dynamics, (lists, 7, 1000), &sample.state, (0, 0.0), None).unwrap();
+    let context = Context::new(Box::new(backend), lists);
+    let setup = setup(&sample, &dynamics);
+    let mut simulation = Simulation::new(context, setup, &sample.state, StageProgress::default()).unwrap();
     let count = |simulation: &mut Simulation<'_, Cuda<Emulated>>, number| {
         (0..number).for_each(|_| _ = simulation.step(Wanted::default(), |_| Ok(())).unwrap());
-        simulation.backend.device().tally().kernels
+        simulation.backend().device().tally().kernels
     };
     let before = count(&mut simulation, 5);
     count(&mut simulation, 20) - before
@@ -149,12 +156,12 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
     let half = go(&mut whole, 7);
     let origins = whole.list_origins().unwrap();
-    let rules = (sample.schedule(), 7, whole.degrees_of_freedom);
-    let backend = sample.emulated(0);
-    let mut again = Simulation::new(backend, &dynamics, rules, &half, (7, 0.0), origins).unwrap();
+    let context = Context::new(Box::new(sample.emulated(0)), sample.schedule());
+    let progress = StageProgress { steps: 7, first_time: 0.0, lists: origins };
+    let mut again = Simulation::new(context, setup(&sample, &dynamics), &half, progress).unwrap();
     assert_eq!(go(&mut again, 5), go(&mut whole, 5));
-    let Coupling { thermostat_work, barostat_work, unsettled, pending_rescaling } = half.coupling;
-    assert!([thermostat_work, barostat_work, unsettled, pending_rescaling].iter().all(|part| *part != 0.0));
+    let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = half.coupling;
+    assert!([thermostat_work, barostat_work, pending_scaling, pending_rescaling].iter().all(|part| *part != 0.0));
 }
 
 /// What lists by displacement reach beyond the cutoff (nm), which lets them live for some three steps.
@@ -172,8 +179,8 @@ fn with_exact_lists<'a, B: Backend>(
     backend: impl FnOnce(&ListSchedule) -> B,
 ) -> Simulation<'a, B> {
     let lists = ListSchedule::exact(0.9 + EXACT);
-    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, RemovedMotion::Translation);
-    Simulation::new(backend(&lists), dynamics, (lists, 7, free), &sample.state, (0, 0.0), None).unwrap()
+    let context = Context::new(Box::new(backend(&lists)), lists);
+    Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }
 
 #[test]
@@ -187,9 +194,9 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
         let reference = Reference::new(&sample.system).unwrap();
         Host::new(&sample.system, reference, Level::Portable, Team::single()).unwrap()
     });
-    let before = quiet.backend.device().tally().waits;
+    let before = quiet.backend().device().tally().waits;
     (0..LIVES).for_each(|_| _ = quiet.step(Wanted::default(), |_| Ok(())).unwrap());
-    let waits = quiet.backend.device().tally().waits - before;
+    let waits = quiet.backend().device().tally().waits - before;
     let end = go(&mut quiet, 0);
     for step in 0..LIVES {
         looking.step(Wanted { energies: true }, |_| Ok(())).unwrap();
@@ -213,8 +220,10 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     let mut whole = with_exact_lists(&sample, &dynamics, device);
     let half = go(&mut whole, 8);
     let origins = whole.list_origins().unwrap();
-    let (lists, free) = (whole.schedule, whole.degrees_of_freedom);
-    let mut again = Simulation::new(device(&lists), &dynamics, (lists, 7, free), &half, (8, 0.0), origins).unwrap();
+    let lists = *whole.context.schedule();
+    let context = Context::new(Box::new(device(&lists)), lists);
+    let progress = StageProgress { steps: 8, first_time: 0.0, lists: origins };
+    let mut again = Simulation::new(context, setup(&sample, &dynamics), &half, progress).unwrap();
     assert_eq!(go(&mut again, 8), go(&mut whole, 8));
     assert!(again.searches() > 1);
 }

@@ -61,8 +61,8 @@ void term_excluded(const float* in, float* out) {
 void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
 
 // a, P₀, e, n, whether stochastic, P, V
-void dilation_factor_f64(const double* in, double* out) {
-    *out = dilation_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);
+void box_scaling_factor_f64(const double* in, double* out) {
+    *out = box_scaling_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);
 }
 
 // R, cutoff, μ, d²

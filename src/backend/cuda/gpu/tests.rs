@@ -5,7 +5,7 @@ use super::{Gpu, check_driver};
 use crate::backend::cuda::Programs;
 use crate::backend::cuda::tests::motion::coupled_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
-use crate::backend::{Advance, Backend, Workload};
+use crate::backend::{Backend, Leapfrog, Workload};
 use crate::system::State;
 use crate::vec3::Vec3;
 
@@ -61,7 +61,7 @@ fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
         cuda.forces(if sums { EVERYTHING } else { Workload::default() }).expect("forces");
-        cuda.advance(Advance { timestep: 0.002, virial: sums, kinetic: sums, coupled: false, unsettled: false })
+        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, coupled: false, pending_work: false })
             .expect("a step");
     }
     let mut state = State::default();

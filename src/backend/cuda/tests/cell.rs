@@ -5,9 +5,9 @@ use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::{read, read_one};
 use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::cuda::layout::{CENTRAL_SHIFT, Lattice, ORIGIN_QUANTUM, SHIFTS};
-use crate::backend::{Advance, Backend, Workload};
+use crate::backend::{Backend, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::Dilation;
+use crate::ensemble::barostat::BoxScaling;
 use crate::pair::shift_image;
 use crate::pme::reciprocal_rows;
 use crate::system::State;
@@ -64,9 +64,10 @@ fn a_cell_that_is_read_and_written_gives_the_same_bits() {
     let sample = Sample::load("octahedron");
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true }).unwrap();
-    cuda.advance(Advance { timestep: 0.001, virial: true, kinetic: false, coupled: false, unsettled: false }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 0.001, virial: true, kinetic: false, coupled: false, pending_work: false })
+        .unwrap();
     let (rate, pressure, thermal, noise, stochastic) = (1e-6, 1.0, 1.0, 0.01, true);
-    cuda.dilate(Dilation { rate, pressure, thermal, noise, stochastic }).unwrap();
+    cuda.scale_box(BoxScaling { rate, pressure, thermal, noise, stochastic }).unwrap();
     let (before, shifts) = found(&cuda);
     let mut state = State::default();
     cuda.download(&mut state).unwrap();

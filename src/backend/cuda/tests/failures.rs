@@ -2,8 +2,8 @@
 
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
-use crate::backend::{Advance, Backend, Workload};
-use crate::ensemble::barostat::Dilation;
+use crate::backend::{Backend, Leapfrog, Workload};
+use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
 use crate::system::{Electrostatics, State};
@@ -32,13 +32,19 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
     let mut cuda = sample.emulated(0);
     for _ in 0..3 {
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(Advance { timestep: 0.002, virial: false, kinetic: false, coupled: false, unsettled: false })
-            .unwrap();
+        cuda.integrate(Leapfrog {
+            timestep: 0.002,
+            virial: false,
+            kinetic: false,
+            coupled: false,
+            pending_work: false,
+        })
+        .unwrap();
     }
     assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
     assert_eq!(atoms_of(error)[0], 30);
-    assert_eq!(cuda.before_move().1, sample.state.positions);
+    assert_eq!(cuda.previous_positions().1, sample.state.positions);
 }
 
 #[test]
@@ -47,13 +53,14 @@ fn a_barostat_leaves_a_failed_move_as_it_was() {
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true }).unwrap();
-    cuda.advance(Advance { timestep: 0.002, virial: true, kinetic: false, coupled: false, unsettled: false }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 0.002, virial: true, kinetic: false, coupled: false, pending_work: false })
+        .unwrap();
     // by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
-    cuda.dilate(Dilation { rate: 0.0, pressure: 0.0, thermal: 0.0, noise, stochastic: false }).unwrap();
+    cuda.scale_box(BoxScaling { rate: 0.0, pressure: 0.0, thermal: 0.0, noise, stochastic: false }).unwrap();
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
     assert_eq!(atoms_of(error)[0], 30);
-    assert!(cuda.before_move() == (sample.state.cell, &sample.state.positions[..]));
+    assert!(cuda.previous_positions() == (sample.state.cell, &sample.state.positions[..]));
 }
 
 #[test]
@@ -65,10 +72,10 @@ fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).unwrap();
     let error = cuda
-        .advance(Advance { timestep: 0.002, virial: true, kinetic: true, coupled: false, unsettled: false })
+        .integrate(Leapfrog { timestep: 0.002, virial: true, kinetic: true, coupled: false, pending_work: false })
         .expect_err("a chain torn apart");
     assert!(atoms_of(error).contains(&bond[1]));
-    assert_eq!(cuda.before_move().1, sample.state.positions);
+    assert_eq!(cuda.previous_positions().1, sample.state.positions);
 }
 
 #[test]
@@ -78,37 +85,38 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload::default()).unwrap();
-    cuda.advance(Advance { timestep: 1e-9, virial: false, kinetic: false, coupled: true, unsettled: false }).unwrap();
-    cuda.couple(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 1e-9, virial: false, kinetic: false, coupled: true, pending_work: false })
+        .unwrap();
+    cuda.rescale_velocities(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
     let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
     assert_eq!(atoms_of(error), [30]);
 }
 
 /// Four steps with a barostat that nobody looks at.
-fn quiet_barostat(sample: &Sample, dilation: Dilation) -> (Error, State) {
+fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {
         cuda.forces(Workload { energy: false, virial: true }).unwrap();
-        cuda.advance(Advance { timestep: 1e-4, virial: true, kinetic: false, coupled: false, unsettled: false })
+        cuda.integrate(Leapfrog { timestep: 1e-4, virial: true, kinetic: false, coupled: false, pending_work: false })
             .unwrap();
-        cuda.dilate(dilation).unwrap();
+        cuda.scale_box(box_scaling).unwrap();
     }
     let error = cuda.forces(EVERYTHING).expect_err("a cell that is torn");
-    let (cell, positions) = cuda.before_move();
+    let (cell, positions) = cuda.previous_positions();
     (error, State { cell, positions: positions.to_vec(), ..State::default() })
 }
 
 #[test]
 fn a_barostat_that_tears_the_cell_is_stopped() {
     let sample = Sample::load("water").rigid();
-    let dilation = Dilation { rate: 0.0, pressure: 0.0, thermal: 0.0, noise: 0.0, stochastic: false };
+    let box_scaling = BoxScaling { rate: 0.0, pressure: 0.0, thermal: 0.0, noise: 0.0, stochastic: false };
     let root = sample.state.cell.unwrap().volume().sqrt();
     // by 12 percent at once
-    let (error, state) = quiet_barostat(&sample, Dilation { noise: -0.3 * root, ..dilation });
+    let (error, state) = quiet_barostat(&sample, BoxScaling { noise: -0.3 * root, ..box_scaling });
     assert!(error.to_string().contains("would scale the cell by 0.888"), "{error}");
     assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);
     // by 7 to 9 percent again and again, until the cutoff does not fit
-    let (error, state) = quiet_barostat(&sample, Dilation { noise: -0.2 * root, ..dilation });
+    let (error, state) = quiet_barostat(&sample, BoxScaling { noise: -0.2 * root, ..box_scaling });
     assert!(error.to_string().contains("the cell has shrunk so far"), "{error}");
     let half = 0.5 * state.cell.unwrap().rows()[0].x;
     assert!(half < 0.9 && 0.9 < half / 0.9, "half a cell of {half} nm");

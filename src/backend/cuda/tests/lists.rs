@@ -1,6 +1,6 @@
 //! The pair list of an emulated device against all pairs.
 
-use super::sample::{EVERYTHING, Sample};
+use super::sample::Sample;
 use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::read;
@@ -119,9 +119,9 @@ fn lists_end_where_atoms_are_and_not_where_they_are_foreseen() {
     sample.state.velocities.fill(vec3(1.0, 0.0, 0.0));
     let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
     cuda.upload(&sample.state).expect("a state");
-    cuda.rebuild_pairs();
+    cuda.build_lists().unwrap();
     // 0.2 nm away, four times as far as these lists allow
-    cuda.prune_pairs(0.2);
+    cuda.prune_lists(0.2).unwrap();
     assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].overdue, 0);
 }
 
@@ -134,8 +134,7 @@ fn lists_grow_when_they_must() {
     let epoch = cuda.epoch;
     // as if there had been less room from the start
     cuda.arguments.chunk_capacity = needed / 2;
-    cuda.rebuild_pairs();
-    cuda.surface().expect("lists that grow");
+    cuda.build_lists().unwrap();
     assert!(cuda.arguments.chunk_capacity >= needed && cuda.epoch > epoch);
     assert_eq!(listed(&cuda, &sample, false).len(), before);
 }
@@ -146,10 +145,9 @@ fn lists_that_find_no_room_are_reported_and_touch_nothing() {
     // as if there had been hardly any from the start
     cuda.arguments.chunk_capacity = 1;
     cuda.device.fill();
-    cuda.rebuild_pairs();
-    cuda.prune_pairs(0.0);
+    let error = cuda.build_lists().expect_err("no lists");
+    cuda.prune_lists(0.0).unwrap();
     // their memory has been given back
     assert_eq!(cuda.arguments.chunk_capacity, 0);
-    let error = cuda.forces(EVERYTHING).expect_err("no lists");
     assert!(error.to_string().contains("no room"), "{error}");
 }

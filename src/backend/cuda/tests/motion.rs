@@ -3,8 +3,8 @@
 use super::sample::Sample;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
-use crate::backend::{Advance, Backend, Host, Kinetic, Moment, Reference, Workload};
-use crate::ensemble::barostat::{Dilation, pressure};
+use crate::backend::{Backend, Host, Kinetic, Leapfrog, Moment, Reference, Workload};
+use crate::ensemble::barostat::{BoxScaling, pressure};
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::ensemble::velocities::kinetic_energy;
 use crate::simd::Level;
@@ -25,8 +25,8 @@ const FEW_ROUNDINGS: f64 = 1e-15;
 /// Fixed distances hold to their tolerance on both sides; constraint forces are forces.
 const VIRIAL: f64 = 1e-4;
 
-fn advance(sums: bool) -> Advance {
-    Advance { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false, unsettled: false }
+fn advance(sums: bool) -> Leapfrog {
+    Leapfrog { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false, pending_work: false }
 }
 
 fn state_of(backend: &impl Backend) -> State {
@@ -43,8 +43,8 @@ fn host(sample: &Sample) -> Host<Reference> {
     let reference = Reference::new(&sample.system).expect("a supported system");
     let mut host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
     host.upload(&sample.state).expect("a state");
-    host.rebuild_pairs();
-    host.prune_pairs(0.0);
+    host.build_lists().unwrap();
+    host.prune_lists(0.0).unwrap();
     host
 }
 
@@ -54,7 +54,7 @@ fn compare_steps(sample: &Sample) {
         for backend in [&mut cuda as &mut dyn Steps, &mut host] {
             backend.forces_now();
         }
-        let (ours, theirs) = (cuda.advance(advance(true)).unwrap(), host.advance(advance(true)).unwrap());
+        let (ours, theirs) = (cuda.integrate(advance(true)).unwrap(), host.integrate(advance(true)).unwrap());
         for (a, b) in [(ours.before, theirs.before), (ours.after, theirs.after)] {
             assert!((a / b - 1.0).abs() < KINETIC, "kinetic energy {a} against {b}");
         }
@@ -101,7 +101,7 @@ fn compare_chains(sample: &Sample) {
     let mut cuda = sample.emulated(0);
     for _ in 0..STEPS {
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(advance(false)).unwrap();
+        cuda.integrate(advance(false)).unwrap();
     }
     let positions = state_of(&cuda).positions;
     let off = |c: &Constraint| {
@@ -167,15 +167,15 @@ fn barostats_on_the_device_are_those_of_the_host() {
 }
 
 /// A step with thermostat, barostat and removal of motion, and the move after it.
-fn coupled_step(backend: &mut impl Backend, dilation: Dilation) {
+fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true };
     backend.forces(virial).unwrap();
-    backend.advance(Advance { coupled: true, ..advance(false) }).unwrap();
-    backend.dilate(dilation).unwrap();
-    backend.couple(Rescaling { kept: 0.9, along: -0.3, across: 400.0 }).unwrap();
-    backend.remove_motion();
+    backend.integrate(Leapfrog { coupled: true, ..advance(false) }).unwrap();
+    backend.scale_box(box_scaling).unwrap();
+    backend.rescale_velocities(Rescaling { kept: 0.9, along: -0.3, across: 400.0 }).unwrap();
+    backend.remove_com_motion().unwrap();
     backend.forces(virial).unwrap();
-    backend.advance(Advance { unsettled: true, ..advance(false) }).unwrap();
+    backend.integrate(Leapfrog { pending_work: true, ..advance(false) }).unwrap();
 }
 
 fn compare_scaling(sample: &Sample, stochastic: bool) {
@@ -184,13 +184,13 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     // so that the cell grows by 1.5 percent, at a pressure that is not known
     let mut probe = self::host(sample);
     probe.forces_now();
-    let Kinetic { before: k, constraint_virial, .. } = probe.advance(advance(true)).unwrap();
+    let Kinetic { before: k, constraint_virial, .. } = probe.integrate(advance(true)).unwrap();
     let measured = pressure(k, (probe.evaluation().virial + constraint_virial).trace(), before);
     let (rate, noise) = (0.01 / (measured.abs() + 1.0), 0.0025 * before.sqrt());
     let rate = rate.copysign(measured);
-    let dilation = Dilation { rate, pressure: 0.0, thermal: 1.0, noise, stochastic };
-    coupled_step(&mut cuda, dilation);
-    coupled_step(&mut host, dilation);
+    let box_scaling = BoxScaling { rate, pressure: 0.0, thermal: 1.0, noise, stochastic };
+    coupled_step(&mut cuda, box_scaling);
+    coupled_step(&mut host, box_scaling);
     let (a, b) = (state_of(&cuda), state_of(&host));
     let growth = b.cell.unwrap().volume() / before - 1.0;
     assert!((5e-3..0.1).contains(&growth), "the cell grows by {growth}");
@@ -205,15 +205,15 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     }
     let work = theirs.barostat_work.abs();
     assert!(work > 10.0 * WORK * scale, "a work of {work} kJ/mol in {scale} tells nothing");
-    assert_eq!((ours.unsettled, theirs.unsettled), (0.0, 0.0));
+    assert_eq!((ours.pending_scaling, theirs.pending_scaling), (0.0, 0.0));
     assert_eq!((ours.pending_rescaling, theirs.pending_rescaling), (0.0, 0.0));
 }
 
 /// The state after steps with all couplings, of which nothing is read.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
-    let dilation = Dilation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true };
+    let box_scaling = BoxScaling { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true };
     for _ in 0..2 {
-        coupled_step(&mut cuda, dilation);
+        coupled_step(&mut cuda, box_scaling);
     }
     state_of(&cuda)
 }
@@ -240,8 +240,8 @@ fn the_whole_comes_to_rest() {
         let mut component = || random.between(0.0, 1.0);
         sample.state.velocities.iter_mut().for_each(|v| *v = vec3(component(), component(), component()));
         let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
-        cuda.remove_motion();
-        host.remove_motion();
+        cuda.remove_com_motion().unwrap();
+        host.remove_com_motion().unwrap();
         let (a, b) = (state_of(&cuda), state_of(&host));
         // momenta are summed as multiples of 2⁻²⁴ where there is a cell, and in `f64` elsewhere
         let allowed = if sample.state.cell.is_some() { 1e-6 } else { 1e-12 };
@@ -257,15 +257,14 @@ fn coupling_on_the_device_is_that_of_the_host() {
     let rescaling = Rescaling { kept: 0.9, along: -0.3, across: 400.0 };
     let (mut work, mut left) = (0.0, 0.0);
     for step in 0..STEPS {
-        let unsettled = step > 0;
         quiet.forces(Workload::default()).unwrap();
-        quiet.advance(Advance { coupled: true, unsettled, ..advance(false) }).unwrap();
-        quiet.couple(rescaling).unwrap();
+        quiet.integrate(Leapfrog { coupled: true, pending_work: step > 0, ..advance(false) }).unwrap();
+        quiet.rescale_velocities(rescaling).unwrap();
         looking.forces_now();
         let scaled = state_of(&looking).velocities;
         let forces = looking.evaluation().forces.clone();
-        let this = Advance { coupled: true, unsettled, ..advance(true) };
-        let Kinetic { after, .. } = looking.advance(this).unwrap();
+        let this = Leapfrog { coupled: true, pending_work: step > 0, ..advance(true) };
+        let Kinetic { after, .. } = looking.integrate(this).unwrap();
         let moved = state_of(&looking).velocities;
         let by_forces: f64 = TIMESTEP * scaled.iter().zip(&forces).map(|(v, f)| v.dot(*f)).sum::<f64>();
         let changes = scaled.iter().zip(&moved).zip(masses(&sample)).map(|((v, w), m)| m * v.dot(*w - *v));
@@ -274,7 +273,7 @@ fn coupling_on_the_device_is_that_of_the_host() {
         left = pending(expected);
         let mut faster = state_of(&looking).velocities;
         faster.iter_mut().for_each(|v| *v = *v * expected);
-        looking.couple(rescaling).unwrap();
+        looking.rescale_velocities(rescaling).unwrap();
         assert!(largest_difference(&state_of(&looking).velocities, &faster) <= FEW_ROUNDINGS * 100.0);
         work += scaling_work(after, expected);
         assert!((looking.coupling().unwrap().thermostat_work - work).abs() <= FEW_ROUNDINGS * work.abs() + SUMMED);
@@ -294,11 +293,11 @@ fn quiet_steps(sample: &Sample, order: u32) -> State {
     let mut cuda = sample.emulated(order);
     for step in 0..2 * STEPS {
         if step == STEPS {
-            cuda.rebuild_pairs();
-            cuda.prune_pairs(0.0);
+            cuda.build_lists().unwrap();
+            cuda.prune_lists(0.0).unwrap();
         }
         cuda.forces(Workload::default()).unwrap();
-        cuda.advance(advance(false)).unwrap();
+        cuda.integrate(advance(false)).unwrap();
     }
     state_of(&cuda)
 }
@@ -319,11 +318,11 @@ fn looking_does_not_change_the_way() {
     let mut cuda = sample.emulated(0);
     for step in 0..2 * STEPS {
         if step == STEPS {
-            cuda.rebuild_pairs();
-            cuda.prune_pairs(0.0);
+            cuda.build_lists().unwrap();
+            cuda.prune_lists(0.0).unwrap();
         }
         cuda.forces_now();
-        cuda.advance(advance(true)).unwrap();
+        cuda.integrate(advance(true)).unwrap();
     }
     assert_eq!(state_of(&cuda), quiet);
 }
@@ -337,9 +336,9 @@ fn lists_made_again_from_their_positions_go_on_alike() {
     let mut whole = sample.emulated(0);
     for _ in 0..STEPS {
         whole.forces(Workload::default()).unwrap();
-        whole.advance(advance(false)).unwrap();
+        whole.integrate(advance(false)).unwrap();
     }
-    whole.prune_pairs(FORESIGHT);
+    whole.prune_lists(FORESIGHT).unwrap();
     let (mut searched, mut pruned) = (State::default(), State::default());
     whole.list_positions(Moment::Search, &mut searched).unwrap();
     whole.list_positions(Moment::Prune, &mut pruned).unwrap();
@@ -349,14 +348,14 @@ fn lists_made_again_from_their_positions_go_on_alike() {
     }
     let mut again = sample.emulated(0);
     again.upload(&searched).unwrap();
-    again.rebuild_pairs();
+    again.build_lists().unwrap();
     again.upload(&pruned).unwrap();
-    again.prune_pairs(0.0);
+    again.prune_lists(0.0).unwrap();
     again.upload(&state_of(&whole)).unwrap();
     for cuda in [&mut whole, &mut again] {
         for _ in 0..STEPS {
             cuda.forces(Workload::default()).unwrap();
-            cuda.advance(advance(false)).unwrap();
+            cuda.integrate(advance(false)).unwrap();
         }
     }
     assert_eq!(state_of(&whole), state_of(&again));

@@ -96,8 +96,8 @@ impl Sample {
     pub(crate) fn on<D: Device>(&self, device: D) -> Cuda<D> {
         let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
         cuda.upload(&self.state).expect("a state");
-        cuda.rebuild_pairs();
-        cuda.prune_pairs(0.0);
+        cuda.build_lists().unwrap();
+        cuda.prune_lists(0.0).unwrap();
         cuda
     }
 }

@@ -1,0 +1,123 @@
+//! A system on a device: positions in, forces out.
+//!
+//! A [`Context`] owns a backend and knows how old its pair lists are: it builds, prunes and renews them before the forces
+//! that need them. Dynamics, minimisation, single points and comparisons all get their forces here.
+
+use crate::backend::{Backend, Evaluation, Kinetic, Leapfrog, Moment, Workload};
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::system::State;
+
+/// Positions and cell that the present pair lists were made from: what a restart needs to make the same lists again.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ListOrigins {
+    /// at the last search
+    pub rebuilt: State,
+    /// at the last pruning
+    pub pruned: State,
+}
+
+/// A backend, and the age of its pair lists.
+pub struct Context<B: Backend + ?Sized = dyn Backend> {
+    schedule: ListSchedule,
+    /// steps since the outer list was built; none where there is none yet
+    age: Option<u64>,
+    backend: Box<B>,
+}
+
+impl<B: Backend + ?Sized> Context<B> {
+    /// Around a backend that has no lists yet and was made for this schedule.
+    pub fn new(backend: Box<B>, schedule: ListSchedule) -> Self {
+        Context { schedule, age: None, backend }
+    }
+
+    /// Radii and lifetimes of the pair lists.
+    pub fn schedule(&self) -> &ListSchedule {
+        &self.schedule
+    }
+
+    /// The backend, for what is done with the state beside forces.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// As [`Context::backend`].
+    pub fn backend_mut(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    /// Take over positions, velocities, cell and couplings. Lists stay as they are.
+    pub fn set_state(&mut self, state: &State) -> Result<()> {
+        self.backend.upload(state)
+    }
+
+    /// Copy positions, velocities, cell and couplings into `state`, when all steps that were asked for are done.
+    pub fn state(&mut self, state: &mut State) -> Result<()> {
+        self.flush()?;
+        self.backend.download(state)
+    }
+
+    /// Make the lists of a checkpoint again, which were built `age` steps ago. The state is to be set after that.
+    pub fn restore_lists(&mut self, origins: &ListOrigins, age: u64) -> Result<()> {
+        self.backend.upload(&origins.rebuilt)?;
+        self.backend.build_lists()?;
+        self.backend.upload(&origins.pruned)?;
+        // these are the positions that were predicted
+        self.backend.prune_lists(0.0)?;
+        self.age = Some(if self.schedule.is_exact() { age } else { age % u64::from(self.schedule.rebuild) });
+        Ok(())
+    }
+
+    /// What a checkpoint must hold beside the state to make the present lists again; nothing where the next forces need new
+    /// ones.
+    pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
+        if self.search_is_scheduled() {
+            return Ok(None);
+        }
+        let mut origins = ListOrigins::default();
+        self.backend.list_positions(Moment::Search, &mut origins.rebuilt)?;
+        self.backend.list_positions(Moment::Prune, &mut origins.pruned)?;
+        Ok(Some(origins))
+    }
+
+    /// Build or prune the lists if that is due. A device that works behind the host's back may leave lists that expire by
+    /// displacement to a later look, unless the host `must_know` that they hold.
+    pub fn update_lists(&mut self, must_know: bool) -> Result<()> {
+        let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
+        let exact = schedule.is_exact();
+        if self.search_is_scheduled() || (exact && self.backend.lists_expired(&schedule, must_know)?) {
+            self.backend.build_lists()?;
+            self.backend.prune_lists(schedule.foresight)?;
+            self.age = Some(0);
+        } else if !exact && age.is_multiple_of(u64::from(schedule.prune)) {
+            self.backend.prune_lists(schedule.foresight)?;
+        }
+        Ok(())
+    }
+
+    /// Forces at the current positions, with lists that hold.
+    pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
+        self.update_lists(workload.energy)?;
+        self.backend.forces(workload)?;
+        Ok(self.backend.evaluation())
+    }
+
+    /// One step of the leapfrog integrator with the last forces.
+    pub fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
+        self.age = self.age.map(|age| age + 1);
+        self.backend.integrate(step)
+    }
+
+    /// Do what is still to be done of all that was asked for.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.schedule.is_exact() && self.age.is_some_and(|age| age > 0) {
+            self.backend.lists_expired(&self.schedule, true)?;
+        }
+        Ok(())
+    }
+
+    fn search_is_scheduled(&self) -> bool {
+        let expires = |age| !self.schedule.is_exact() && age >= u64::from(self.schedule.rebuild);
+        self.age.is_none_or(expires)
+    }
+}
