@@ -43,6 +43,14 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("process::exit", &["cli", "main"], "only the command line ends the process"),
 ];
 
+/// Marks an item that is compiled for unit tests only.
+const TESTS_ONLY: &str = "#[cfg(test)]";
+
+/// A test of a line as one of a numbered line.
+fn with<'a>(mut test: impl FnMut(&str) -> bool) -> impl FnMut(&(usize, &'a str)) -> bool {
+    move |(_, line)| test(line)
+}
+
 /// One source file: path below the package, and text.
 struct Source {
     path: PathBuf,
@@ -60,13 +68,35 @@ impl Source {
         name.trim_end_matches(".rs").to_owned()
     }
 
-    /// Numbered lines of code before the unit tests, without comments; none where the file is unit tests only.
+    /// Numbered lines of code, without comments and without the items that are compiled for unit tests only.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let text = if self.path.ends_with("tests.rs") { "" } else { &self.text };
-        let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line));
-        lines
-            .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
-            .map(|(i, line)| (i, line.split("//").next().unwrap_or("")))
+        let mut tested: Option<usize> = None;
+        let of_program = move |line: &str| {
+            let (text, indent) = (line.trim(), line.len() - line.trim_start().len());
+            if text == TESTS_ONLY {
+                tested = Some(indent);
+            }
+            let Some(start) = tested else { return true };
+            // rustfmt ends an item in the column that it began in
+            let ends = indent == start && !text.starts_with('#') && (text.ends_with(';') || text.ends_with('}'));
+            tested = tested.filter(|_| !ends);
+            false
+        };
+        let numbered = self.text.lines().enumerate().filter(with(of_program));
+        numbered.map(|(i, line)| (i + 1, line.split("//").next().unwrap_or("")))
+    }
+
+    /// Files of modules that are declared for unit tests only, as paths without extension.
+    fn test_modules(&self) -> Vec<PathBuf> {
+        let stem = self.path.file_stem().expect("every source has a name");
+        let inside = ["mod", "lib", "main"].iter().any(|name| stem == *name);
+        let folder = if inside { self.path.with_file_name("") } else { self.path.with_extension("") };
+        let lines: Vec<&str> = self.text.lines().map(str::trim).collect();
+        let declared = lines.windows(2).filter(|pair| pair[0] == TESTS_ONLY).filter_map(|pair| {
+            let name = pair[1].strip_suffix(';')?.split("mod ").nth(1)?;
+            Some(folder.join(name))
+        });
+        declared.collect()
     }
 
     fn at(&self, line: usize, fault: &str) -> String {
@@ -132,6 +162,14 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
     found
 }
 
+/// Sources of the program: all below `src` but for modules that are declared for unit tests only.
+fn program() -> Vec<Source> {
+    let mut all = sources("src", &["rs"]);
+    let tests: Vec<PathBuf> = all.iter().flat_map(Source::test_modules).collect();
+    all.retain(|source| !tests.iter().any(|module| source.path.with_extension("").starts_with(module)));
+    all
+}
+
 fn layer_faults(source: &Source) -> Vec<String> {
     let module = source.module();
     let Some(own) = layer(&module) else { return vec![source.at(1, &format!("module {module} has no layer"))] };
@@ -192,12 +230,12 @@ fn assert_none(faults: Vec<String>) {
 
 #[test]
 fn lower_layers_do_not_use_higher_ones() {
-    assert_none(sources("src", &["rs"]).iter().filter(|s| s.module() != "lib").flat_map(layer_faults).collect());
+    assert_none(program().iter().filter(|s| s.module() != "lib").flat_map(layer_faults).collect());
 }
 
 #[test]
 fn denied_text_is_absent() {
-    assert_none(sources("src", &["rs"]).iter().flat_map(denied_faults).collect());
+    assert_none(program().iter().flat_map(denied_faults).collect());
 }
 
 #[test]
@@ -223,9 +261,16 @@ fn checks_can_fail() {
     assert_eq!(layer_faults(&Source::new("src/cell.rs", "// use crate::cli\nuse crate::units::BAR;")), [""; 0]);
     assert_eq!(layer_faults(&Source::new("src/unheard_of.rs", "")).len(), 1);
     assert_eq!(layer_faults(&Source::new("src/cell.rs", "#[cfg(test)]\nmod tests { use crate::cli; }")), [""; 0]);
+    let tests = "#[cfg(test)]\nmod tests {\n    use crate::cli;\n    fn f() {}\n}\n";
+    for between in ["", "#[cfg(test)]\nmod more;\n", "#[cfg(test)]\nuse crate::{\n    cli, run,\n};\n"] {
+        let source = format!("{between}use crate::cli;\n{tests}use crate::run;\n");
+        assert_eq!(layer_faults(&Source::new("src/cell.rs", &source)).len(), 2, "{source}");
+    }
+    let declaring = |path: &str| Source::new(path, "#[cfg(test)]\nmod x;\nmod y;\n").test_modules();
+    assert_eq!(declaring("src/run/mod.rs"), [PathBuf::from("src/run/x")]);
+    assert_eq!(declaring("src/run/step.rs"), [PathBuf::from("src/run/step/x")]);
 
     assert_eq!(denied_faults(&Source::new("src/run/mod.rs", "fn f() { eprintln!(); }")).len(), 1);
-    assert_eq!(denied_faults(&Source::new("src/run/tests.rs", "fn f() { println!(); }")), [""; 0]);
     assert_eq!(denied_faults(&Source::new("src/cli/run.rs", "fn f() { eprintln!(); }")), [""; 0]);
 
     let body = "    x();\n".repeat(FUNCTION_LINES);
