@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::dynamics;
 use super::value::Table;
+use super::words::{self, ElectrostaticsWord};
 use crate::error::Problem;
 use crate::run::{
-    CheckpointOptions, ConstraintKind, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan,
-    PmeSpec, Precision, RunOptions, SimdLevel, SystemFiles, TrajectoryOptions, TuningMethod,
+    CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
+    Precision, RunOptions, SystemFiles, TrajectoryOptions,
 };
-use crate::system::{DispersionCorrection, ListPolicy, Modifier};
+use crate::system::{DispersionCorrection, ListPolicy};
 
 /// Records a problem at a key of a table.
 pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
@@ -60,14 +61,10 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         cutoff: distance(table, "cutoff")?,
         cutoff_lj: distance(table, "cutoff_lj")?,
         electrostatics: electrostatics?,
-        lj_modifier: modifier(table.word("lj_modifier")?),
-        coulomb_modifier: modifier(table.word("coulomb_modifier")?),
+        lj_modifier: table.meaning("lj_modifier", &words::MODIFIERS)?,
+        coulomb_modifier: table.meaning("coulomb_modifier", &words::MODIFIERS)?,
         dispersion_correction,
-        constraints: match table.word("constraints")? {
-            "none" => ConstraintKind::None,
-            "h-bonds" => ConstraintKind::HBonds,
-            _ => ConstraintKind::AllBonds,
-        },
+        constraints: table.meaning("constraints", &words::CONSTRAINTS)?,
         rigid_water: table.boolean("rigid_water")?,
         constraint_tolerance: table.number("constraint_tolerance")?,
         hydrogen_mass: table.number("hydrogen_mass"),
@@ -80,19 +77,15 @@ fn distance(table: &Table, name: &str) -> Option<Option<f64>> {
     table.word(name).map(|_| None).or_else(|| table.number(name).map(Some))
 }
 
-fn modifier(word: &str) -> Modifier {
-    if word == "none" { Modifier::None } else { Modifier::PotentialShift }
-}
-
 fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<ElectrostaticsSpec> {
-    Some(match table.word("electrostatics")? {
-        "off" => ElectrostaticsSpec::Off,
-        "plain" => ElectrostaticsSpec::Plain,
-        "reaction-field" => {
+    Some(match table.meaning("electrostatics", &words::ELECTROSTATICS)? {
+        ElectrostaticsWord::Off => ElectrostaticsSpec::Off,
+        ElectrostaticsWord::Plain => ElectrostaticsSpec::Plain,
+        ElectrostaticsWord::ReactionField => {
             let infinite = table.word("permittivity").map(|_| f64::INFINITY);
             ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
         }
-        _ => ElectrostaticsSpec::Pme(pme(table.table("pme")?, problems)?),
+        ElectrostaticsWord::Pme => ElectrostaticsSpec::Pme(pme(table.table("pme")?, problems)?),
     })
 }
 
@@ -169,10 +162,7 @@ fn list(table: &Table, problems: &mut Vec<Problem>) -> Option<ListPolicy> {
 
 fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
     let device = table.text("device").and_then(|text| device(text, table, problems));
-    let precision = match table.word("precision") {
-        Some("double") => Precision::Double,
-        _ => Precision::Mixed,
-    };
+    let precision = table.meaning("precision", &words::PRECISIONS)?;
     if precision == Precision::Double && matches!(device, Some(Device::Cuda(_))) {
         let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
         report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
@@ -188,17 +178,8 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         reproducible: table.boolean("reproducible")?,
         pin: table.boolean("pin")?,
         precision,
-        tuning: match table.word("tuning")? {
-            "off" => TuningMethod::Off,
-            "measure" => TuningMethod::Measure,
-            _ => TuningMethod::Model,
-        },
-        simd: match table.word("simd")? {
-            "portable" => Some(SimdLevel::Portable),
-            "avx2" => Some(SimdLevel::Avx2),
-            "avx512" => Some(SimdLevel::Avx512),
-            _ => None,
-        },
+        tuning: table.meaning("tuning", &words::TUNINGS)?,
+        simd: table.meaning("simd", &words::SIMD_LEVELS)?,
         max_time,
         max_steps: table.integer("max_steps").and_then(|steps| u64::try_from(steps).ok()),
     })

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::build::report;
 use super::value::Table;
+use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::LEAST_INTERVALS;
 use crate::error::Problem;
 use crate::run::{
@@ -30,13 +31,13 @@ pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Ve
 }
 
 fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
-    let kind = match table.word("kind")? {
-        "minimize" => StageKind::Minimize(Minimize {
+    let kind = match table.meaning("kind", &words::STAGES)? {
+        StageWord::Minimize => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
             force_tolerance: table.number("force_tolerance")?,
             initial_step: table.number("initial_step")?,
         }),
-        _ => StageKind::Dynamics(dynamics(table, problems)?),
+        StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
     Some(Stage { name: table.text("name")?.to_owned(), kind })
 }
@@ -128,8 +129,9 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
 }
 
 fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> {
-    if table.word("velocities")? == "file" {
-        return Some(Velocities::File);
+    match table.meaning("velocities", &words::VELOCITIES)? {
+        VelocitiesWord::File => return Some(Velocities::File),
+        VelocitiesWord::Generate => {}
     }
     let thermostat = table.table("thermostat").and_then(|thermostat| thermostat.number("temperature"));
     match table.number("temperature").or(thermostat) {
@@ -144,7 +146,7 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
 
 fn thermostat(table: &Table) -> Option<Thermostat> {
     Some(Thermostat {
-        kind: if table.word("kind")? == "berendsen" { ThermostatKind::Berendsen } else { ThermostatKind::VRescale },
+        kind: table.meaning("kind", &words::THERMOSTATS)?,
         temperature: table.number("temperature")?,
         coupling_time: table.number("coupling_time")?,
         every: u32::try_from(table.integer("every")?).ok()?,
@@ -153,7 +155,7 @@ fn thermostat(table: &Table) -> Option<Thermostat> {
 
 fn barostat(table: &Table) -> Option<Barostat> {
     Some(Barostat {
-        kind: if table.word("kind")? == "berendsen" { BarostatKind::Berendsen } else { BarostatKind::CRescale },
+        kind: table.meaning("kind", &words::BAROSTATS)?,
         pressure: table.number("pressure")?,
         coupling_time: table.number("coupling_time")?,
         compressibility: table.number("compressibility")?,

@@ -17,6 +17,7 @@ mod raw;
 mod resolve;
 mod template;
 mod value;
+mod words;
 
 use std::path::Path;
 

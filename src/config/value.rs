@@ -111,6 +111,12 @@ impl Table {
         }
     }
 
+    /// What a word means, by the table from which its key has its words.
+    pub fn meaning<T: Copy>(&self, name: &str, table: &[(&'static str, T)]) -> Option<T> {
+        let word = self.word(name)?;
+        table.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+    }
+
     /// Text or path.
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {

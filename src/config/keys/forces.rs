@@ -4,6 +4,7 @@ use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Rule};
 use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity};
 use crate::config::key::{Key, Kind, Range};
+use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
 /// Relative force errors: below, f64 PME cannot go; above, the force is no longer Coulomb's.
@@ -34,7 +35,7 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "electrostatics",
-        words: &["pme", "plain", "reaction-field", "off"],
+        words: &words::of(&words::ELECTROSTATICS),
         default: Rule("\"pme\", or \"plain\" with cutoff = \"none\"", |table| {
             quoted(if table.word("cutoff") == Some("none") { "plain" } else { "pme" })
         }),
@@ -63,7 +64,7 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "lj_modifier",
-        words: &["potential-shift", "none"],
+        words: &words::of(&words::MODIFIERS),
         default: Is("\"potential-shift\""),
         example: "\"potential-shift\"",
         doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged), or truncated.",
@@ -71,7 +72,7 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "coulomb_modifier",
-        words: &["potential-shift", "none"],
+        words: &words::of(&words::MODIFIERS),
         default: Is("\"potential-shift\""),
         example: "\"potential-shift\"",
         doc: "End of the direct-space Coulomb potential: shifted to zero at the cutoff (forces unchanged), or truncated.",
@@ -90,7 +91,7 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "constraints",
-        words: &["none", "h-bonds", "all-bonds"],
+        words: &words::of(&words::CONSTRAINTS),
         default: Is("\"h-bonds\""),
         example: "\"h-bonds\"",
         doc: "Bonds that keep their length: none, those to hydrogen, or all.",

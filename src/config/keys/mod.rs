@@ -6,6 +6,7 @@ mod stage;
 use super::key::Default::{Is, Required, Unset};
 use super::key::Kind::{Boolean, File, Folder, Integer, Interval, Quantity, Tables, Text, Word};
 use super::key::{Key, Kind, Range};
+use super::words;
 use crate::units::Dimension::{Length, WallTime};
 use forces::FORCES;
 use stage::STAGE;
@@ -114,7 +115,7 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "precision",
-        words: &["mixed", "double"],
+        words: &words::of(&words::PRECISIONS),
         default: Is("\"mixed\""),
         example: "\"mixed\"",
         doc: "\"mixed\" computes interactions in 32 bits and sums in 64; \"double\" is the slow reference, everything in 64 bits.",
@@ -122,7 +123,7 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "tuning",
-        words: &["off", "model", "measure"],
+        words: &words::of(&words::TUNINGS),
         default: Is("\"model\""),
         example: "\"measure\"",
         doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses lists only. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
@@ -138,7 +139,7 @@ static RUN: &[Key] = &[
     },
     Key {
         name: "simd",
-        words: &["auto", "portable", "avx2", "avx512"],
+        words: &words::of(&words::SIMD_LEVELS),
         default: Is("\"auto\""),
         example: "\"avx2\"",
         doc: "Instruction set of the CPU kernels; the environment variable MD_SIMD does the same.",

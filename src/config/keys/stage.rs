@@ -4,6 +4,7 @@ use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{Integer, Quantity, Text};
 use crate::config::key::{Key, Kind, Range};
+use crate::config::words;
 use crate::units::Dimension::{Compressibility, Force, Length, Pressure, Temperature, Time};
 
 /// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
@@ -12,7 +13,7 @@ const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than z
 pub(super) static STAGE: &[Key] = &[
     Key {
         name: "kind",
-        words: &["minimize", "dynamics"],
+        words: &words::of(&words::STAGES),
         default: Required,
         example: "\"dynamics\"",
         doc: "Energy minimisation or molecular dynamics.",
@@ -73,7 +74,7 @@ pub(super) static STAGE: &[Key] = &[
     },
     Key {
         name: "velocities",
-        words: &["file", "generate"],
+        words: &words::of(&words::VELOCITIES),
         default: Is("\"file\""),
         only: DYNAMICS,
         example: "\"generate\"",
@@ -124,7 +125,7 @@ const MINIMIZE: Option<(&str, &str)> = Some(("kind", "minimize"));
 static THERMOSTAT: &[Key] = &[
     Key {
         name: "kind",
-        words: &["v-rescale", "berendsen"],
+        words: &words::of(&words::THERMOSTATS),
         default: Is("\"v-rescale\""),
         example: "\"v-rescale\"",
         doc: "Stochastic velocity rescaling (canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
@@ -152,7 +153,7 @@ static THERMOSTAT: &[Key] = &[
 static BAROSTAT: &[Key] = &[
     Key {
         name: "kind",
-        words: &["c-rescale", "berendsen"],
+        words: &words::of(&words::BAROSTATS),
         default: Is("\"c-rescale\""),
         example: "\"c-rescale\"",
         doc: "Stochastic cell rescaling (correct ensemble), or Berendsen's weak coupling (for equilibration).",

@@ -1,0 +1,93 @@
+//! What the words of the input file mean: one table for each key whose value is chosen from several words. The table of
+//! keys takes the words from here, and what is made of the file the meanings, so that no word is without one.
+
+use crate::run::{BarostatKind, ConstraintKind, Precision, SimdLevel, ThermostatKind, TuningMethod};
+use crate::system::Modifier;
+
+/// The words of a table, in its order.
+pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [&'static str; N] {
+    let (mut words, mut index) = ([""; N], 0);
+    while index < N {
+        words[index] = table[index].0;
+        index += 1;
+    }
+    words
+}
+
+/// `forces.electrostatics`, without what else belongs to each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ElectrostaticsWord {
+    /// particle-mesh Ewald
+    Pme,
+    /// truncated
+    Plain,
+    /// reaction field
+    ReactionField,
+    /// none
+    Off,
+}
+
+/// `forces.electrostatics`
+pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
+    ("pme", ElectrostaticsWord::Pme),
+    ("plain", ElectrostaticsWord::Plain),
+    ("reaction-field", ElectrostaticsWord::ReactionField),
+    ("off", ElectrostaticsWord::Off),
+];
+
+/// `forces.lj_modifier` and `forces.coulomb_modifier`
+pub(super) const MODIFIERS: [(&str, Modifier); 2] =
+    [("potential-shift", Modifier::PotentialShift), ("none", Modifier::None)];
+
+/// `forces.constraints`
+pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 3] =
+    [("none", ConstraintKind::None), ("h-bonds", ConstraintKind::HBonds), ("all-bonds", ConstraintKind::AllBonds)];
+
+/// `run.precision`
+pub(super) const PRECISIONS: [(&str, Precision); 2] = [("mixed", Precision::Mixed), ("double", Precision::Double)];
+
+/// `run.tuning`
+pub(super) const TUNINGS: [(&str, TuningMethod); 3] =
+    [("off", TuningMethod::Off), ("model", TuningMethod::Model), ("measure", TuningMethod::Measure)];
+
+/// `run.simd`; none is the best of the processor
+pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
+    ("auto", None),
+    ("portable", Some(SimdLevel::Portable)),
+    ("avx2", Some(SimdLevel::Avx2)),
+    ("avx512", Some(SimdLevel::Avx512)),
+];
+
+/// `kind` of a stage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum StageWord {
+    /// minimisation
+    Minimize,
+    /// dynamics
+    Dynamics,
+}
+
+/// `kind` of a stage
+pub(super) const STAGES: [(&str, StageWord); 2] =
+    [("minimize", StageWord::Minimize), ("dynamics", StageWord::Dynamics)];
+
+/// `velocities` of a stage, without the temperature.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum VelocitiesWord {
+    /// those that there are
+    File,
+    /// drawn at random
+    Generate,
+}
+
+/// `velocities` of a stage
+pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
+    [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
+
+/// `thermostat.kind`
+pub(super) const THERMOSTATS: [(&str, ThermostatKind); 2] =
+    [("v-rescale", ThermostatKind::VRescale), ("berendsen", ThermostatKind::Berendsen)];
+
+/// `barostat.kind`
+pub(super) const BAROSTATS: [(&str, BarostatKind); 2] =
+    [("c-rescale", BarostatKind::CRescale), ("berendsen", BarostatKind::Berendsen)];
