@@ -44,8 +44,8 @@ impl<'a> Steps<'a> {
         let field = Cpu::new(system, options, Team::single()).expect("a system of the suite");
         let mut backend = Host::new(system, field, level, Team::single()).expect("a system of the suite");
         backend.upload(state).expect("a state of that system");
-        backend.build_lists().unwrap();
-        backend.prune_lists(0.0).unwrap();
+        backend.build_lists().expect("lists");
+        backend.prune_lists(0.0).expect("lists");
         Steps { prepared, backend }
     }
 
