@@ -6,11 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use md::config::{Config, Override, physics_diff, template};
+use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
 use md::run::Plan;
-use md::run::{
-    Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, ThermostatKind, TuningMethod, Velocities,
-};
+use md::run::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, TuningMethod, Velocities};
 use md::system::{DispersionCorrection, ListPolicy};
 use proptest::prelude::*;
 

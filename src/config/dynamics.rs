@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use super::build::report;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
-use crate::ensemble::barostat::LEAST_INTERVALS;
+use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::Problem;
-use crate::run::{
-    Barostat, BarostatKind, Dynamics, Minimize, Stage, StageKind, Thermostat, ThermostatKind, Velocities,
-};
+use crate::run::{Dynamics, Minimize, Stage, StageKind, Velocities};
 
 /// Every stage; `None` where a problem has been recorded.
 pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {

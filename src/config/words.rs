@@ -1,7 +1,9 @@
 //! What the words of the input file mean: one table for each key whose value is chosen from several words. The table of
 //! keys takes the words from here, and what is made of the file the meanings, so that no word is without one.
 
-use crate::run::{BarostatKind, ConstraintKind, Precision, SimdLevel, ThermostatKind, TuningMethod};
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
 use crate::system::Modifier;
 
 /// The words of a table, in its order.

@@ -30,6 +30,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
+use serde::{Deserialize, Serialize};
 
 /// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4; ten percent
 /// would tear lists, grids and constraints.
@@ -38,6 +39,48 @@ pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 /// Couplings in a relaxation time of [`stochastic_rescale`], at least. Euler's step of Δt makes the variance of the volume
 /// too large by Δt/2τ, times the ratio of the modulus that answers at once to 1/β: a few percent here.
 pub const LEAST_INTERVALS: f64 = 20.0;
+
+/// Isotropic pressure coupling.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Barostat {
+    /// algorithm
+    pub kind: BarostatKind,
+    /// kJ/mol/nm³
+    pub pressure: f64,
+    /// ps
+    pub coupling_time: f64,
+    /// isothermal compressibility in nm³/(kJ/mol)
+    pub compressibility: f64,
+    /// steps between couplings
+    pub every: u32,
+}
+
+/// Barostat algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BarostatKind {
+    /// stochastic cell rescaling: correct NPT (Bernetti, Bussi 2020); takes its temperature from the thermostat
+    CRescale,
+    /// weak coupling: for equilibration (Berendsen 1984)
+    Berendsen,
+}
+
+impl Barostat {
+    /// It acts after a step.
+    pub fn acts_at(&self, step: u64) -> bool {
+        step > 0 && step.is_multiple_of(u64::from(self.every.max(1)))
+    }
+
+    /// What it does after a step of the run, at the temperature of the thermostat in K and for a time step in ps.
+    pub fn scaling(&self, temperature: f64, timestep: f64, (seed, step): (u64, u64)) -> BoxScaling {
+        let Barostat { kind, pressure, coupling_time, compressibility, every } = *self;
+        let (target, interval) = (Target { pressure, compressibility, coupling_time }, f64::from(every) * timestep);
+        match kind {
+            BarostatKind::CRescale => stochastic_rescale(target, temperature, interval, (seed, step)),
+            BarostatKind::Berendsen => berendsen(target, interval),
+        }
+    }
+}
 
 /// What a barostat is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]

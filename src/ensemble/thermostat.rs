@@ -23,6 +23,47 @@
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
+use serde::{Deserialize, Serialize};
+
+/// Temperature coupling.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thermostat {
+    /// algorithm
+    pub kind: ThermostatKind,
+    /// K
+    pub temperature: f64,
+    /// ps
+    pub coupling_time: f64,
+    /// steps between couplings
+    pub every: u32,
+}
+
+/// Thermostat algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThermostatKind {
+    /// stochastic velocity rescaling: canonical (Bussi, Donadio, Parrinello 2007)
+    VRescale,
+    /// weak coupling: not canonical, for equilibration (Berendsen 1984)
+    Berendsen,
+}
+
+impl Thermostat {
+    /// It acts after a step.
+    pub fn acts_at(&self, step: u64) -> bool {
+        step > 0 && step.is_multiple_of(u64::from(self.every.max(1)))
+    }
+
+    /// What it does after a step of the run, for a time step in ps.
+    pub fn rescaling(&self, degrees_of_freedom: usize, timestep: f64, (seed, step): (u64, u64)) -> Rescaling {
+        let bath = Bath { degrees_of_freedom, temperature: self.temperature };
+        let interval = f64::from(self.every) * timestep;
+        match self.kind {
+            ThermostatKind::VRescale => velocity_rescale(bath, interval, self.coupling_time, seed, step),
+            ThermostatKind::Berendsen => berendsen(bath, interval, self.coupling_time),
+        }
+    }
+}
 
 /// What a kinetic energy should be.
 #[derive(Clone, Copy, Debug, PartialEq)]

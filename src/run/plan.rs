@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::constraint::ConstraintKind;
 use crate::constraint::RemovedMotion;
+use crate::ensemble::barostat::Barostat;
+use crate::ensemble::thermostat::Thermostat;
 use crate::system::{DispersionCorrection, ListPolicy, Modifier};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -346,52 +348,4 @@ pub enum Velocities {
         /// K
         temperature: f64,
     },
-}
-
-/// Temperature coupling.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Thermostat {
-    /// algorithm
-    pub kind: ThermostatKind,
-    /// K
-    pub temperature: f64,
-    /// ps
-    pub coupling_time: f64,
-    /// steps between couplings
-    pub every: u32,
-}
-
-/// Thermostat algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ThermostatKind {
-    /// stochastic velocity rescaling: canonical (Bussi, Donadio, Parrinello 2007)
-    VRescale,
-    /// weak coupling: not canonical, for equilibration (Berendsen 1984)
-    Berendsen,
-}
-
-/// Isotropic pressure coupling.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Barostat {
-    /// algorithm
-    pub kind: BarostatKind,
-    /// kJ/mol/nm³
-    pub pressure: f64,
-    /// ps
-    pub coupling_time: f64,
-    /// isothermal compressibility in nm³/(kJ/mol)
-    pub compressibility: f64,
-    /// steps between couplings
-    pub every: u32,
-}
-
-/// Barostat algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BarostatKind {
-    /// stochastic cell rescaling: correct NPT (Bernetti, Bussi 2020); takes its temperature from the thermostat
-    CRescale,
-    /// weak coupling: for equilibration (Berendsen 1984)
-    Berendsen,
 }

@@ -1,11 +1,11 @@
 //! A stage of dynamics: the order of a step.
 
-use super::plan::{Barostat, BarostatKind, Dynamics, Thermostat, ThermostatKind};
+use super::plan::Dynamics;
 use crate::backend::{Backend, Energies, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
-use crate::ensemble::barostat::{self, BoxScaling, Target};
-use crate::ensemble::thermostat::{self, Bath, Rescaling};
+use crate::ensemble::barostat::{self, Barostat};
+use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
 use crate::system::State;
 use crate::units::BOLTZMANN;
@@ -150,6 +150,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     /// when something is wanted of it.
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
+        let random = (self.setup.seed, self.step_number());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
         self.context.forces(Workload { energy: energies, virial })?;
@@ -163,11 +164,12 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         })?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let scaling = self.box_scaling(barostat);
+            let temperature = dynamics.thermostat.as_ref().map_or(0.0, |thermostat| thermostat.temperature);
+            let scaling = barostat.scaling(temperature, dynamics.timestep, random);
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(thermostat) = thermostat {
-            let rescaling = self.rescaling(thermostat);
+            let rescaling = thermostat.rescaling(self.setup.degrees_of_freedom, dynamics.timestep, random);
             self.context.backend_mut().rescale_velocities(rescaling)?;
         }
         if dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
@@ -179,12 +181,12 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
 
     /// The barostat, if it acts at a step.
     fn barostat_at(&self, step: u64) -> Option<&'a Barostat> {
-        self.setup.dynamics.barostat.as_ref().filter(|b| step > 0 && is_due(b.every, step))
+        self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.acts_at(step))
     }
 
     /// The thermostat, if it acts at a step.
     fn thermostat_at(&self, step: u64) -> Option<&'a Thermostat> {
-        self.setup.dynamics.thermostat.as_ref().filter(|t| step > 0 && is_due(t.every, step))
+        self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
     /// Whether they acted at the step before, whose work is still to be booked in part, with the forces after it.
@@ -208,33 +210,6 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
             cell,
         })
-    }
-
-    /// What the thermostat does at this step.
-    fn rescaling(&self, thermostat: &Thermostat) -> Rescaling {
-        let Thermostat { kind, temperature, coupling_time, every } = *thermostat;
-        let bath = Bath { degrees_of_freedom: self.setup.degrees_of_freedom, temperature };
-        let interval = f64::from(every) * self.setup.dynamics.timestep;
-        match kind {
-            ThermostatKind::VRescale => {
-                thermostat::velocity_rescale(bath, interval, coupling_time, self.setup.seed, self.step_number())
-            }
-            ThermostatKind::Berendsen => thermostat::berendsen(bath, interval, coupling_time),
-        }
-    }
-
-    /// What the barostat does at this step.
-    fn box_scaling(&self, barostat: &Barostat) -> BoxScaling {
-        let Barostat { kind, pressure, coupling_time, compressibility, every } = *barostat;
-        let target = Target { pressure, compressibility, coupling_time };
-        let interval = f64::from(every) * self.setup.dynamics.timestep;
-        match kind {
-            BarostatKind::Berendsen => barostat::berendsen(target, interval),
-            BarostatKind::CRescale => {
-                let temperature = self.setup.dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
-                barostat::stochastic_rescale(target, temperature, interval, (self.setup.seed, self.step_number()))
-            }
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a referee would object to in a plan: said by `md check` and in the log, each with its reason and what to do.
 
-use super::plan::{BarostatKind, Dynamics, Plan, ThermostatKind};
+use super::plan::{Dynamics, Plan};
 use super::vibration::{Vibration, fastest};
 use crate::backend::check_system;
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::system::{DispersionCorrection, Electrostatics, State, System};
 

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::backend::{Evaluation, ForceField, Host, Phases};
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pair::ListSchedule;
 use crate::rng::{Purpose, Stream};

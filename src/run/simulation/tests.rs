@@ -4,6 +4,8 @@ use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{Host, Reference};
 use crate::constraint::{RemovedMotion, degrees_of_freedom};
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
