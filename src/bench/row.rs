@@ -10,7 +10,7 @@ use super::suite::Prepared;
 use crate::compute::cuda::title;
 use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::run::{Engine, Measurement, measure};
+use crate::run::{Engine, Measurement, Placement, measure};
 
 /// Atoms times steps of a timed segment unless steps are given: some seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
@@ -105,7 +105,7 @@ impl Row {
         repeats: usize,
     ) -> Result<Self> {
         let Prepared { name, plan, system, state, dynamics } = prepared;
-        let gpu = engine.gpu(system)?.ok();
+        let placement = engine.placement(system)?;
         let list = engine.lists(plan, system, state)?;
         let atoms = system.topology.atoms.len();
         let steps = steps.unwrap_or_else(|| default_steps(atoms, &list));
@@ -120,12 +120,12 @@ impl Row {
         Ok(Row {
             name: name.clone(),
             atoms,
-            device: match gpu {
-                Some((number, name)) => title(name, number),
-                None => "cpu".into(),
+            device: match &placement {
+                Placement::Gpu { number, name } => title(name, *number),
+                Placement::Cpu(_) => "cpu".into(),
             },
             threads: engine.threads,
-            simd: if gpu.is_some() { GPU } else { engine.level.name() }.into(),
+            simd: if placement.is_gpu() { GPU } else { engine.level.name() }.into(),
             steps,
             repeats,
             timestep_fs: dynamics.timestep * 1e3,

@@ -13,7 +13,7 @@ use crate::compute::cuda::title;
 use crate::compute::{Core, CudaCore, HostCore};
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
-use crate::run::{Device, Engine, SimdLevel};
+use crate::run::{Device, Engine, Placement, SimdLevel};
 
 /// The name that stands for the compute core.
 const CORE: &str = "core";
@@ -125,9 +125,9 @@ impl Bench {
                 let mut engine = Engine::new(&prepared.plan)?.with_cache(cache_folder().as_deref());
                 let refusal = engine.verify(&prepared.plan, &prepared.system, &prepared.state)?;
                 refusal.iter().for_each(|reason| super::say(reason));
-                let roofline = match engine.gpu(&prepared.system)? {
-                    Ok((number, _)) => known(report, Roofline::of_gpu(number, engine.threads)?),
-                    Err(_) => roofline(report, &engine),
+                let roofline = match engine.placement(&prepared.system)? {
+                    Placement::Gpu { number, .. } => known(report, Roofline::of_gpu(number, engine.threads)?),
+                    Placement::Cpu(_) => roofline(report, &engine),
                 };
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;

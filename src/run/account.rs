@@ -1,6 +1,6 @@
 //! What a run says of itself: the head and the end of the log, and the summary.
 
-use super::engine::Engine;
+use super::engine::{Engine, Placement};
 use super::job::Outcome;
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
@@ -24,7 +24,7 @@ fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
 }
 
 fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
-    if let Ok(Ok((number, name))) = engine.gpu(system) {
+    if let Ok(Placement::Gpu { number, name }) = engine.placement(system) {
         return title(name, number);
     }
     let arithmetic = match plan.run.precision {
@@ -36,12 +36,15 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
 
 /// Why this device.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
-    let found = engine.gpu(system)?;
     let how = engine.agreement();
-    Ok(match (plan.run.device, found) {
-        (Device::Auto, Err(reason)) => format!("automatic: {reason}"),
-        (Device::Auto, Ok(_)) => format!("automatic: a GPU is here, and its {}", how.unwrap_or_default()),
-        (Device::Cuda(_), Ok(_)) if how.is_some() => format!("as asked for; its {}", how.unwrap_or_default()),
+    Ok(match (plan.run.device, engine.placement(system)?) {
+        (Device::Auto, Placement::Cpu(reason)) => format!("automatic: {reason}"),
+        (Device::Auto, Placement::Gpu { .. }) => {
+            format!("automatic: a GPU is here, and its {}", how.unwrap_or_default())
+        }
+        (Device::Cuda(_), Placement::Gpu { .. }) if how.is_some() => {
+            format!("as asked for; its {}", how.unwrap_or_default())
+        }
         _ => "as asked for".into(),
     })
 }

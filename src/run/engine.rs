@@ -40,16 +40,41 @@ pub struct Engine {
     automatic: bool,
     /// compiled kernels
     programs: Programs,
-    /// the GPU, or why none is used
-    gpu: std::result::Result<Found, String>,
+    accelerator: Accelerator,
 }
 
-/// A GPU that is there.
-struct Found {
-    number: u32,
-    name: String,
-    /// how nearly it computes what the CPU does, once that is known
-    agreement: Option<String>,
+/// What there is beside the CPU.
+enum Accelerator {
+    /// nothing that is used, and why
+    None(String),
+    /// a GPU
+    Gpu {
+        number: u32,
+        name: String,
+        /// how nearly it computes what the CPU does, once that is known
+        agreement: Option<String>,
+    },
+}
+
+/// Where a system is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement<'a> {
+    /// on the CPU, and why
+    Cpu(String),
+    /// on the GPU of this number
+    Gpu {
+        /// as the driver counts
+        number: u32,
+        /// of the model
+        name: &'a str,
+    },
+}
+
+impl Placement<'_> {
+    /// On a GPU.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self, Placement::Gpu { .. })
+    }
 }
 
 impl Engine {
@@ -60,7 +85,8 @@ impl Engine {
         let (pool, team) = start(threads, processors)?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
-        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), gpu: find_gpu(plan)? })
+        let accelerator = find_gpu(plan)?;
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), accelerator })
     }
 
     /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
@@ -79,7 +105,7 @@ impl Engine {
             parts: threads,
             level: Level::detect(),
             automatic: false,
-            gpu: Err("there is no plan".into()),
+            accelerator: Accelerator::None("there is no plan".into()),
             programs: Programs::default(),
         })
     }
@@ -88,7 +114,7 @@ impl Engine {
     /// asked for; otherwise the CPU is taken, and the reason returned. A state of overlapping atoms tells nothing, and a
     /// later one is to be tried.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
-        let Ok(Found { number, agreement: None, .. }) = self.gpu else { return Ok(None) };
+        let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
             return match self.automatic {
                 // nothing is wrong with the GPU
@@ -107,9 +133,9 @@ impl Engine {
 
     /// What follows from a comparison.
     fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
-        let error = match (verdict, &mut self.gpu) {
-            (Ok(Verdict::Agrees(how)), Ok(found)) => {
-                found.agreement = Some(how);
+        let error = match (verdict, &mut self.accelerator) {
+            (Ok(Verdict::Agrees(how)), Accelerator::Gpu { agreement, .. }) => {
+                *agreement = Some(how);
                 return Ok(None);
             }
             (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
@@ -123,50 +149,56 @@ impl Engine {
 
     /// From now on the CPU is used; returns why.
     fn give_up_gpu(&mut self, reason: &str) -> Result<String> {
-        let name = self.gpu.as_ref().map_or("", |found| &found.name);
+        let name = match &self.accelerator {
+            Accelerator::None(_) => "",
+            Accelerator::Gpu { name, .. } => name,
+        };
         let reason = format!("{name} is here, but {reason}");
-        self.gpu = Err(reason.clone());
+        self.accelerator = Accelerator::None(reason.clone());
         Ok(reason)
     }
 
     /// There is a GPU, and nobody knows whether it computes what the CPU does.
     pub fn is_undecided(&self) -> bool {
-        self.gpu.as_ref().is_ok_and(|found| found.agreement.is_none())
+        matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
     }
 
     /// How nearly the GPU computes what the CPU does, where that is known.
     pub fn agreement(&self) -> Option<&str> {
-        self.gpu.as_ref().ok().and_then(|found| found.agreement.as_deref())
+        match &self.accelerator {
+            Accelerator::None(_) => None,
+            Accelerator::Gpu { agreement, .. } => agreement.as_deref(),
+        }
     }
 
-    /// The GPU on which this system is computed, or why it is not. Refuses a system that cannot be, where the GPU was
-    /// asked for; otherwise takes none before [`Engine::verify`].
-    pub fn gpu(&self, system: &System) -> Result<std::result::Result<(u32, &str), String>> {
-        match &self.gpu {
-            Err(reason) => Ok(Err(reason.clone())),
-            Ok(Found { name, agreement: None, .. }) if self.automatic => {
-                Ok(Err(format!("{name} is here, but could not be compared with the CPU yet")))
+    /// Where this system is computed. Refuses one that the GPU cannot do where that was asked for; otherwise takes no GPU
+    /// before [`Engine::verify`].
+    pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
+        match &self.accelerator {
+            Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
+            Accelerator::Gpu { name, agreement: None, .. } if self.automatic => {
+                Ok(Placement::Cpu(format!("{name} is here, but could not be compared with the CPU yet")))
             }
-            Ok(Found { number, name, .. }) => {
+            Accelerator::Gpu { number, name, .. } => {
                 cuda::check(system)?;
-                Ok(Ok((*number, name)))
+                Ok(Placement::Gpu { number: *number, name })
             }
         }
     }
 
     /// Parts that the work on this system is cut into, each with sums of its own; a GPU adds all to the same.
     pub fn parts(&self, system: &System) -> Result<usize> {
-        Ok(if self.gpu(system)?.is_ok() { 1 } else { self.parts })
+        Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
 
     /// A system on the device that the plan asks for, with lists that are made by this schedule.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
-        let backend: Box<dyn Backend> = match (plan.run.precision, self.gpu(system)?) {
+        let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
             (Precision::Double, _) => Box::new(Host::new(system, Reference::new(system)?, self.level, self.team())?),
-            (Precision::Mixed, Ok((number, _))) => {
+            (Precision::Mixed, Placement::Gpu { number, .. }) => {
                 Box::new(Cuda::new(system, Gpu::open(number, &self.programs)?, &lists)?)
             }
-            (Precision::Mixed, Err(_)) => self.cpu(system, lists)?,
+            (Precision::Mixed, Placement::Cpu(_)) => self.cpu(system, lists)?,
         };
         Ok(Context::new(backend, lists))
     }
@@ -174,14 +206,14 @@ impl Engine {
     /// The lists with which the device that dynamics runs on may compute.
     pub(super) fn choices<'a>(&self, plan: &Plan, system: &'a System, state: &State) -> Result<ListChoices<'a>> {
         let choices = ListChoices::new(plan, system, state);
-        Ok(if self.gpu(system)?.is_ok() { choices.of_single_atoms() } else { choices })
+        Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
     }
 
     /// List radii and lifetimes for the device that dynamics runs on.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
-        Ok(match self.gpu(system)? {
-            Ok(_) => single_atom_schedule(plan, system, state),
-            Err(_) => schedule(plan, system, state),
+        Ok(match self.placement(system)? {
+            Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
+            Placement::Cpu(_) => schedule(plan, system, state),
         })
     }
 
@@ -268,16 +300,16 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 }
 
 /// The GPU that a plan asks for, or why it asks for none; refuses one that is not there.
-fn find_gpu(plan: &Plan) -> Result<std::result::Result<Found, String>> {
+fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
-        (Device::Cpu, _) => return Ok(Err("as asked for".into())),
-        (_, Precision::Double) => return Ok(Err("double precision runs on the CPU only".into())),
+        (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
+        (_, Precision::Double) => return Ok(Accelerator::None("double precision runs on the CPU only".into())),
         (Device::Cuda(number), Precision::Mixed) => number,
         (Device::Auto, Precision::Mixed) => 0,
     };
     match (cuda::find(number), plan.run.device) {
-        (Ok(name), _) => Ok(Ok(Found { number, name, agreement: None })),
-        (Err(error), Device::Auto) => Ok(Err(error.to_string())),
+        (Ok(name), _) => Ok(Accelerator::Gpu { number, name, agreement: None }),
+        (Err(error), Device::Auto) => Ok(Accelerator::None(error.to_string())),
         (Err(error), _) => {
             let help = "set run.device to \"cpu\" or leave it out";
             Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
@@ -315,8 +347,8 @@ fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPo
 impl Engine {
     /// With the emulated GPU of this number, which was asked for or else just found.
     pub(super) fn with_gpu(number: u32, automatic: bool) -> Self {
-        let found = Found { number, name: "A GPU".into(), agreement: None };
-        Engine { automatic, gpu: Ok(found), ..Engine::on(1).expect("a thread") }
+        let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
+        Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }
     }
 }
 
@@ -329,18 +361,18 @@ mod tests {
         Engine::with_gpu(0, automatic)
     }
 
-    fn used(engine: &Engine) -> std::result::Result<(), String> {
-        engine.gpu(&Sample::load("argon").system).expect("argon can be computed anywhere").map(|_| ())
+    fn placement(engine: &Engine) -> Placement<'_> {
+        engine.placement(&Sample::load("argon").system).expect("argon can be computed anywhere")
     }
 
     #[test]
     fn auto_takes_a_gpu_that_agrees() {
         let mut engine = engine(true);
-        assert!(used(&engine).is_err(), "not before it has been compared");
+        assert!(!placement(&engine).is_gpu(), "not before it has been compared");
         assert_eq!(engine.conclude(Ok(Verdict::Undecided)).unwrap(), None);
-        assert!(used(&engine).is_err());
+        assert!(!placement(&engine).is_gpu());
         assert_eq!(engine.conclude(Ok(Verdict::Agrees("forces are right".into()))).unwrap(), None);
-        assert_eq!(used(&engine), Ok(()));
+        assert!(placement(&engine).is_gpu());
         assert_eq!(engine.agreement(), Some("forces are right"));
     }
 
@@ -350,14 +382,14 @@ mod tests {
             let mut engine = engine(true);
             let reason = engine.conclude(verdict).unwrap().expect("a reason");
             assert!(reason.starts_with("A GPU is here, but off by 3"), "{reason}");
-            assert_eq!(used(&engine), Err(reason));
+            assert_eq!(placement(&engine), Placement::Cpu(reason));
         }
     }
 
     #[test]
     fn a_gpu_that_was_asked_for_must_agree() {
         let mut engine = engine(false);
-        assert_eq!(used(&engine), Ok(()));
+        assert!(placement(&engine).is_gpu());
         let error = engine.conclude(Ok(Verdict::Differs("off by 3".into()))).expect_err("no other device");
         assert!(error.exit_code() == 6 && error.to_string().contains("please report"), "{error}");
     }

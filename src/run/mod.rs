@@ -31,7 +31,7 @@ mod warnings;
 
 pub use account::freedom;
 pub use checkpoint::{Checkpoint, Place, Written, state_hash};
-pub use engine::{Engine, check_device, processors};
+pub use engine::{Engine, Placement, check_device, processors};
 pub use fingerprint::Fingerprint;
 pub use job::{Job, Outcome};
 pub use lists::{describe_lists, schedule};

@@ -235,7 +235,7 @@ impl Session<'_> {
     /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
     /// chosen anew, and made where the atoms are.
     fn arrive(&mut self, place: Place, state: &State) -> Result<Place> {
-        let on_gpu = self.engine.gpu(&self.job.system)?.is_ok();
+        let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
@@ -256,7 +256,7 @@ impl Session<'_> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
         if self.tuning.is_none() {
             self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
-            let on_gpu = self.engine.gpu(system)?.is_ok();
+            let on_gpu = self.engine.placement(system)?.is_gpu();
             super::account::tuning(&mut self.log, self.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
@@ -343,7 +343,7 @@ impl Session<'_> {
         let mut agreement = None;
         let observed = simulation.step(Wanted { energies: row || frame || unverified.is_some() }, |simulation| {
             if let Some(lists) = &unverified {
-                agreement = Some(verify(system, lists, simulation.backend(), engine.gpu(system)?.is_ok())?);
+                agreement = Some(verify(system, lists, simulation.backend(), engine.placement(system)?.is_gpu())?);
             }
             if frame {
                 let forces = &simulation.backend().evaluation().forces;

@@ -82,7 +82,7 @@ impl<'a> Tuner<'a> {
         state: &'a State,
         alternatives: &'a Alternatives,
     ) -> Result<Self> {
-        let (choices, on_gpu) = (engine.choices(plan, system, state)?, engine.gpu(system)?.is_ok());
+        let (choices, on_gpu) = (engine.choices(plan, system, state)?, engine.placement(system)?.is_gpu());
         Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu })
     }
 
