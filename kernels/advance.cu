@@ -1,6 +1,6 @@
 // The move: leapfrog and constraints, unit by unit; and the scaling of the centres of units.
 
-// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the fixed distances.
+// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
 struct Leap {
     const Arguments& a;
     double timestep;

@@ -1,5 +1,5 @@
-// Fixed distances coupled in any way, the twin of `src/constraint/coupled.rs`: a block of threads for each chain, which is
-// what fixed distances hold together. All arithmetic is in double precision.
+// Constraints coupled in any way, the twin of `src/constraint/coupled.rs`: a block of threads for each chain, which is
+// what constraints hold together. All arithmetic is in double precision.
 //
 // The iteration is that of the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bonds, for all iterations.
 // Where the CPU factors A, which goes from bond to bond, conjugate gradients scaled by the diagonal solve for a change of

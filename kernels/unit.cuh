@@ -1,5 +1,5 @@
 // Units of motion: what one thread moves by itself, because constraints join it to nothing else: a free atom, a rigid
-// water, or a star of one centre and up to four leaves. All arithmetic is in double precision.
+// water, or a SHAKE cluster of one centre and up to four leaves. All arithmetic is in double precision.
 
 // The atoms of a unit, the constraint's centre first.
 template <int N>
@@ -38,21 +38,21 @@ struct Rigid {
     }
 };
 
-// A star of N leaves.
+// A SHAKE cluster of N leaves.
 template <int N>
-struct Star {
+struct Shake {
     static constexpr int SIZE = N + 1;
-    StarUnit star;
+    ShakeUnit shake;
     __device__ u32 operator[](u32 k) const {
-        return star.atoms[k];
+        return shake.atoms[k];
     }
     __device__ int constrain(const Arguments& a, const Unit<N + 1>& unit, Vec3<double>* change) const {
-        StarShape<N> shape;
-        shape.inverse_center = 1.0 / a.masses[star.atoms[0]];
+        ShakeShape<N> shape;
+        shape.inverse_center = 1.0 / a.masses[shake.atoms[0]];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            shape.inverse_leaf[i] = 1.0 / a.masses[star.atoms[1 + i]];
-            shape.length_squared[i] = star.lengths[i] * star.lengths[i];
+            shape.inverse_leaf[i] = 1.0 / a.masses[shake.atoms[1 + i]];
+            shape.length_squared[i] = shake.lengths[i] * shake.lengths[i];
         }
         return shake<N>(shape, unit.old, unit.moved, a.constraint_tolerance, change);
     }
@@ -68,13 +68,13 @@ __device__ inline void visit_unit(const Arguments& a, Work& work) {
     if (index >= a.unit_counts[kind]) return;
     if (kind == UNIT_FREE) work(Free{a.free_atoms[index]});
     if (kind == UNIT_WATER) work(Rigid{a.waters[index]});
-    if (kind == UNIT_STAR1) work(Star<1>{a.stars1[index]});
-    if (kind == UNIT_STAR2) work(Star<2>{a.stars2[index]});
-    if (kind == UNIT_STAR3) work(Star<3>{a.stars3[index]});
-    if (kind == UNIT_STAR4) work(Star<4>{a.stars4[index]});
+    if (kind == UNIT_SHAKE1) work(Shake<1>{a.shakes1[index]});
+    if (kind == UNIT_SHAKE2) work(Shake<2>{a.shakes2[index]});
+    if (kind == UNIT_SHAKE3) work(Shake<3>{a.shakes3[index]});
+    if (kind == UNIT_SHAKE4) work(Shake<4>{a.shakes4[index]});
 }
 
-// Notes the fixed distance that failed, of several that with the lowest atoms, and leaves the unit where it is.
+// Notes the constraint that failed, of several that with the lowest atoms, and leaves the unit where it is.
 template <int N>
 __device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, int failed) {
     atomicMin(&a.status->failed[0], unit.atoms[0]);

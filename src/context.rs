@@ -87,10 +87,10 @@ impl<B: Backend + ?Sized> Context<B> {
         let exact = schedule.is_exact();
         if self.search_is_scheduled() || (exact && self.backend.lists_expired(&schedule, must_know)?) {
             self.backend.build_lists()?;
-            self.backend.prune_lists(schedule.foresight)?;
+            self.backend.prune_lists(schedule.lookahead)?;
             self.age = Some(0);
         } else if !exact && age.is_multiple_of(u64::from(schedule.prune)) {
-            self.backend.prune_lists(schedule.foresight)?;
+            self.backend.prune_lists(schedule.lookahead)?;
         }
         Ok(())
     }

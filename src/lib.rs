@@ -15,7 +15,7 @@
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`]; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format |
-//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; fixed distances; couplings |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; couplings |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from lists that hold |
 //! | [`observe`] | everything a run writes |
@@ -122,7 +122,7 @@
 //! - Transforms are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the
 //!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
 //! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
-//!   a thread for each rigid water or star of hydrogens, a block of threads and conjugate gradients for each chain.
+//!   a thread for each rigid water or SHAKE cluster of hydrogens, a block of threads and conjugate gradients for each chain.
 //! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads, and so at the end
 //!   of a list, to learn how long the next is. Couplings need no look: their random numbers are drawn beforehand
 //!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::BoxScaling`]), the device finds the factors, adds up the

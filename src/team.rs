@@ -25,9 +25,9 @@ const PIECES_PER_THREAD: usize = 4;
 /// Pieces of a region at most, and so the most threads that help.
 const MOST_PIECES: usize = 128;
 /// A member sleeps when it has waited so long: longer than the pauses of a step, shorter than anybody would mind.
-const PATIENCE: Duration = Duration::from_micros(100);
+const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
 /// Looks between two readings of the clock; about a microsecond.
-const LOOKS: usize = 32;
+const SPIN_LIMIT: usize = 32;
 
 /// Some threads that work together with the one that calls.
 pub struct Team {
@@ -48,10 +48,10 @@ struct Shared {
     inside: CachePadded<AtomicUsize>,
     /// of the open region
     work: UnsafeCell<*const Work>,
-    /// members who wait for `bell`
+    /// members who wait for `condvar`
     asleep: AtomicUsize,
-    bell: Condvar,
-    door: Mutex<()>,
+    condvar: Condvar,
+    mutex: Mutex<()>,
     dismissed: AtomicBool,
     /// the first panic of a member in this region
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -163,8 +163,8 @@ impl Shared {
             inside: CachePadded::new(AtomicUsize::new(0)),
             work: UnsafeCell::new(&|_: usize| ()),
             asleep: AtomicUsize::new(0),
-            bell: Condvar::new(),
-            door: Mutex::new(()),
+            condvar: Condvar::new(),
+            mutex: Mutex::new(()),
             dismissed: AtomicBool::new(false),
             panic: Mutex::new(None),
         })
@@ -196,15 +196,15 @@ impl Shared {
             if found.is_some() {
                 return found.filter(|_| !self.dismissed.load(SeqCst));
             }
-            if start.elapsed() < PATIENCE {
+            if start.elapsed() < SPIN_TIMEOUT {
                 // to whoever else wants this processor
                 yield_now();
                 continue;
             }
-            let mut door = locked(&self.door);
+            let mut mutex = locked(&self.mutex);
             self.asleep.fetch_add(1, SeqCst);
             while self.called(last).is_none() {
-                door = self.bell.wait(door).unwrap_or_else(PoisonError::into_inner);
+                mutex = self.condvar.wait(mutex).unwrap_or_else(PoisonError::into_inner);
             }
             self.asleep.fetch_sub(1, SeqCst);
         }
@@ -220,15 +220,15 @@ impl Shared {
     /// what has changed or the caller sees it.
     fn ring(&self) {
         if self.asleep.load(SeqCst) > 0 {
-            let _door = locked(&self.door);
-            self.bell.notify_all();
+            let _door = locked(&self.mutex);
+            self.condvar.notify_all();
         }
     }
 }
 
 /// What is found now or within a microsecond.
 fn look<T>(find: impl Fn() -> Option<T>) -> Option<T> {
-    (0..LOOKS).find_map(|_| {
+    (0..SPIN_LIMIT).find_map(|_| {
         let found = find();
         if found.is_none() {
             spin_loop();

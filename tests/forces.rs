@@ -38,7 +38,7 @@ fn mixed(
 ) -> Evaluation {
     let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
     let radius = cutoff(system.settings.cutoff).max(cutoff(system.settings.cutoff_lj)) + 0.05;
-    let schedule = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius, foresight: 0.0 };
+    let schedule = ListSchedule { rebuild: 1, prune: 1, outer: radius, inner: radius, lookahead: 0.0 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let team = Arc::new(Team::new(threads, |_| ()).expect("threads"));
     pool.install(|| {

@@ -20,8 +20,8 @@ struct Shared {
     /// number of the region whose work this is; none of any region once that is over
     work: UnsafeCell<usize>,
     asleep: AtomicUsize,
-    bell: Condvar,
-    door: Mutex<()>,
+    condvar: Condvar,
+    mutex: Mutex<()>,
     dismissed: AtomicBool,
     /// as it must be: members look whether the region is open still after they have counted themselves in
     looks_again: bool,
@@ -55,8 +55,8 @@ impl Shared {
     fn ring(&self) {
         fence(SeqCst);
         if self.asleep.load(SeqCst) > 0 {
-            let _door = self.door.lock().expect("no panic");
-            self.bell.notify_all();
+            let _door = self.mutex.lock().expect("no panic");
+            self.condvar.notify_all();
         }
     }
 
@@ -81,11 +81,11 @@ impl Shared {
             if let Some(region) = self.called(last) {
                 return Some(region).filter(|_| !self.dismissed.load(SeqCst));
             }
-            let mut door = self.door.lock().expect("no panic");
+            let mut mutex = self.mutex.lock().expect("no panic");
             self.asleep.fetch_add(1, SeqCst);
             fence(SeqCst);
             while self.called(last).is_none() {
-                door = self.bell.wait(door).expect("no panic");
+                mutex = self.condvar.wait(mutex).expect("no panic");
             }
             self.asleep.fetch_sub(1, SeqCst);
         }
@@ -107,8 +107,8 @@ fn model(members: usize, regions: usize, looks_again: bool) {
             inside: AtomicUsize::new(0),
             work: UnsafeCell::new(NO_WORK),
             asleep: AtomicUsize::new(0),
-            bell: Condvar::new(),
-            door: Mutex::new(()),
+            condvar: Condvar::new(),
+            mutex: Mutex::new(()),
             dismissed: AtomicBool::new(false),
             looks_again,
         });

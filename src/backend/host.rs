@@ -7,7 +7,7 @@ use super::centres::{GroupSums, centre_of, internal_virial, totals};
 use super::{Backend, Evaluation, ForceField, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
-use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_room, pressure};
+use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ pub struct Host<F> {
     /// of the present velocities as the last move and a barostat have left them, kJ/mol
     kinetic_after: f64,
     /// the last move of each section of the constraints
-    moves: Vec<Moved>,
+    step_results: Vec<StepResult>,
     /// atoms that constraints hold together
     groups: Molecules,
     /// position and velocity of the centre of each where a barostat acts
@@ -88,7 +88,7 @@ impl<F: ForceField> Host<F> {
             team,
             inverse_masses,
             masses,
-            moves: vec![Moved::NONE; constraints.sections()],
+            step_results: vec![StepResult::NONE; constraints.sections()],
             constraints,
             cutoff: system.settings.longest_cutoff(),
             cell: None,
@@ -123,12 +123,12 @@ impl<F: ForceField> Host<F> {
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
-        self.team.for_each(self.moves.par_iter_mut().enumerate(), |(section, moved)| {
+        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, moved)| {
             let leap = Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
             *moved = if virial { dispatch(level, Move::<true>(leap)) } else { dispatch(level, Move::<false>(leap)) };
         });
         let mut sum = Mat3::ZERO;
-        for moved in &self.moves {
+        for moved in &self.step_results {
             sum += moved.constraint_virial?;
         }
         Ok(sum)
@@ -136,7 +136,7 @@ impl<F: ForceField> Host<F> {
 
     /// Half a step before and after the last move, kJ/mol.
     fn kinetic_energies(&self) -> [f64; 2] {
-        self.moves.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
+        self.step_results.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
     }
 
     /// What a barostat needs to know of the last move, at the time of its forces.
@@ -304,14 +304,14 @@ impl<F: ForceField> Backend for Host<F> {
         self.searches
     }
 
-    fn prune_lists(&mut self, foresight: f64) -> Result<()> {
-        let foreseen = &mut self.pruned.0;
-        if foresight > 0.0 {
-            memory::resize(foreseen, self.positions.len(), Vec3::ZERO);
-            let flights = foreseen.par_iter_mut().zip(&self.positions).zip(&self.velocities);
-            self.team.for_each(flights, |((to, from), v)| *to = *from + *v * foresight);
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
+        let predicted = &mut self.pruned.0;
+        if lookahead > 0.0 {
+            memory::resize(predicted, self.positions.len(), Vec3::ZERO);
+            let flights = predicted.par_iter_mut().zip(&self.positions).zip(&self.velocities);
+            self.team.for_each(flights, |((to, from), v)| *to = *from + *v * lookahead);
         } else {
-            memory::copy(&self.positions, foreseen);
+            memory::copy(&self.positions, predicted);
         }
         self.pruned.1 = self.cell;
         self.field.prune(self.cell.as_ref(), &self.pruned.0);
@@ -354,7 +354,7 @@ impl<F: ForceField> Backend for Host<F> {
             self.finish_thermostat_work();
         }
         let threads = self.team.threads() as f64;
-        let constraints = self.moves.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
+        let constraints = self.step_results.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
         Ok(Kinetic { before, after, constraint_virial })
@@ -371,7 +371,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.coupling.pending_scaling = change;
         self.scale_centres(scaling);
         self.kinetic_after += scaling.kinetic_change(after);
-        self.cell.map_or(Ok(()), |cell| check_room(&cell, self.cutoff))
+        self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
@@ -413,7 +413,7 @@ fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
 }
 
-/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the fixed distances.
+/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
 struct Leap<'a> {
     plan: &'a ConstraintPlan,
     section: usize,
@@ -427,7 +427,7 @@ struct Leap<'a> {
 
 /// What came of it.
 #[derive(Clone)]
-struct Moved {
+struct StepResult {
     /// kinetic energies half a step before and after, kJ/mol
     before: f64,
     after: f64,
@@ -437,20 +437,20 @@ struct Moved {
     constraining: Duration,
 }
 
-impl Moved {
+impl StepResult {
     /// before the first
     const NONE: Self =
-        Moved { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
+        StepResult { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
 }
 
 /// [`Leap`] with or without the virial of the constraints.
 struct Move<'a, const VIRIAL: bool>(Leap<'a>);
 
 impl<const VIRIAL: bool> Kernel for Move<'_, VIRIAL> {
-    type Output = Moved;
+    type Output = StepResult;
 
     #[inline(always)]
-    fn run<S: Simd>(self) -> Moved {
+    fn run<S: Simd>(self) -> StepResult {
         let Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
@@ -472,6 +472,6 @@ impl<const VIRIAL: bool> Kernel for Move<'_, VIRIAL> {
         let constraining = start.elapsed();
         // SAFETY: as above
         let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
-        Moved { before, after, constraint_virial, constraining }
+        StepResult { before, after, constraint_virial, constraining }
     }
 }

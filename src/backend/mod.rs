@@ -102,8 +102,8 @@ pub trait Backend: Send {
     fn cell(&self) -> Result<Option<PeriodicCell>>;
     /// Sort the atoms and search the outer pair list; a pruning must follow.
     fn build_lists(&mut self) -> Result<()>;
-    /// Reduce the outer list to the inner one, for where atoms are after `foresight` (ps) if nothing acts on them.
-    fn prune_lists(&mut self, foresight: f64) -> Result<()>;
+    /// Reduce the outer list to the inner one, for where atoms are after `lookahead` (ps) if nothing acts on them.
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Whether a pair may be missing from `lists`, which expire by displacement. A device that works behind the host's back
     /// looks now and then, and when the host must know. It makes no step with expired lists: it builds new ones where they
     /// had expired, and does the steps since then that were asked for.

@@ -95,7 +95,7 @@ const PLACE_FLOPS: f64 = 24.0;
 const LEAPFROG_FLOPS: f64 = 29.0;
 /// A rigid water by SETTLE, with its nine positions and velocities.
 const SETTLE_FLOPS: f64 = 320.0;
-/// A fixed distance in a star: three iterations and the move.
+/// A constraint in a SHAKE cluster: three iterations and the move.
 const DISTANCE_FLOPS: f64 = 150.0;
 /// Bonded terms with their displacements (12 operations each to the nearest image) and the sums of forces.
 const BOND_FLOPS: f64 = 35.0;

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn segments_hold_whole_searches() {
-        let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91, foresight: 0.0 };
+        let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91, lookahead: 0.0 };
         // 1.2e7/24,000 = 500 steps are 6.25 searches; a million atoms still make one
         assert_eq!(default_steps(24_000, &list), 480);
         assert_eq!(default_steps(1_000_000, &list), 80);

@@ -1,8 +1,8 @@
-//! Blocks of eight waters or eight stars: which atoms they hold, and how they are read and written back.
+//! Blocks of eight waters or eight SHAKE clusters: which atoms they hold, and how they are read and written back.
 
 use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};
-use super::star::{self, StarShape, StarSolution, shake};
+use super::shake::{self, ShakeShape, ShakeSolution, shake};
 use super::{ConstraintFailure, Motion, SharedVectors};
 use crate::vec3::{Mat3, Vec3};
 
@@ -156,39 +156,39 @@ impl SettleBlock {
     }
 }
 
-/// One star: centre, leaves, distances (nm).
+/// One SHAKE cluster: centre, leaves, distances (nm).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Star<const N: usize> {
+pub(super) struct Shake<const N: usize> {
     pub(super) center: u32,
     pub(super) leaves: [u32; N],
     pub(super) lengths: [f64; N],
 }
 
-/// Eight stars of `N` leaves.
+/// Eight SHAKE clusters of `N` leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StarBlock<const N: usize> {
+pub(super) struct ShakeBlock<const N: usize> {
     center: Atoms<1>,
     leaves: Atoms<N>,
-    shape: StarShape<N>,
+    shape: ShakeShape<N>,
 }
 
-impl<const N: usize> StarBlock<N> {
-    /// From one to eight stars; `inverse_mass` of any atom in 1/amu.
-    pub(super) fn new(stars: &[Star<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
+impl<const N: usize> ShakeBlock<N> {
+    /// From one to eight SHAKE clusters; `inverse_mass` of any atom in 1/amu.
+    pub(super) fn new(shakes: &[Shake<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let mut centers = [[0; 1]; LANES];
         let mut all_leaves = [[0; N]; LANES];
-        for (lane, star) in stars.iter().enumerate() {
-            centers[lane] = [star.center];
-            all_leaves[lane] = star.leaves;
+        for (lane, shake) in shakes.iter().enumerate() {
+            centers[lane] = [shake.center];
+            all_leaves[lane] = shake.leaves;
         }
-        let center = Atoms::new(&centers[..stars.len()]);
-        let leaves = Atoms::new(&all_leaves[..stars.len()]);
-        let star = |lane: usize| &stars[lane.min(stars.len() - 1)];
+        let center = Atoms::new(&centers[..shakes.len()]);
+        let leaves = Atoms::new(&all_leaves[..shakes.len()]);
+        let shake = |lane: usize| &shakes[lane.min(shakes.len() - 1)];
         let lanes = |value: &dyn Fn(usize) -> f64| Lanes(std::array::from_fn(value));
-        let shape = StarShape {
-            inverse_center_mass: lanes(&|lane| inverse_mass(star(lane).center)),
-            inverse_leaf_mass: std::array::from_fn(|i| lanes(&|lane| inverse_mass(star(lane).leaves[i]))),
-            length_squared: std::array::from_fn(|i| lanes(&|lane| star(lane).lengths[i].powi(2))),
+        let shape = ShakeShape {
+            inverse_center_mass: lanes(&|lane| inverse_mass(shake(lane).center)),
+            inverse_leaf_mass: std::array::from_fn(|i| lanes(&|lane| inverse_mass(shake(lane).leaves[i]))),
+            length_squared: std::array::from_fn(|i| lanes(&|lane| shake(lane).lengths[i].powi(2))),
         };
         Self { center, leaves, shape }
     }
@@ -237,7 +237,7 @@ impl<const N: usize> StarBlock<N> {
             let ([center], [center_velocity]) = (self.center.read(positions), self.center.read_shared(velocities));
             let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
             let relative = self.leaves.read_shared(velocities).map(|leaf| leaf - center_velocity);
-            let solution = star::project(&self.shape, &bonds, &relative);
+            let solution = shake::project(&self.shape, &bonds, &relative);
             self.check(&solution)?;
             self.center.add(velocities, &[solution.center]);
             self.leaves.add(velocities, &solution.leaves);
@@ -246,7 +246,7 @@ impl<const N: usize> StarBlock<N> {
     }
 
     #[inline(always)]
-    fn check(&self, solution: &StarSolution<N>) -> Result<(), ConstraintFailure> {
+    fn check(&self, solution: &ShakeSolution<N>) -> Result<(), ConstraintFailure> {
         match solution.failed {
             None => Ok(()),
             Some((leaf, lane)) => {

@@ -1,4 +1,4 @@
-//! Fixed distances: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
+//! Constraints: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
 //!
 //! [`derive()`] says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
 //! that share no atom; [`ConstraintPlan::apply`] solves those of a section after the unconstrained move of a step, and
@@ -14,9 +14,9 @@ mod lanes;
 mod plan;
 mod select;
 mod settle;
+mod shake;
 mod shared;
 mod sparse;
-mod star;
 #[cfg(test)]
 mod tests;
 

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::block::{LaneVirial, SettleBlock, Star, StarBlock};
+use super::block::{LaneVirial, SettleBlock, Shake, ShakeBlock};
 use super::coupled::Coupled;
 use super::lanes::LANES;
 use super::settle::SettleShape;
-use super::star::MAX_LEAVES;
+use super::shake::MAX_LEAVES;
 use super::{ConstraintFailure, Motion, SharedVectors};
 use crate::error::Problem;
 use crate::system::{Constraint, Constraints, Molecules, Settle};
@@ -26,10 +26,10 @@ pub struct ConstraintPlan {
     sections: Vec<Section>,
     coupled: Vec<Coupled>,
     settles: Vec<SettleBlock>,
-    stars1: Vec<StarBlock<1>>,
-    stars2: Vec<StarBlock<2>>,
-    stars3: Vec<StarBlock<3>>,
-    stars4: Vec<StarBlock<4>>,
+    shakes1: Vec<ShakeBlock<1>>,
+    shakes2: Vec<ShakeBlock<2>>,
+    shakes3: Vec<ShakeBlock<3>>,
+    shakes4: Vec<ShakeBlock<4>>,
 }
 
 /// Constraints in groups that share no atom.
@@ -38,7 +38,7 @@ pub struct Groups {
     /// rigid waters that nothing else is tied to
     pub settles: Vec<Settle>,
     /// up to four distances from one centre, which comes first
-    pub stars: Vec<(u32, Vec<Constraint>)>,
+    pub shakes: Vec<(u32, Vec<Constraint>)>,
     /// all others, largest first
     pub coupled: Vec<Vec<Constraint>>,
 }
@@ -50,7 +50,7 @@ impl Groups {
         let mut groups = Groups { settles, ..Groups::default() };
         for cluster in clusters {
             match center_of(&cluster, masses) {
-                Some(center) => groups.stars.push((center, cluster)),
+                Some(center) => groups.shakes.push((center, cluster)),
                 None => groups.coupled.push(cluster),
             }
         }
@@ -61,16 +61,16 @@ impl Groups {
 }
 
 /// Consecutive atoms, and the blocks of all constraints between them: coupled clusters, one per block, then waters and
-/// stars, eight per block.
+/// SHAKE clusters, eight per block.
 #[derive(Clone, Debug, Default)]
 struct Section {
     atoms: Range<usize>,
     coupled: Range<usize>,
     settles: Range<usize>,
-    stars1: Range<usize>,
-    stars2: Range<usize>,
-    stars3: Range<usize>,
-    stars4: Range<usize>,
+    shakes1: Range<usize>,
+    shakes2: Range<usize>,
+    shakes3: Range<usize>,
+    shakes4: Range<usize>,
 }
 
 /// `$body` for the blocks of the named kinds in `$section`.
@@ -98,10 +98,10 @@ impl ConstraintPlan {
             sections: vec![],
             coupled: vec![],
             settles: vec![],
-            stars1: vec![],
-            stars2: vec![],
-            stars3: vec![],
-            stars4: vec![],
+            shakes1: vec![],
+            shakes2: vec![],
+            shakes3: vec![],
+            shakes4: vec![],
         };
         let (mut settles, mut clusters) = (&settles[..], &clusters[..]);
         for atoms in cut(masses.len(), settles, clusters) {
@@ -131,20 +131,20 @@ impl ConstraintPlan {
                 continue;
             };
             match cluster.len() {
-                1 => one.push(star(cluster, center)),
-                2 => two.push(star(cluster, center)),
-                3 => three.push(star(cluster, center)),
-                _ => four.push(star(cluster, center)),
+                1 => one.push(shake(cluster, center)),
+                2 => two.push(shake(cluster, center)),
+                3 => three.push(shake(cluster, center)),
+                _ => four.push(shake(cluster, center)),
             }
         }
         self.sections.push(Section {
             atoms,
             coupled: append(&mut self.coupled, coupled),
             settles: append(&mut self.settles, settles),
-            stars1: append(&mut self.stars1, one.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
-            stars2: append(&mut self.stars2, two.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
-            stars3: append(&mut self.stars3, three.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
-            stars4: append(&mut self.stars4, four.chunks(LANES).map(|s| StarBlock::new(s, inverse_mass))),
+            shakes1: append(&mut self.shakes1, one.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes2: append(&mut self.shakes2, two.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes3: append(&mut self.shakes3, three.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes4: append(&mut self.shakes4, four.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
         });
         Ok(())
     }
@@ -189,7 +189,7 @@ impl ConstraintPlan {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
             });
             for_each_block!(self, section, [settles], |block| block.apply::<VIRIAL>(motion, &mut virial)?);
-            for_each_block!(self, section, [stars1 stars2 stars3 stars4], |block| {
+            for_each_block!(self, section, [shakes1 shakes2 shakes3 shakes4], |block| {
                 block.apply::<VIRIAL>(motion, self.tolerance, &mut virial)?
             });
         }
@@ -216,7 +216,7 @@ impl ConstraintPlan {
         self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
     }
 
-    /// Remove from `velocities` (nm/ps) whatever changes a fixed distance at `positions` (nm), in parallel; momentum is
+    /// Remove from `velocities` (nm/ps) whatever changes a constraint at `positions` (nm), in parallel; momentum is
     /// kept. With a plan made for unit masses it removes the forces that constraints would balance.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
@@ -224,7 +224,7 @@ impl ConstraintPlan {
         self.sections.par_iter().try_for_each(|section| {
             // SAFETY: as in `apply`; sections share no atom
             unsafe {
-                for_each_block!(self, section, [coupled settles stars1 stars2 stars3 stars4], |block| {
+                for_each_block!(self, section, [coupled settles shakes1 shakes2 shakes3 shakes4], |block| {
                     block.project(positions, velocities)?
                 });
             }
@@ -368,9 +368,9 @@ fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
 }
 
 /// The cluster seen from its centre.
-fn star<const N: usize>(cluster: &[Constraint], center: u32) -> Star<N> {
+fn shake<const N: usize>(cluster: &[Constraint], center: u32) -> Shake<N> {
     let leaf = |c: &Constraint| if c.atoms[0] == center { c.atoms[1] } else { c.atoms[0] };
-    Star {
+    Shake {
         center,
         leaves: std::array::from_fn(|i| leaf(&cluster[i])),
         lengths: std::array::from_fn(|i| cluster[i].length),

@@ -63,7 +63,7 @@ impl Scene {
         self.constraints.settles.push(Settle { atoms, oh: OH, hh: HH });
     }
 
-    fn star(&mut self, leaves: usize, stream: &mut Stream) {
+    fn shake(&mut self, leaves: usize, stream: &mut Stream) {
         let at = gauss(stream);
         let center = self.atom(12.011, at);
         for _ in 0..leaves {
@@ -95,7 +95,7 @@ impl Scene {
         let mut scene = Self::new();
         for k in 0..700 {
             scene.water(&mut stream);
-            scene.star(1 + k % 4, &mut stream);
+            scene.shake(1 + k % 4, &mut stream);
         }
         scene.polymer(60, &mut stream);
         scene.polymer(9, &mut stream);
@@ -239,19 +239,19 @@ fn all_solvers_find_the_same_positions() {
     for (a, b) in by_kind.iter().zip(&by_sparse) {
         assert!((*a - *b).norm() < SAME_POSITION);
     }
-    // stars against the sparse solver, called directly: a plan would recognise them
+    // SHAKE clusters against the sparse solver, called directly: a plan would recognise them
     for leaves in 1..=4 {
         let mut stream = Stream::new(9, Purpose::Test, 0, leaves as u32);
         let mut one = Scene::new();
-        one.star(leaves, &mut stream);
-        let mut by_star = one.moved();
-        one.plan().satisfy(&one.old, &mut by_star).unwrap();
+        one.shake(leaves, &mut stream);
+        let mut by_shake = one.moved();
+        one.plan().satisfy(&one.old, &mut by_shake).unwrap();
         let cluster = coupled::Coupled::new(&one.constraints.bonds, |atom| 1.0 / one.masses[atom as usize]);
         let mut by_cluster = one.moved();
         let motion = Motion { old: &one.old, positions: SharedVectors::new(&mut by_cluster), velocities: None };
         // SAFETY: one thread, atoms of the scene
         unsafe { cluster.shake(&motion, TIGHT) }.unwrap();
-        for (a, b) in by_star.iter().zip(&by_cluster) {
+        for (a, b) in by_shake.iter().zip(&by_cluster) {
             assert!((*a - *b).norm() < SAME_POSITION);
         }
     }
@@ -285,7 +285,7 @@ fn free_flight_keeps_momenta_and_energy() {
     let mut scene = Scene::new();
     for leaves in 1..=4 {
         scene.water(&mut stream);
-        scene.star(leaves, &mut stream);
+        scene.shake(leaves, &mut stream);
     }
     scene.polymer(12, &mut stream);
     let plan = scene.plan();
@@ -329,7 +329,7 @@ fn what_cannot_be_solved_is_named() {
     for leaves in [1, 3] {
         let mut stream = Stream::new(5, Purpose::Test, 0, 0);
         let mut scene = Scene::new();
-        scene.star(leaves, &mut stream);
+        scene.shake(leaves, &mut stream);
         let mut new = scene.old.clone();
         // thrown out sideways by three bond lengths: no push along the old bond can mend that
         new[1] = new[0] + (scene.old[1] - scene.old[0]).cross(vec3(0.3, 0.7, 0.2)) * 4.0;
@@ -359,7 +359,7 @@ fn refused(scene: &Scene) -> Problem {
 fn impossible_constraints_are_refused() {
     let mut stream = Stream::new(5, Purpose::Test, 0, 0);
     let mut scene = Scene::new();
-    scene.star(2, &mut stream);
+    scene.shake(2, &mut stream);
     let good = scene.constraints.bonds.clone();
     scene.constraints.bonds.push(Constraint { atoms: [1, 0], length: 0.1 });
     assert!(refused(&scene).message.contains("fixed twice"));

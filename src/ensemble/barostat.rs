@@ -194,7 +194,7 @@ pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
 }
 
 /// The cell may move while grid and cutoff (nm) stay: an error where an atom would meet two images of another.
-pub(crate) fn check_room(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
+pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
     let half = cell.max_cutoff();
     if cutoff <= half {
         return Ok(());

@@ -52,13 +52,13 @@ pub struct ListSchedule {
     /// radius of the inner list in nm
     pub inner: f64,
     /// the inner list is made for where atoms will be so much later if nothing acts on them, ps
-    pub foresight: f64,
+    pub lookahead: f64,
 }
 
 impl ListSchedule {
     /// Lists of radius `outer` (nm) that live until atoms have moved too far, however long that takes.
     pub fn exact(outer: f64) -> Self {
-        ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, foresight: 0.0 }
+        ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
 
     /// True when displacements, not steps, end the life of these lists.
@@ -109,7 +109,7 @@ const PROCESSOR: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25
 const GRAPHICS: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
 /// Angle (radian) by which the fastest rotation, that of hydrogens, may turn while it is taken for a straight flight: at
 /// 300 K that takes 8 fs. In proteins in water of 24,000 and 89,000 atoms forces that lists of twice that life miss then
-/// heat by −0.002 and −0.004 kT/ns per degree of freedom; without foresight by −0.015, or by 0.02 with a slightly larger
+/// heat by −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger
 /// radius, where Coulomb forces outweigh those of Lennard-Jones.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of the conventional list.
@@ -234,12 +234,12 @@ impl<'a> BufferEstimate<'a> {
         f64::from(steps.saturating_sub(1).max(1)) * self.timestep
     }
 
-    /// What a list with this radius (nm) misses that is kept for `steps` and was made for where atoms are `foresight` (ps)
+    /// What a list with this radius (nm) misses that is kept for `steps` and was made for where atoms are `lookahead` (ps)
     /// later.
-    fn missed(&self, radius: f64, steps: u32, foresight: f64, grain: Grain) -> Missed {
+    fn missed(&self, radius: f64, steps: u32, lookahead: f64, grain: Grain) -> Missed {
         let (life, missing) = (self.life(steps), self.missing(grain));
         let after = |time: f64| self.virial(radius, time, &missing);
-        let way = life - foresight;
+        let way = life - lookahead;
         let virial = 2.0 / 3.0 * after(0.5 * way) + 1.0 / 6.0 * after(way);
         Missed { drifts: self.drifts(radius, life, &missing), pressure: virial / (3.0 * self.volume) }
     }
@@ -284,9 +284,9 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// The radius (nm) that keeps errors below the share of the tolerance.
-    fn radius(&self, limits: (Share, ListErrors), steps: u32, foresight: f64, grain: Grain) -> f64 {
+    fn radius(&self, limits: (Share, ListErrors), steps: u32, lookahead: f64, grain: Grain) -> f64 {
         let (cutoff, (share, tolerance)) = (self.cutoff(), limits);
-        let fits = |radius: f64| self.missed(radius, steps, foresight, grain).is_within(share, tolerance);
+        let fits = |radius: f64| self.missed(radius, steps, lookahead, grain).is_within(share, tolerance);
         if steps <= 1 || fits(cutoff) {
             return cutoff;
         }
@@ -308,16 +308,16 @@ impl<'a> BufferEstimate<'a> {
 
     /// The radius (nm) of an inner list that lives for `prune` steps.
     fn inner_radius(&self, tolerance: ListErrors, prune: u32) -> f64 {
-        let share = if self.is_foreseeable(prune) { INNER_SHARE } else { OUTER_SHARE };
-        self.radius((share, tolerance), prune, self.foresight(prune), self.grains[1])
+        let share = if self.is_predictable(prune) { INNER_SHARE } else { OUTER_SHARE };
+        self.radius((share, tolerance), prune, self.lookahead(prune), self.grains[1])
     }
 
-    /// Errors of both lists: the drift of an inner list counts where foresight does not cancel it.
+    /// Errors of both lists: the drift of an inner list counts where lookahead does not cancel it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
-        let &ListSchedule { rebuild, prune, outer, inner, foresight } = schedule;
-        let [of_outer, of_inner] = [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, foresight, self.grains[1])]
-            .map(|(radius, steps, foresight, grain)| self.missed(radius, steps, foresight, grain));
-        let uncancelled = if self.is_foreseeable(prune) { 0.0 } else { of_inner.drift() };
+        let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
+        let [of_outer, of_inner] = [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, lookahead, self.grains[1])]
+            .map(|(radius, steps, lookahead, grain)| self.missed(radius, steps, lookahead, grain));
+        let uncancelled = if self.is_predictable(prune) { 0.0 } else { of_inner.drift() };
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
 
@@ -328,7 +328,7 @@ impl<'a> BufferEstimate<'a> {
         let mut found = vec![];
         for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
             let outer = self.outer_radius(tolerance, rebuild);
-            let fitting = |prune: &u32| rebuild % prune == 0 && *prune < rebuild && self.is_foreseeable(*prune);
+            let fitting = |prune: &u32| rebuild % prune == 0 && *prune < rebuild && self.is_predictable(*prune);
             let mut lives: Vec<u32> = PRUNE.into_iter().filter(fitting).collect();
             if lives.is_empty() {
                 lives.push(rebuild);
@@ -354,11 +354,11 @@ impl<'a> BufferEstimate<'a> {
     }
 
     fn schedule(&self, rebuild: u32, prune: u32, [outer, inner]: [f64; 2]) -> ListSchedule {
-        ListSchedule { rebuild, prune, outer, inner, foresight: self.foresight(prune) }
+        ListSchedule { rebuild, prune, outer, inner, lookahead: self.lookahead(prune) }
     }
 
     /// How far (ps) ahead an inner list of so many steps looks: to the middle of its life.
-    fn foresight(&self, prune: u32) -> f64 {
+    fn lookahead(&self, prune: u32) -> f64 {
         let half_life = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
         half_life.min(self.straight())
     }
@@ -371,7 +371,7 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Whether an inner list of so many steps stays near the middle of its life for which it is made.
-    fn is_foreseeable(&self, prune: u32) -> bool {
+    fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.straight()
     }
 

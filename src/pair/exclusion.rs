@@ -4,12 +4,12 @@ use crate::system::Exclusions;
 
 /// Excluded partners of every atom, in both directions.
 #[derive(Clone, Debug, Default)]
-pub struct BothWays {
+pub struct SymmetricExclusions {
     starts: Vec<u32>,
     partners: Vec<u32>,
 }
 
-impl BothWays {
+impl SymmetricExclusions {
     /// From the one-way list.
     pub fn new(atoms: usize, exclusions: &Exclusions) -> Self {
         let mut starts = vec![0u32; atoms + 1];

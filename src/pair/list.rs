@@ -5,7 +5,7 @@
 //! contains never depends on the number of threads.
 
 use super::exception::Marks;
-use super::exclusion::BothWays;
+use super::exclusion::SymmetricExclusions;
 use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
 use super::prune::{BoundsProbe, Probe};
 use crate::cell::PeriodicCell;
@@ -153,7 +153,7 @@ pub struct SearchInput<'a> {
     /// the lattice
     pub cell: Option<&'a PeriodicCell>,
     /// pairs left out
-    pub exclusions: &'a BothWays,
+    pub exclusions: &'a SymmetricExclusions,
     /// atoms with Lennard-Jones interactions
     pub has_lj: &'a [bool],
     /// what each cluster has to do with exceptions of the combination rule; empty where there are none

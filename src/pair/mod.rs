@@ -21,7 +21,7 @@ mod tests;
 pub use buffer::{BufferEstimate, ListErrors, ListSchedule};
 pub use density::filled_volume;
 pub use exception::Marks;
-pub use exclusion::BothWays;
+pub use exclusion::SymmetricExclusions;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{
     Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,

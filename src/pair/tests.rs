@@ -223,7 +223,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         grid: &grid,
         packed: &packed,
         cell,
-        exclusions: &BothWays::new(case.positions.len(), &case.exclusions),
+        exclusions: &SymmetricExclusions::new(case.positions.len(), &case.exclusions),
         has_lj: &case.has_lj,
         marks: &marks,
         far_exclusions: &[],

@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn reciprocal_rows_invert_the_cell() {
         let cell = PeriodicCell::from_lengths_angles([3.0, 4.0, 5.0], [80.0, 95.0, 100.0]).unwrap();
-        for (i, star) in reciprocal_rows(&cell).into_iter().enumerate() {
+        for (i, shake) in reciprocal_rows(&cell).into_iter().enumerate() {
             for (j, row) in cell.rows().into_iter().enumerate() {
                 let expected = if i == j { 1.0 } else { 0.0 };
-                assert!((star.dot(row) - expected).abs() < 1e-14);
+                assert!((shake.dot(row) - expected).abs() < 1e-14);
             }
         }
         let r = vec3(0.3, -1.2, 2.2);

@@ -39,7 +39,7 @@ impl ChargeStructure {
         if square == 0.0 {
             return Self::uncorrelated();
         }
-        let (rows, stars) = (cell.rows(), reciprocal_rows(cell));
+        let (rows, shakes) = (cell.rows(), reciprocal_rows(cell));
         let factor = |index: usize| {
             let length = (index / WAVES) as f64 * WIDTH + WIDTH * ((index % WAVES) as f64 + 0.5) / WAVES as f64;
             let wanted = direction(index) * length;
@@ -48,7 +48,7 @@ impl ChargeStructure {
             if numbers == [0.0; 3] {
                 numbers[index % 3] = 1.0;
             }
-            let wave = stars[0] * numbers[0] + stars[1] * numbers[1] + stars[2] * numbers[2];
+            let wave = shakes[0] * numbers[0] + shakes[1] * numbers[1] + shakes[2] * numbers[2];
             let (sine, cosine) = positions.iter().zip(charges).fold((0.0, 0.0), |(sine, cosine), (r, q)| {
                 let (s, c) = (TAU * wave.dot(*r)).sin_cos();
                 (sine + q * s, cosine + q * c)

@@ -30,7 +30,7 @@ pub struct Checkpoint {
     /// index of the stage
     pub stage: usize,
     /// how far that stage is
-    pub place: Place,
+    pub place: RunPosition,
     /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
     /// what was written so far
@@ -56,7 +56,7 @@ pub struct Written {
 
 /// A place in a stage.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Place {
+pub struct RunPosition {
     /// steps done
     pub done: u64,
     /// ps at the start of the stage: times follow from it by one rounding, however often a run is interrupted
@@ -69,10 +69,10 @@ pub struct Place {
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
 }
 
-impl Place {
+impl RunPosition {
     /// In a minimisation whose lists were made at `origin`.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3]) -> Self {
-        Place { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..Place::default() }
+        RunPosition { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..RunPosition::default() }
     }
 }
 
@@ -84,7 +84,7 @@ impl Checkpoint {
             plan: plan.clone(),
             system,
             stage: 0,
-            place: Place::default(),
+            place: RunPosition::default(),
             state: State::default(),
             written: Written::default(),
             statistics: Statistics::default(),

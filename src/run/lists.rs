@@ -64,7 +64,7 @@ impl<'a> ListChoices<'a> {
             _ if self.cutoff().is_infinite() => {
                 let all = f64::INFINITY;
                 let [rebuild, prune] = [UNLIMITED_REBUILD; 2];
-                vec![ListSchedule { rebuild, prune, outer: all, inner: all, foresight: 0.0 }]
+                vec![ListSchedule { rebuild, prune, outer: all, inner: all, lookahead: 0.0 }]
             }
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
                 let tolerance = ListErrors { drift: tolerance, pressure: pressure_tolerance };

@@ -30,7 +30,7 @@ mod vibration;
 mod warnings;
 
 pub use account::freedom;
-pub use checkpoint::{Checkpoint, Place, Written, state_hash};
+pub use checkpoint::{Checkpoint, RunPosition, Written, state_hash};
 pub use engine::{Engine, Placement, check_device, processors};
 pub use fingerprint::Fingerprint;
 pub use job::{Job, Outcome};

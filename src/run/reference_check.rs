@@ -220,7 +220,7 @@ mod tests {
     /// Lists as a run makes them: predicted positions, and a buffer that leaves some pairs out.
     fn schedule(sample: &Sample) -> ListSchedule {
         let inner = sample.system.settings.longest_cutoff() + 0.005;
-        ListSchedule { inner, foresight: LOOKAHEAD, ..sample.schedule() }
+        ListSchedule { inner, lookahead: LOOKAHEAD, ..sample.schedule() }
     }
 
     fn host(system: &System, schedule: ListSchedule, level: Simd) -> Host<Cpu> {
@@ -234,7 +234,7 @@ mod tests {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
         host.build_lists().expect("lists");
-        host.prune_lists(schedule.foresight).expect("lists");
+        host.prune_lists(schedule.lookahead).expect("lists");
         host.upload(&sample.state).expect("a state");
         host.forces(ENERGIES).expect("forces");
         host
@@ -262,7 +262,7 @@ mod tests {
                 let mut host = host(&sample.system, lists, level);
                 host.upload(&sample.state).expect("a state");
                 host.build_lists().expect("lists");
-                host.prune_lists(lists.foresight).expect("lists");
+                host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
                 // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own

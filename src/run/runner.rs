@@ -4,7 +4,7 @@ mod descent;
 #[cfg(test)]
 mod tests;
 
-use super::checkpoint::{Checkpoint, Place};
+use super::checkpoint::{Checkpoint, RunPosition};
 use super::directory::Directory;
 use super::engine::{Engine, lead};
 use super::fingerprint::Fingerprint;
@@ -156,7 +156,7 @@ impl Session<'_> {
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
-            None => (0, Place::default(), std::mem::take(&mut self.job.start)),
+            None => (0, RunPosition::default(), std::mem::take(&mut self.job.start)),
             Some(c) => {
                 self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
                 (self.statistics, self.stages) = (c.statistics, c.stages);
@@ -180,7 +180,7 @@ impl Session<'_> {
                 return Ok((outcome, state));
             }
             self.close_stage(stage)?;
-            place = Place::default();
+            place = RunPosition::default();
         }
         Ok((Outcome::Finished, state))
     }
@@ -211,7 +211,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: Place) -> Result<Outcome> {
+    fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: RunPosition) -> Result<Outcome> {
         let plan = self.job.plan;
         if self.statistics == Statistics::default() {
             self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
@@ -224,7 +224,7 @@ impl Session<'_> {
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
-        let place = Place { first_time, schedule: Some(lists), ..place };
+        let place = RunPosition { first_time, schedule: Some(lists), ..place };
         let choices = self.engine.choices(plan, &system, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
@@ -234,7 +234,7 @@ impl Session<'_> {
 
     /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
     /// chosen anew, and made where the atoms are.
-    fn arrive(&mut self, place: Place, state: &State) -> Result<Place> {
+    fn arrive(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
@@ -248,7 +248,7 @@ impl Session<'_> {
             return Ok(place);
         }
         let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
-        Ok(Place { schedule: Some(lists), lists: Some(origins), ..place })
+        Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
     }
 
     /// Lists of a stage that begins. The first stage of dynamics tunes the run.
@@ -271,18 +271,18 @@ impl Session<'_> {
         index: usize,
         options: &Dynamics,
         state: &mut State,
-        place: Place,
+        place: RunPosition,
         context: Context,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let removed = options.removed_motion(state.cell.is_some());
         let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
-        let Place { done, first_time, lists, schedule, .. } = place;
+        let RunPosition { done, first_time, lists, schedule, .. } = place;
         let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom: free };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
-        let here = |simulation: &Simulation<'_>| -> Result<Place> {
+        let here = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
-            Ok(Place { done, first_time, lists, schedule, minimizer: None })
+            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None })
         };
         let target = self.job.plan.target(options.steps);
         let (name, ps) = (&self.status.stage, target as f64 * options.timestep);
@@ -407,7 +407,7 @@ impl Session<'_> {
         self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > every
     }
 
-    fn checkpoint(&mut self, stage: usize, state: &mut State, place: Place) -> Result<()> {
+    fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {
         let start = Instant::now();
         self.directory.check()?;
         let written = self.outputs.sync()?;

@@ -25,7 +25,7 @@ pub struct System {
     pub topology: Topology,
     /// Lennard-Jones parameters by type
     pub nonbonded: Nonbonded,
-    /// rigid waters and fixed distances
+    /// rigid waters and constraints
     pub constraints: Constraints,
     /// cutoffs, electrostatics, corrections
     pub settings: ForceSettings,

@@ -107,7 +107,7 @@ pub struct Settle {
     pub hh: f64,
 }
 
-/// A fixed distance.
+/// A constraint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
     /// the two atoms
@@ -121,9 +121,9 @@ pub struct Constraint {
 pub struct Constraints {
     /// rigid waters
     pub settles: Vec<Settle>,
-    /// other fixed distances
+    /// other constraints
     pub bonds: Vec<Constraint>,
-    /// relative tolerance of a fixed distance
+    /// relative tolerance of a constraint
     pub tolerance: f64,
 }
 

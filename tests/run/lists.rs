@@ -130,9 +130,9 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
 #[test]
 fn what_inner_lists_miss_cancels_over_their_life() {
     // a buffer of 0.1 nm leaves nothing to miss in the outer list
-    let lists = ListSchedule { rebuild: 20, prune: 5, outer: 0.9, inner: 0.8, foresight: 0.004 };
-    let [blind, seeing] = [ListSchedule { foresight: 0.0, ..lists }, lists].map(powers);
-    println!("kJ/mol/ps by age: without foresight {blind:.2?}, with it {seeing:.2?}");
+    let lists = ListSchedule { rebuild: 20, prune: 5, outer: 0.9, inner: 0.8, lookahead: 0.004 };
+    let [blind, seeing] = [ListSchedule { lookahead: 0.0, ..lists }, lists].map(powers);
+    println!("kJ/mol/ps by age: without lookahead {blind:.2?}, with it {seeing:.2?}");
     let total = |powers: &[f64]| powers.iter().sum::<f64>().abs();
     // the errors of the first steps and of the last have opposite signs, and there are none in the first without it
     assert!(seeing[0] * seeing[4] < 0.0 && seeing[0].abs() > 3.0 * blind[0].abs());

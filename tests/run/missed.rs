@@ -157,7 +157,7 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
         println!("{timestep} fs: {lists:?} {own:?}");
         assert!(own.drift.value.abs() + own.drift.error < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
         // lists without a buffer miss pairs, and it shows
-        let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, foresight: 0.012 * timestep };
+        let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, lookahead: 0.012 * timestep };
         let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
         println!("{timestep} fs, without a buffer: {bare:?}");
         assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > 10.0 * own.pressure.value, "{bare:?}");

@@ -200,7 +200,7 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     let own = checkpoint(&case);
     assert_eq!(own.lists_on_gpu, Some(false));
     let mut foreign = own.clone();
-    let lists = ListSchedule { rebuild: 50, prune: 25, outer: 1.0, inner: 0.95, foresight: 0.0 };
+    let lists = ListSchedule { rebuild: 50, prune: 25, outer: 1.0, inner: 0.95, lookahead: 0.0 };
     foreign.lists_on_gpu = Some(true);
     foreign.place.schedule = Some(lists);
     foreign.tuning.as_mut().unwrap().chosen.lists = lists;

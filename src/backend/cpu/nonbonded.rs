@@ -9,8 +9,8 @@ use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
 use crate::memory;
 use crate::pair::{
-    BLOCK, BothWays, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable,
-    Reach, SearchInput, SearchScratch, prune_chunk, search_chunk,
+    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
+    SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
 use crate::system::{Electrostatics, Modifier, System};
@@ -62,7 +62,7 @@ pub(super) struct Nonbonded {
     /// Lennard-Jones type of the system, by atom
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
-    exclusions: BothWays,
+    exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
@@ -114,7 +114,7 @@ impl Nonbonded {
             types: PairTypes::new(system),
             lj_types: atoms.iter().map(|a| a.lj_type).collect(),
             has_lj: atoms.iter().map(|a| interacts[a.lj_type as usize]).collect(),
-            exclusions: BothWays::new(atoms.len(), &system.topology.exclusions),
+            exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),

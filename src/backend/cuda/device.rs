@@ -94,19 +94,19 @@ pub(crate) trait Device: Send {
 
 /// An array on the device with these elements.
 pub(super) fn store<T: Element>(device: &impl Device, elements: &[T]) -> Result<Pointer<T>> {
-    let pointer = room(device, elements.len())?;
+    let pointer = allocate(device, elements.len())?;
     device.write(pointer.0, bytemuck::cast_slice(elements))?;
     Ok(pointer)
 }
 
 /// An array on the device, not yet filled.
-pub(super) fn room<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
+pub(super) fn allocate<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
     Ok(Pointer::new(device.allocate(size_of::<T>() * length.max(1))?))
 }
 
 /// An array of zeros.
 pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
-    let pointer = room(device, length)?;
+    let pointer = allocate(device, length)?;
     clear(device, pointer, length)?;
     Ok(pointer)
 }

@@ -52,9 +52,9 @@ pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
 const BOUNDS_ROUNDING: f32 = 2e-5;
 /// Where empty slots are, as an offset from the origin (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1e6;
-/// Newton iterations after which a star of fixed distances is given up, as on the CPU.
+/// Newton iterations after which a SHAKE cluster of constraints is given up, as on the CPU.
 const STAR_ITERATIONS: u32 = 50;
-/// Newton iterations after which a chain of fixed distances is given up, as on the CPU.
+/// Newton iterations after which a chain of constraints is given up, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
 /// Part of the residuals that the linear solver of such an iteration leaves: bonds turn by some 0.03 rad in a step, and
 /// what is not linear leaves a thousandth of them anyway.
@@ -94,9 +94,9 @@ numbered! {
 }
 numbered! {
     /// Kinds of units that move by themselves.
-    UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4
+    UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_SHAKE1 UNIT_SHAKE2 UNIT_SHAKE3 UNIT_SHAKE4
 }
-/// Why nothing moves any more: a force or a fixed distance, the velocities, a barostat's factor, a cell that is too small.
+/// Why nothing moves any more: a force or a constraint, the velocities, a barostat's factor, a cell that is too small.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
@@ -154,7 +154,7 @@ shared! {
     Status {
         /// lowest atom with a force beyond the limit
         overflow: u32,
-        /// lowest centre, and lowest leaf, of a fixed distance that could not be restored
+        /// lowest centre, and lowest leaf, of a constraint that could not be restored
         failed: [u32; 2],
         /// why nothing moves any more
         stopped: u32,
@@ -291,10 +291,10 @@ shared! {
         // units
         free_atoms: Pointer<u32>,
         waters: Pointer<WaterUnit>,
-        stars1: Pointer<StarUnit>,
-        stars2: Pointer<StarUnit>,
-        stars3: Pointer<StarUnit>,
-        stars4: Pointer<StarUnit>,
+        shakes1: Pointer<ShakeUnit>,
+        shakes2: Pointer<ShakeUnit>,
+        shakes3: Pointer<ShakeUnit>,
+        shakes4: Pointer<ShakeUnit>,
         // chains: by chain, bond, atom and end of a bond
         chains: Pointer<ChainUnit>,
         chain_bonds: Pointer<ChainBond>,
@@ -388,7 +388,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
-    constants!("u32": UNIT_FREE UNIT_WATER UNIT_STAR1 UNIT_STAR2 UNIT_STAR3 UNIT_STAR4);
+    constants!("u32": UNIT_FREE UNIT_WATER UNIT_SHAKE1 UNIT_SHAKE2 UNIT_SHAKE3 UNIT_SHAKE4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
@@ -409,7 +409,7 @@ pub(super) fn declarations() -> String {
         Pair14Term::declaration(),
         ExcludedTerm::declaration(),
         WaterUnit::declaration(),
-        StarUnit::declaration(),
+        ShakeUnit::declaration(),
         ChainUnit::declaration(),
         ChainBond::declaration(),
         ChainAtom::declaration(),

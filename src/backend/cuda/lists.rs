@@ -1,6 +1,6 @@
 //! Sorting, the search for pairs, and pruning on the device.
 
-use super::device::{Device, Launch, clear, read, read_one, room};
+use super::device::{Device, Launch, allocate, clear, read, read_one};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
@@ -64,18 +64,18 @@ fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Res
 }
 
 /// Lists of another capacity; what they held is lost. After an error there are none, and kernels do nothing with them.
-fn make_room(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
+fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;
     let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
     let entries = [&mut a.outer.0, &mut a.inner.0];
     give_back(device, groups)?;
     give_back(device, entries)?;
     let entries = chunks as usize * (CHUNK_GROUPS * WARP) as usize;
-    a.chunk_block = room(device, chunks as usize)?;
-    a.outer_groups = room(device, chunks as usize)?;
-    a.inner_groups = room(device, chunks as usize)?;
-    a.outer = room(device, entries)?;
-    a.inner = room(device, entries)?;
+    a.chunk_block = allocate(device, chunks as usize)?;
+    a.outer_groups = allocate(device, chunks as usize)?;
+    a.inner_groups = allocate(device, chunks as usize)?;
+    a.outer = allocate(device, entries)?;
+    a.inner = allocate(device, entries)?;
     a.chunk_capacity = chunks;
     Ok(())
 }
@@ -88,8 +88,8 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
         a.slice_capacity = 0;
         give_back(device, [&mut a.slice_starts.0, &mut a.slice_filled.0])?;
         let capacity = (slices as f64 * GROWTH) as u32;
-        a.slice_starts = room(device, capacity as usize + 1)?;
-        a.slice_filled = room(device, capacity as usize)?;
+        a.slice_starts = allocate(device, capacity as usize + 1)?;
+        a.slice_filled = allocate(device, capacity as usize)?;
         a.slice_capacity = capacity;
     }
     clear(device, a.slice_starts, slices + 1)?;
@@ -105,7 +105,7 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
 pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
     let mut grown = a.chunk_capacity == 0;
     if grown {
-        make_room(device, a, a.blocks * FIRST_CHUNKS)?;
+        allocate_lists(device, a, a.blocks * FIRST_CHUNKS)?;
     }
     sort(device, a, cell)?;
     device.launch(over(Kernel::Pack, a.slots), a)?;
@@ -117,16 +117,16 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
         if found <= a.chunk_capacity {
             return Ok(grown);
         }
-        make_room(device, a, (f64::from(found) * GROWTH) as u32)?;
+        allocate_lists(device, a, (f64::from(found) * GROWTH) as u32)?;
         grown = true;
     }
 }
 
 /// Reduce the outer list to the inner one, for atoms that have flown on from their positions for so long (ps); these are
 /// then where they have come to.
-pub(super) fn prune(device: &impl Device, a: &Arguments, foresight: f64) -> Result<()> {
-    if foresight > 0.0 {
-        device.launch(Launch { parameter: foresight, ..over(Kernel::FlyOn, a.atoms) }, a)?;
+pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
+    if lookahead > 0.0 {
+        device.launch(Launch { parameter: lookahead, ..over(Kernel::FlyOn, a.atoms) }, a)?;
     }
     device.launch(over(Kernel::Pack, a.slots), a)?;
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)

@@ -7,7 +7,7 @@
 //! Couplings need no look: their random numbers are drawn beforehand, and kinetic energies, virial and cell are the
 //! device's. Nor do lists that end by displacement: see `watch`.
 //!
-//! A step is 14 kernels where there are a mesh and no chains of fixed distances, each transform counted as three: positions,
+//! A step is 14 kernels where there are a mesh and no chains of constraints, each transform counted as three: positions,
 //! spreading, its conversion, transform, solution, transform, gathering, pairs, bonded terms, move. Chains add one; a
 //! thermostat's step one; a barostat's two (three with chains); the step after either one; removal of motion two, or one
 //! without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with a barostat. Mesh, bonded terms and
@@ -50,7 +50,7 @@ use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
-use device::{Device, Timing, copy, read, read_one, room, write};
+use device::{Device, Timing, allocate, copy, read, read_one, write};
 use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
 use replay::Asked;
 use shared::Pointer;
@@ -138,7 +138,7 @@ impl<D: Device> Cuda<D> {
             _ => None,
         };
         let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
-        let pruned = Snapshot { cell: room(&device, 1)?, positions: room(&device, atoms.len())? };
+        let pruned = Snapshot { cell: allocate(&device, 1)?, positions: allocate(&device, atoms.len())? };
         let mut cuda = Cuda {
             snapshots: [searched, pruned],
             device,
@@ -319,12 +319,12 @@ impl<D: Device> Backend for Cuda<D> {
         self.searches
     }
 
-    fn prune_lists(&mut self, foresight: f64) -> Result<()> {
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
         self.snapshot(Moment::Prune)?;
         let positions = self.snapshots[Moment::Prune as usize].positions;
         // where nobody is yet, no list ends
         let there = Arguments { positions, watched: 0, ..self.arguments };
-        self.device.timed(Timing::Lists, |device| lists::prune(device, &there, foresight))
+        self.device.timed(Timing::Lists, |device| lists::prune(device, &there, lookahead))
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {

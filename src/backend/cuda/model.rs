@@ -1,16 +1,16 @@
 //! A frozen system as arrays on the device.
 
-use super::device::{Device, room, store, zeros};
+use super::device::{Device, allocate, store, zeros};
 use super::layout::{
     AngleTerm, Arguments, BONDED_KINDS, BondTerm, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm,
     GRID_BITS, ImproperTerm, Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE,
-    SHIFTS, SLOT_BITS, SUMS, Smooth, StarUnit, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
+    SHIFTS, SLOT_BITS, SUMS, ShakeUnit, Smooth, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
 };
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
-use crate::pair::{BothWays, ListSchedule, Polynomial};
+use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
 use crate::pme::Influence;
 use crate::system::{Bond, CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System, Torsion};
 use crate::term::CmapTable;
@@ -79,18 +79,18 @@ fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
     a.old = zeros(device, atoms)?;
     a.searched = zeros(device, atoms)?;
     a.atom_slot = zeros(device, atoms)?;
-    a.atom_images = room(device, atoms)?;
-    a.atom_slice = room(device, atoms)?;
-    a.slot_atom = room(device, slots)?;
-    a.images = room(device, slots)?;
-    a.packed = room(device, slots)?;
-    a.slot_lj = room(device, slots)?;
-    a.places = room(device, slots)?;
-    a.forces = room(device, 3 * slots)?;
-    a.origins = room(device, blocks)?;
-    a.bounds = room(device, 2 * blocks)?;
-    a.regions = room(device, 2 * blocks.div_ceil(WARP as usize))?;
-    a.shifts = room(device, 2 * SHIFTS as usize)?;
+    a.atom_images = allocate(device, atoms)?;
+    a.atom_slice = allocate(device, atoms)?;
+    a.slot_atom = allocate(device, slots)?;
+    a.images = allocate(device, slots)?;
+    a.packed = allocate(device, slots)?;
+    a.slot_lj = allocate(device, slots)?;
+    a.places = allocate(device, slots)?;
+    a.forces = allocate(device, 3 * slots)?;
+    a.origins = allocate(device, blocks)?;
+    a.bounds = allocate(device, 2 * blocks)?;
+    a.regions = allocate(device, 2 * blocks.div_ceil(WARP as usize))?;
+    a.shifts = allocate(device, 2 * SHIFTS as usize)?;
     Ok(())
 }
 
@@ -108,7 +108,7 @@ fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32
     a.type_table = store(device, &table)?;
     a.empty_lj = if rule == RULE_TYPE_TABLE { [(a.types - 1) as f32, 0.0] } else { [0.0; 2] };
     a.inverse_root_coulomb = COULOMB.sqrt().recip() as f32;
-    let (starts, partners) = BothWays::new(atoms.len(), &system.topology.exclusions).into_rows();
+    let (starts, partners) = SymmetricExclusions::new(atoms.len(), &system.topology.exclusions).into_rows();
     a.exclusion_starts = store(device, &starts)?;
     a.exclusions = store(device, &partners)?;
     Ok(rule)
@@ -252,37 +252,37 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
 /// What moves by itself.
 fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
     let mut free = vec![true; a.atoms as usize];
-    let mut stars: [Vec<StarUnit>; 4] = Default::default();
+    let mut shakes: [Vec<ShakeUnit>; 4] = Default::default();
     let water = |w: &crate::system::Settle| WaterUnit { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
     let waters: Vec<WaterUnit> = groups.settles.iter().map(water).collect();
-    for (center, bonds) in &groups.stars {
+    for (center, bonds) in &groups.shakes {
         let leaf = |c: &Constraint| if c.atoms[0] == *center { c.atoms[1] } else { c.atoms[0] };
-        let mut star = StarUnit { atoms: [*center; 5], ..StarUnit::zeroed() };
+        let mut shake = ShakeUnit { atoms: [*center; 5], ..ShakeUnit::zeroed() };
         for (k, bond) in bonds.iter().enumerate() {
-            star.atoms[k + 1] = leaf(bond);
-            star.lengths[k] = bond.length;
+            shake.atoms[k + 1] = leaf(bond);
+            shake.lengths[k] = bond.length;
         }
-        stars[bonds.len() - 1].push(star);
+        shakes[bonds.len() - 1].push(shake);
     }
-    let tied = waters.iter().flat_map(|w| w.atoms).chain(stars.iter().flatten().flat_map(|star| star.atoms));
+    let tied = waters.iter().flat_map(|w| w.atoms).chain(shakes.iter().flatten().flat_map(|shake| shake.atoms));
     tied.for_each(|atom| free[atom as usize] = false);
     chains(device, a, &groups.coupled)?.iter().for_each(|atom| free[atom.atom as usize] = false);
     let free: Vec<u32> = (0..a.atoms).filter(|&atom| free[atom as usize]).collect();
     let counts: [usize; UNIT_KINDS as usize] =
-        [free.len(), waters.len(), stars[0].len(), stars[1].len(), stars[2].len(), stars[3].len()];
+        [free.len(), waters.len(), shakes[0].len(), shakes[1].len(), shakes[2].len(), shakes[3].len()];
     a.unit_counts = counts.map(|count| count as u32);
     a.unit_starts = starts(a.unit_counts);
     a.free_atoms = store(device, &free)?;
     a.waters = store(device, &waters)?;
-    a.stars1 = store(device, &stars[0])?;
-    a.stars2 = store(device, &stars[1])?;
-    a.stars3 = store(device, &stars[2])?;
-    a.stars4 = store(device, &stars[3])?;
+    a.shakes1 = store(device, &shakes[0])?;
+    a.shakes2 = store(device, &shakes[1])?;
+    a.shakes3 = store(device, &shakes[2])?;
+    a.shakes4 = store(device, &shakes[3])?;
     a.constraint_tolerance = system.constraints.tolerance;
     Ok(())
 }
 
-/// Fixed distances that are coupled; returns their atoms.
+/// Constraints that are coupled; returns their atoms.
 fn chains(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<ChainAtom>> {
     let (mut units, mut bonds, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
     for cluster in clusters {
@@ -313,14 +313,14 @@ fn chains(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>])
     a.chain_bonds = store(device, &bonds)?;
     a.chain_atoms = store(device, &[&atoms[..], &[last]].concat())?;
     a.chain_ends = store(device, &ends)?;
-    a.chain_vectors = room(device, bonds.len())?;
-    a.chain_diagonal = room(device, bonds.len())?;
-    a.chain_multipliers = room(device, bonds.len())?;
-    a.chain_residuals = room(device, bonds.len())?;
-    a.chain_directions = room(device, bonds.len())?;
-    a.chain_products = room(device, bonds.len())?;
-    a.chain_places = room(device, atoms.len())?;
-    a.chain_pulls = room(device, atoms.len())?;
+    a.chain_vectors = allocate(device, bonds.len())?;
+    a.chain_diagonal = allocate(device, bonds.len())?;
+    a.chain_multipliers = allocate(device, bonds.len())?;
+    a.chain_residuals = allocate(device, bonds.len())?;
+    a.chain_directions = allocate(device, bonds.len())?;
+    a.chain_products = allocate(device, bonds.len())?;
+    a.chain_places = allocate(device, atoms.len())?;
+    a.chain_pulls = allocate(device, atoms.len())?;
     Ok(atoms)
 }
 
@@ -332,8 +332,8 @@ fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> 
     [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
     a.alpha = parameters.alpha as f32;
     a.charge_grid = zeros(device, nx * ny * nz)?;
-    a.grid = room(device, nx * ny * nz)?;
-    a.spectrum = room(device, nx * ny * (nz / 2 + 1))?;
+    a.grid = allocate(device, nx * ny * nz)?;
+    a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;
     a.moduli = store(device, &moduli)?;
     Ok(())
 }

@@ -43,7 +43,7 @@ impl<D: Device> Cuda<D> {
     pub(super) fn replay(&mut self, undone: usize, lists: &ListSchedule) -> Result<()> {
         let steps = self.asked.split_off(self.asked.len().saturating_sub(undone));
         self.build_lists()?;
-        self.prune_lists(lists.foresight)?;
+        self.prune_lists(lists.lookahead)?;
         for Asked { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
             self.forces(Workload { energy: false, virial })?;
             self.integrate(leapfrog)?;

@@ -9,7 +9,7 @@ use super::layout::{
 };
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
-use crate::ensemble::barostat::{check_room, torn};
+use crate::ensemble::barostat::{check_minimum_image, torn};
 use crate::error::{Error, Result};
 use crate::vec3::{Mat3, Vec3, vec3};
 
@@ -79,7 +79,7 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
         STOPPED_BY_PRESSURE => Err(torn(length_factor, pressure)),
         STOPPED_BY_CELL => {
             let cell = lattice::cell(&read_one(device, a.cell)?);
-            cell.map_or(Ok(()), |cell| check_room(&cell, a.cutoff)).map(|()| status)
+            cell.map_or(Ok(()), |cell| check_minimum_image(&cell, a.cutoff)).map(|()| status)
         }
         _ => Ok(status),
     }

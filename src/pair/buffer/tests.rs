@@ -5,8 +5,8 @@ use super::*;
 use crate::backend::cuda::sorted_on_device;
 use crate::cell::PeriodicCell;
 use crate::pair::{
-    BLOCK, BothWays, CLUSTER, Grid, ListChunk, NO_ATOM, PairList, PruneInput, Reach, SearchInput, SearchScratch,
-    prune_chunk, search_chunk,
+    BLOCK, CLUSTER, Grid, ListChunk, NO_ATOM, PairList, PruneInput, Reach, SearchInput, SearchScratch,
+    SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::rng::{Purpose, Stream};
 use crate::simd::Level;
@@ -144,7 +144,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
     let mut packed = vec![[0.0; 24]; grid.blocks()];
     packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
     list.resize(&grid);
-    let exclusions = BothWays::new(atoms, &Exclusions::from_pairs(atoms, []));
+    let exclusions = SymmetricExclusions::new(atoms, &Exclusions::from_pairs(atoms, []));
     let input = SearchInput {
         grid: &grid,
         packed: &packed,
@@ -363,9 +363,9 @@ const TOLERANCE: ListErrors = ListErrors { drift: 0.005, pressure: 0.5 * BAR };
 
 /// Both lists stay within their shares of the tolerance.
 fn assert_within(estimate: &BufferEstimate, lists: &ListSchedule, [outer_grain, inner_grain]: [Grain; 2]) {
-    let &ListSchedule { rebuild, prune, outer, inner, foresight } = lists;
+    let &ListSchedule { rebuild, prune, outer, inner, lookahead } = lists;
     let [of_outer, of_inner] =
-        [estimate.missed(outer, rebuild, 0.0, outer_grain), estimate.missed(inner, prune, foresight, inner_grain)];
+        [estimate.missed(outer, rebuild, 0.0, outer_grain), estimate.missed(inner, prune, lookahead, inner_grain)];
     assert!(
         of_outer.drift() <= OUTER_SHARE.drift * TOLERANCE.drift && of_inner.drift() <= TOLERANCE.drift,
         "{lists:?}"

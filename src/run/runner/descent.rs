@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::run::checkpoint::Place;
+use crate::run::checkpoint::RunPosition;
 use crate::run::job::Outcome;
 use crate::run::minimize::{MinimizeSettings, Minimizer, Status};
 use crate::run::plan::{Minimize, Precision};
@@ -25,7 +25,7 @@ impl Session<'_> {
         index: usize,
         options: &Minimize,
         state: &mut State,
-        place: Place,
+        place: RunPosition,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let lists = ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER);
@@ -55,13 +55,13 @@ impl Session<'_> {
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(index, state, Place::descending(minimizer, &surface.origin()?))?;
+                self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due() {
-                self.checkpoint(index, state, Place::descending(minimizer.clone(), &surface.origin()?))?;
+                self.checkpoint(index, state, RunPosition::descending(minimizer.clone(), &surface.origin()?))?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -79,7 +79,7 @@ impl Session<'_> {
         ))?;
         self.note_place((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, Place::descending(minimizer, &surface.origin()?))?;
+        self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
         Ok(Outcome::Finished)
     }
 }

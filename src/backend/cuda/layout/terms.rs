@@ -91,8 +91,8 @@ shared! {
 }
 
 shared! {
-    /// Fixed distances from a centre to up to four leaves.
-    StarUnit {
+    /// Constraints from a centre to up to four leaves.
+    ShakeUnit {
         /// the centre, then the leaves
         atoms: [u32; 5],
         unused: u32,
@@ -102,7 +102,7 @@ shared! {
 }
 
 shared! {
-    /// Fixed distances coupled in any way, and the atoms they join.
+    /// Constraints coupled in any way, and the atoms they join.
     ChainUnit {
         first_bond: u32,
         bonds: u32,

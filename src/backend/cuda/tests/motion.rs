@@ -22,7 +22,7 @@ const POSITION: f64 = 1.5e-5;
 const KINETIC: f64 = 1e-6;
 /// Factors in `f64` on both sides, of velocities up to 100 nm/ps.
 const FEW_ROUNDINGS: f64 = 1e-15;
-/// Fixed distances hold to their tolerance on both sides; constraint forces are forces.
+/// Constraints hold to their tolerance on both sides; constraint forces are forces.
 const VIRIAL: f64 = 1e-4;
 
 fn advance(sums: bool) -> Leapfrog {
@@ -92,7 +92,7 @@ fn rigid_peptide_in_vacuum() {
     compare_steps(&Sample::load("peptide-vacuum").rigid());
 }
 
-/// Largest error of a fixed distance, relative: twice what the solver stops at, as that is half a squared length.
+/// Largest error of a constraint, relative: twice what the solver stops at, as that is half a squared length.
 const DISTANCE: f64 = 2e-6;
 
 /// Steps of chains, whose distances hold behind them.
@@ -328,7 +328,7 @@ fn looking_does_not_change_the_way() {
 }
 
 /// ps
-const FORESIGHT: f64 = 0.004;
+const LOOKAHEAD: f64 = 0.004;
 
 #[test]
 fn lists_made_again_from_their_positions_go_on_alike() {
@@ -338,13 +338,13 @@ fn lists_made_again_from_their_positions_go_on_alike() {
         whole.forces(Workload::default()).unwrap();
         whole.integrate(advance(false)).unwrap();
     }
-    whole.prune_lists(FORESIGHT).unwrap();
+    whole.prune_lists(LOOKAHEAD).unwrap();
     let (mut searched, mut pruned) = (State::default(), State::default());
     whole.list_positions(Moment::Search, &mut searched).unwrap();
     whole.list_positions(Moment::Prune, &mut pruned).unwrap();
     let now = state_of(&whole);
-    for ((foreseen, r), v) in pruned.positions.iter().zip(&now.positions).zip(&now.velocities) {
-        assert!((*foreseen - *r - *v * FORESIGHT).norm() < 1e-12);
+    for ((predicted, r), v) in pruned.positions.iter().zip(&now.positions).zip(&now.velocities) {
+        assert!((*predicted - *r - *v * LOOKAHEAD).norm() < 1e-12);
     }
     let mut again = sample.emulated(0);
     again.upload(&searched).unwrap();

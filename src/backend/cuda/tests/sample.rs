@@ -57,7 +57,7 @@ impl Sample {
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
     }
 
-    /// Rigid waters and hydrogens at fixed distances, which the positions obey.
+    /// Rigid waters and hydrogens at constraints, which the positions obey.
     pub(crate) fn rigid(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
         self.constrained(constraints)
@@ -84,7 +84,7 @@ impl Sample {
         let settings = &self.system.settings;
         let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
         let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
-        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, foresight: 0.0 }
+        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, lookahead: 0.0 }
     }
 
     /// On an emulated device, with lists.

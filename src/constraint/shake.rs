@@ -1,6 +1,6 @@
-//! Fixed distances from one centre to up to four leaves (a heavy atom and its hydrogens), eight stars at a time.
+//! Constraints from one centre to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
-//! The leaves couple only through the centre, so a star of n bonds is an n×n problem: find multipliers λ with
+//! The leaves couple only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers λ with
 //! |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − centre). Newton's method with
 //! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is repeated until every distance
 //! is right. That is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
@@ -10,15 +10,15 @@
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
 
-/// Most leaves of a star: the four hydrogens of methane and ammonium.
+/// Most leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Iterations after which a star is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+/// Iterations after which a SHAKE cluster is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
 const MAX_ITERATIONS: usize = 50;
 
-/// Masses and lengths of eight stars of `N` leaves.
+/// Masses and lengths of eight SHAKE clusters of `N` leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StarShape<const N: usize> {
+pub(super) struct ShakeShape<const N: usize> {
     /// 1/amu
     pub(super) inverse_center_mass: Lanes,
     /// 1/amu
@@ -35,7 +35,7 @@ struct Factored<const N: usize> {
 
 impl<const N: usize> Factored<N> {
     #[inline(always)]
-    fn new(shape: &StarShape<N>, bonds: &[Vec3<Lanes>; N]) -> Self {
+    fn new(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> Self {
         let mut lower = [[Lanes::ZERO; N]; N];
         let mut inverse_diagonal = [Lanes::ZERO; N];
         for j in 0..N {
@@ -80,7 +80,7 @@ impl<const N: usize> Factored<N> {
 /// What multipliers do: displacements of the centre and of each leaf.
 #[inline(always)]
 fn push<const N: usize>(
-    shape: &StarShape<N>,
+    shape: &ShakeShape<N>,
     bonds: &[Vec3<Lanes>; N],
     multipliers: &[Lanes; N],
 ) -> (Vec3<Lanes>, [Vec3<Lanes>; N]) {
@@ -96,7 +96,7 @@ fn push<const N: usize>(
 
 /// (L² − |s|²)/2 for each bond: L² times the relative error of the distance, to first order.
 #[inline(always)]
-fn residuals<const N: usize>(shape: &StarShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
+fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
     let mut residual = [Lanes::ZERO; N];
     for i in 0..N {
         residual[i] = (shape.length_squared[i] - bonds[i].norm_squared()) * Lanes::splat(0.5);
@@ -104,8 +104,8 @@ fn residuals<const N: usize>(shape: &StarShape<N>, bonds: &[Vec3<Lanes>; N]) -> 
     residual
 }
 
-/// Solution of a block of stars: displacements in nm.
-pub(super) struct StarSolution<const N: usize> {
+/// Solution of a block of SHAKE clusters: displacements in nm.
+pub(super) struct ShakeSolution<const N: usize> {
     /// of the centre
     pub(super) center: Vec3<Lanes>,
     /// of the leaves
@@ -117,11 +117,11 @@ pub(super) struct StarSolution<const N: usize> {
 /// Corrections to the new positions; `old` and `new` are bond vectors leaf − centre in nm, `tolerance` is relative.
 #[inline(always)]
 pub(super) fn shake<const N: usize>(
-    shape: &StarShape<N>,
+    shape: &ShakeShape<N>,
     old: &[Vec3<Lanes>; N],
     new: &[Vec3<Lanes>; N],
     tolerance: f64,
-) -> StarSolution<N> {
+) -> ShakeSolution<N> {
     let factored = Factored::new(shape, old);
     let mut multipliers = [Lanes::ZERO; N];
     let mut current = *new;
@@ -149,16 +149,16 @@ pub(super) fn shake<const N: usize>(
         }
     }
     let (center, leaves) = push(shape, old, &multipliers);
-    StarSolution { center, leaves, failed }
+    ShakeSolution { center, leaves, failed }
 }
 
 /// Changes of velocity (nm/ps) after which no distance changes; `bonds` and `velocities` are leaf − centre.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
-    shape: &StarShape<N>,
+    shape: &ShakeShape<N>,
     bonds: &[Vec3<Lanes>; N],
     velocities: &[Vec3<Lanes>; N],
-) -> StarSolution<N> {
+) -> ShakeSolution<N> {
     let mut stretch = [Lanes::ZERO; N];
     for i in 0..N {
         stretch[i] = -bonds[i].dot(velocities[i]);
@@ -166,7 +166,7 @@ pub(super) fn project<const N: usize>(
     let multipliers = Factored::new(shape, bonds).solve(stretch);
     let (center, leaves) = push(shape, bonds, &multipliers);
     let failed = if multipliers.iter().all(|m| m.is_finite()) { None } else { worst(&multipliers) };
-    StarSolution { center, leaves, failed }
+    ShakeSolution { center, leaves, failed }
 }
 
 /// Leaf and lane of the largest magnitude, NaN being larger than any number.

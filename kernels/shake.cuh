@@ -1,9 +1,9 @@
-// Fixed distances from one centre to N leaves in double precision, the twin of `src/constraint/star.rs`: SHAKE in matrix
+// Constraints from one centre to N leaves in double precision, the twin of `src/constraint/shake.rs`: SHAKE in matrix
 // form with the matrix of the old bonds, factored once.
 
 // Masses (1/amu) and squared lengths (nm²).
 template <int N>
-struct StarShape {
+struct ShakeShape {
     double inverse_center, inverse_leaf[N], length_squared[N];
 };
 
@@ -14,7 +14,7 @@ struct Factored {
 };
 
 template <int N>
-__device__ inline Factored<N> factored(const StarShape<N>& shape, const Vec3<double>* bonds) {
+__device__ inline Factored<N> factored(const ShakeShape<N>& shape, const Vec3<double>* bonds) {
     Factored<N> out;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
@@ -48,7 +48,7 @@ __device__ inline void solve(const Factored<N>& factored, double* b) {
 
 // Displacements (nm) of the centre, change[0], and the leaves, for given multipliers.
 template <int N>
-__device__ inline void push(const StarShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
+__device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
                             Vec3<double>* change) {
     change[0] = vec3(0.0, 0.0, 0.0);
 #pragma unroll
@@ -62,7 +62,7 @@ __device__ inline void push(const StarShape<N>& shape, const Vec3<double>* bonds
 // Corrections to the new positions, or −1 for success and else the leaf that was worst at first. Positions are those of
 // the centre, then the leaves; `tolerance` is relative.
 template <int N>
-__device__ inline int shake(const StarShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
+__device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {
     Vec3<double> bonds[N], fresh[N];
     double multipliers[N];
