@@ -1,6 +1,6 @@
 //! Spreading charges to the mesh and gathering forces from it, sixteen slots (two blocks) at a time.
 
-use super::mesh::Padded;
+use super::mesh_grid::Padded;
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid};
 use crate::pme::{reciprocal_rows, spline};

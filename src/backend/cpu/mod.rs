@@ -5,8 +5,10 @@
 
 mod bonded;
 mod mesh;
+mod mesh_grid;
 mod mesh_kernel;
 mod nonbonded;
+mod pair_input;
 mod pair_kernel;
 mod pair_lj;
 mod pair_radial;
@@ -27,8 +29,9 @@ use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
 use nonbonded::Nonbonded;
-pub(super) use nonbonded::{coulomb_tables, lj_parameters, type_table};
-pub(super) use pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
+pub(super) use nonbonded::coulomb_tables;
+pub(super) use pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
+pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;

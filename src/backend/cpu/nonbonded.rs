@@ -1,8 +1,11 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
 use super::mesh::{Mesh, MeshInput};
-use super::pair_kernel::{CoulombTables, PairInput, PairKernel, PairOutput, shift_virial};
-use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use super::pair_input::{
+    CoulombTables, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE,
+    UNLIMITED,
+};
+use super::pair_kernel::{PairKernel, shift_virial};
 use super::pair_types::PairTypes;
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
@@ -42,9 +45,9 @@ const CHUNKS: usize = 64;
 /// Blocks that are packed, or whose forces are summed, at a time.
 const BLOCKS: usize = 64;
 
-/// Forces of one part.
+/// Forces of one part of the work.
 #[derive(Default)]
-struct Share {
+struct ThreadBuffer {
     forces: AlignedArrays<24>,
     /// blocks that receive forces
     touched: Vec<bool>,
@@ -86,7 +89,7 @@ pub(super) struct Nonbonded {
     /// one for each thread
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
-    shares: Vec<Share>,
+    shares: Vec<ThreadBuffer>,
     /// summed forces of each block
     pub total: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
@@ -135,7 +138,7 @@ impl Nonbonded {
             inner: PairList::default(),
             scratch: (0..parts).map(|_| Mutex::default()).collect(),
             ranges: vec![],
-            shares: (0..parts).map(|_| Share::default()).collect(),
+            shares: (0..parts).map(|_| ThreadBuffer::default()).collect(),
             total: AlignedArrays::default(),
             virial_parts: vec![],
         }
@@ -393,7 +396,7 @@ fn run_kernel(
     (rule, split, energy): (u8, bool, bool),
     input: PairInput<'_>,
     list: &PairList,
-    share: &mut Share,
+    share: &mut ThreadBuffer,
 ) {
     macro_rules! run {
         ($rule:expr, $split:expr, $energy:expr) => {
@@ -441,30 +444,6 @@ fn run_kernel(
         _ if energy => run!(UNLIMITED, true, true),
         _ => run!(UNLIMITED, true, false),
     }
-}
-
-/// The two parameters of an atom as the kernel's rule wants them.
-pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
-    let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
-    let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
-    match rule {
-        GEOMETRIC => [(6.0 * c6).sqrt() as f32, (12.0 * c12).sqrt() as f32],
-        LORENTZ_BERTHELOT => [(0.5 * sigma) as f32, (48.0 * epsilon).sqrt() as f32],
-        _ => [lj_type as f32, 0.0],
-    }
-}
-
-/// (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
-pub(in crate::backend) fn type_table(system: &System) -> Vec<[f32; 2]> {
-    let types = system.nonbonded.types as u32;
-    let entry = |a: u32, b: u32| {
-        if a == types || b == types {
-            return [0.0; 2];
-        }
-        let (c6, c12) = system.nonbonded.pair(a, b);
-        [(6.0 * c6) as f32, (12.0 * c12) as f32]
-    };
-    (0..=types).flat_map(|a| (0..=types).map(move |b| entry(a, b))).collect()
 }
 
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.

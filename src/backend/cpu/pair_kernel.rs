@@ -9,67 +9,15 @@
 //! Forces of i sum in registers, forces of j go to the thread's force blocks. Energies are computed by the same
 //! arithmetic with additional tables, so that asking for them does not change the forces.
 
-use super::pair_lj::{BlockLj, LjTerms, TYPE_TABLE, UNLIMITED};
+use super::pair_input::{PairInput, PairOutput, TYPE_TABLE, UNLIMITED};
+use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::{Inverse, Radial};
-use super::pair_rows::{Near, Rows, apply, positions};
+use super::pair_rows::{Fixed, Near, Rows, apply, positions};
 use crate::cell::PeriodicCell;
-use crate::pair::{Entry, Grid, ListChunk, LjRows, MaskedPair, PairList, RadialTable, SHIFTS, shift_image};
-use crate::simd::{Aligned16, Float, Kernel, Simd};
+use crate::pair::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image};
+use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
-
-/// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
-#[derive(Clone, Debug)]
-pub(in crate::backend) struct CoulombTables {
-    /// −(1/r) dV/dr of interacting pairs, 1/nm³
-    pub force: RadialTable,
-    /// V of interacting pairs, 1/nm
-    pub energy: RadialTable,
-    /// −(1/r) dV/dr of the correction of excluded pairs
-    pub excluded_force: RadialTable,
-    /// V of the correction of excluded pairs
-    pub excluded_energy: RadialTable,
-}
-
-/// Everything a kernel reads.
-#[derive(Clone, Copy)]
-pub(super) struct PairInput<'a> {
-    pub grid: &'a Grid,
-    pub cell: Option<&'a PeriodicCell>,
-    /// offsets x×8 y×8 z×8 of each block
-    pub packed: &'a [[f32; 24]],
-    /// charges times √Coulomb constant, by slot
-    pub charges: &'a [[f32; 8]],
-    /// two Lennard-Jones parameters ×8 of each block, where a rule combines them
-    pub lj: &'a [[f32; 16]],
-    /// Lennard-Jones types by slot, whole numbers as bits
-    pub slot_types: &'a [[f32; 8]],
-    /// (6 c6, 12 c12) of type pairs, `types` to a row
-    pub type_table: &'a [[f32; 2]],
-    pub types: usize,
-    /// the same in rows that are picked from, 6 c6 and 12 c12 of each type, where the rule is one of those
-    pub type_rows: &'a [Aligned16],
-    pub coulomb: &'a CoulombTables,
-    /// squares of the cutoffs, nm²
-    pub cutoff_squared: f32,
-    pub cutoff_lj_squared: f32,
-    /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
-    pub lj_shift: f32,
-}
-
-/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PairOutput {
-    pub lj: f64,
-    pub coulomb: f64,
-    pub shift_forces: [Vec3; SHIFTS],
-}
-
-impl Default for PairOutput {
-    fn default() -> Self {
-        PairOutput { lj: 0.0, coulomb: 0.0, shift_forces: [Vec3::ZERO; SHIFTS] }
-    }
-}
 
 /// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const ENERGY: bool> {
@@ -170,34 +118,6 @@ fn alone<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const H
         (false, false) => staged::<S, RULE, SPLIT, 0>(fixed, &mut row, blocks, forces, scratch),
     }
     rows.add_forces(HALF, &row);
-}
-
-/// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
-/// fetch again after each store to the forces.
-pub(super) struct Fixed<'a, S: Simd> {
-    input: &'a PairInput<'a>,
-    pub(super) packed: &'a [[f32; 24]],
-    pub(super) centres: &'a [[f32; 3]],
-    charges: &'a [[f32; 8]],
-    force: Radial<'a, S>,
-    /// least r² that forces are computed for, nm²
-    pub(super) lowest: S::F,
-    cutoff_squared: S::F,
-}
-
-impl<'a, S: Simd> Fixed<'a, S> {
-    #[inline(always)]
-    fn new(input: &'a PairInput<'a>) -> Self {
-        Fixed {
-            input,
-            packed: input.packed,
-            centres: &input.grid.centres,
-            charges: input.charges,
-            force: Radial::new(&input.coulomb.force),
-            lowest: S::F::splat(input.coulomb.force.lowest),
-            cutoff_squared: S::F::splat(input.cutoff_squared),
-        }
-    }
 }
 
 /// What forces follow from, of i-atoms and a block.

@@ -1,23 +1,9 @@
 //! Lennard-Jones terms of the pair kernel, by the rule that gives a pair its parameters.
 
-use super::pair_kernel::PairInput;
-use super::pair_rows::eight;
+use super::pair_input::{
+    GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
+};
 use crate::simd::{Aligned16, Float, Simd};
-
-/// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
-pub(in crate::backend) const GEOMETRIC: u8 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(48 ε) (Lorentz–Berthelot).
-pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
-/// Lennard-Jones parameters come from a type-by-type table.
-pub(in crate::backend) const TYPE_TABLE: u8 = 2;
-/// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
-pub(super) const UNLIMITED: u8 = 3;
-/// As [`TYPE_TABLE`], by rows of 16 types.
-pub(super) const ROWS_OF_16: u8 = 4;
-/// As [`TYPE_TABLE`], by rows of 32 types.
-pub(super) const ROWS_OF_32: u8 = 5;
-/// As [`TYPE_TABLE`], by rows of 64 types.
-pub(super) const ROWS_OF_64: u8 = 6;
 
 /// What a rule wants of a block's atoms: two parameters of each, or their types.
 #[derive(Clone, Copy)]

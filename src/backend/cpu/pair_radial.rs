@@ -2,7 +2,7 @@
 //! and a polynomial. Energies come from tables on every level: they are seldom asked for, and in a crystal, where all
 //! distances are alike, the error of a polynomial would add up.
 
-use super::pair_lj::UNLIMITED;
+use super::pair_input::UNLIMITED;
 use crate::pair::{FIRST_TERMS, RadialTable};
 use crate::simd::{Float, Simd};
 

@@ -1,6 +1,7 @@
 //! What the pair kernel holds in registers: an i-cluster's atoms, and their distances to the atoms of a block.
 
-use super::pair_kernel::{Fixed, PairInput, PairOutput};
+use super::pair_input::{PairInput, PairOutput, eight};
+use super::pair_radial::Radial;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Float, Simd};
 use crate::vec3::Vec3;
@@ -17,12 +18,31 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     pub(super) centre: [S::F; 3],
 }
 
-/// Eight lanes of a block's array.
-#[inline(always)]
-pub(super) fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
-    match values[k * BLOCK..(k + 1) * BLOCK].try_into() {
-        Ok(lanes) => lanes,
-        Err(_) => unreachable!("a slice of eight"),
+/// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
+/// fetch again after each store to the forces.
+pub(super) struct Fixed<'a, S: Simd> {
+    pub(super) input: &'a PairInput<'a>,
+    pub(super) packed: &'a [[f32; 24]],
+    pub(super) centres: &'a [[f32; 3]],
+    pub(super) charges: &'a [[f32; 8]],
+    pub(super) force: Radial<'a, S>,
+    /// least r² that forces are computed for, nm²
+    pub(super) lowest: S::F,
+    pub(super) cutoff_squared: S::F,
+}
+
+impl<'a, S: Simd> Fixed<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(input: &'a PairInput<'a>) -> Self {
+        Fixed {
+            input,
+            packed: input.packed,
+            centres: &input.grid.centres,
+            charges: input.charges,
+            force: Radial::new(&input.coulomb.force),
+            lowest: S::F::splat(input.coulomb.force.lowest),
+            cutoff_squared: S::F::splat(input.cutoff_squared),
+        }
     }
 }
 

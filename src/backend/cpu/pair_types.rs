@@ -6,8 +6,7 @@
 //! pairs of types, clusters and blocks in which such a pair may meet are listed apart ([`Marks`]) and read the table.
 //! Which way is taken follows from counted types, at costs that are constants, so that it is the same on every machine.
 
-use super::nonbonded::lj_parameters;
-use super::pair_lj::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
@@ -138,6 +137,30 @@ fn marks(exceptions: &[[u32; 2]], of_type: &[u32], count: usize) -> Option<Vec<M
         bit = if rest.is_empty() { bit } else { bit.checked_shl(1).filter(|&bit| bit != 0)? };
     }
     Some(marks)
+}
+
+/// The two parameters of an atom as the kernel's rule wants them.
+pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
+    let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
+    let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
+    match rule {
+        GEOMETRIC => [(6.0 * c6).sqrt() as f32, (12.0 * c12).sqrt() as f32],
+        LORENTZ_BERTHELOT => [(0.5 * sigma) as f32, (48.0 * epsilon).sqrt() as f32],
+        _ => [lj_type as f32, 0.0],
+    }
+}
+
+/// (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
+pub(in crate::backend) fn type_table(system: &System) -> Vec<[f32; 2]> {
+    let types = system.nonbonded.types as u32;
+    let entry = |a: u32, b: u32| {
+        if a == types || b == types {
+            return [0.0; 2];
+        }
+        let (c6, c12) = system.nonbonded.pair(a, b);
+        [(6.0 * c6) as f32, (12.0 * c12) as f32]
+    };
+    (0..=types).flat_map(|a| (0..=types).map(move |b| entry(a, b))).collect()
 }
 
 #[cfg(test)]

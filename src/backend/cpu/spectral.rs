@@ -8,7 +8,7 @@
 //!
 //! A pass reads one array and writes another, which keeps each in the cache of the core that works on it.
 
-use super::mesh::{Padded, Share};
+use super::mesh_grid::{Padded, SpreadBuffer};
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
@@ -109,7 +109,7 @@ impl Spectral {
     pub(super) fn solve(
         &mut self,
         team: &Team,
-        shares: &[Share],
+        shares: &[SpreadBuffer],
         cell: &PeriodicCell,
         potential: &mut [Aligned16],
         sums: bool,
@@ -130,7 +130,7 @@ impl Spectral {
     }
 
     /// First pass.
-    fn along_y(&mut self, team: &Team, shares: &[Share]) {
+    fn along_y(&mut self, team: &Team, shares: &[SpreadBuffer]) {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
         let of_plane = half * z_blocks;
@@ -251,9 +251,9 @@ impl Spectral {
 }
 
 /// The charges of plane x: those of the share that has any, or else their sum, made in `sum`.
-fn charges<'a>(shares: &'a [Share], x: usize, padded: &Padded, sum: &'a mut [Aligned16]) -> &'a [Aligned16] {
+fn charges<'a>(shares: &'a [SpreadBuffer], x: usize, padded: &Padded, sum: &'a mut [Aligned16]) -> &'a [Aligned16] {
     let plane = padded.plane / LANES;
-    let of = |share: &'a Share| &share.grid[x * plane..][..plane];
+    let of = |share: &'a SpreadBuffer| &share.grid[x * plane..][..plane];
     let mut parts = shares.iter().filter(|share| x < padded.size[0] && share.touched[x]).map(of);
     let (first, second) = match (parts.next(), parts.next()) {
         (Some(only), None) => return only,

@@ -1,0 +1,68 @@
+//! Grids of one thread: charges with room for splines that hang over the faces.
+
+use crate::simd::{Aligned16, LANES};
+use crate::system::PmeParameters;
+
+/// Strides and sizes of a grid with room for splines that hang over the upper faces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Padded {
+    /// points of the periodic grid
+    pub size: [usize; 3],
+    /// points that a spline reaches beyond the last one, each way
+    pub over: usize,
+    /// floats from one z-row to the next, whole vectors
+    pub row: usize,
+    /// floats from one x-plane to the next
+    pub plane: usize,
+    /// x-planes
+    pub planes: usize,
+}
+
+impl Padded {
+    pub(super) fn new(parameters: &PmeParameters) -> Self {
+        let PmeParameters { grid: [nx, ny, nz], order, .. } = *parameters;
+        let over = order - 1;
+        // spreading and gathering move whole fours
+        let row = (nz + order.next_multiple_of(4) - 1).next_multiple_of(LANES);
+        Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
+    }
+}
+
+/// What one thread needs for its run of blocks.
+pub(super) struct SpreadBuffer {
+    /// private charges
+    pub grid: Vec<Aligned16>,
+    /// x-planes that hold anything
+    pub touched: Vec<bool>,
+    /// x-planes at which an atom's spline begins
+    pub begins: Vec<bool>,
+}
+
+impl SpreadBuffer {
+    /// Adds what hangs over the upper faces to where it belongs; along z it also stays where it is.
+    pub(super) fn fold(&mut self, padded: &Padded) {
+        let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
+        let grid: &mut [f32] = bytemuck::cast_slice_mut(&mut self.grid);
+        for x in 0..over {
+            if self.touched[nx + x] {
+                self.touched[x] = true;
+                let (inside, overhang) = grid.split_at_mut(nx * plane);
+                add(&mut inside[x * plane..][..plane], &overhang[x * plane..][..plane]);
+            }
+        }
+        for (plane, _) in grid.chunks_exact_mut(plane).zip(&self.touched).take(nx).filter(|(_, touched)| **touched) {
+            let (inside, overhang) = plane.split_at_mut(ny * row);
+            add(&mut inside[..over * row], overhang);
+            for row in inside.chunks_exact_mut(row) {
+                let (inside, overhang) = row.split_at_mut(nz);
+                add(&mut inside[..over], &overhang[..over]);
+            }
+        }
+    }
+}
+
+fn add(to: &mut [f32], from: &[f32]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
+    }
+}

@@ -1,0 +1,83 @@
+//! What the pair kernel reads and what it leaves: arrays by slot, tables, rules, sums.
+
+use crate::cell::PeriodicCell;
+use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
+use crate::simd::Aligned16;
+use crate::vec3::Vec3;
+
+/// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
+pub(in crate::backend) const GEOMETRIC: u8 = 0;
+/// Lennard-Jones parameters per atom are σ/2 and √(48 ε) (Lorentz–Berthelot).
+pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
+/// Lennard-Jones parameters come from a type-by-type table.
+pub(in crate::backend) const TYPE_TABLE: u8 = 2;
+/// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
+pub(super) const UNLIMITED: u8 = 3;
+/// As [`TYPE_TABLE`], by rows of 16 types.
+pub(super) const ROWS_OF_16: u8 = 4;
+/// As [`TYPE_TABLE`], by rows of 32 types.
+pub(super) const ROWS_OF_32: u8 = 5;
+/// As [`TYPE_TABLE`], by rows of 64 types.
+pub(super) const ROWS_OF_64: u8 = 6;
+
+/// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
+#[derive(Clone, Debug)]
+pub(in crate::backend) struct CoulombTables {
+    /// −(1/r) dV/dr of interacting pairs, 1/nm³
+    pub force: RadialTable,
+    /// V of interacting pairs, 1/nm
+    pub energy: RadialTable,
+    /// −(1/r) dV/dr of the correction of excluded pairs
+    pub excluded_force: RadialTable,
+    /// V of the correction of excluded pairs
+    pub excluded_energy: RadialTable,
+}
+
+/// Everything a kernel reads.
+#[derive(Clone, Copy)]
+pub(super) struct PairInput<'a> {
+    pub grid: &'a Grid,
+    pub cell: Option<&'a PeriodicCell>,
+    /// offsets x×8 y×8 z×8 of each block
+    pub packed: &'a [[f32; 24]],
+    /// charges times √Coulomb constant, by slot
+    pub charges: &'a [[f32; 8]],
+    /// two Lennard-Jones parameters ×8 of each block, where a rule combines them
+    pub lj: &'a [[f32; 16]],
+    /// Lennard-Jones types by slot, whole numbers as bits
+    pub slot_types: &'a [[f32; 8]],
+    /// (6 c6, 12 c12) of type pairs, `types` to a row
+    pub type_table: &'a [[f32; 2]],
+    pub types: usize,
+    /// the same in rows that are picked from, 6 c6 and 12 c12 of each type, where the rule is one of those
+    pub type_rows: &'a [Aligned16],
+    pub coulomb: &'a CoulombTables,
+    /// squares of the cutoffs, nm²
+    pub cutoff_squared: f32,
+    pub cutoff_lj_squared: f32,
+    /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
+    pub lj_shift: f32,
+}
+
+/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairOutput {
+    pub lj: f64,
+    pub coulomb: f64,
+    pub shift_forces: [Vec3; SHIFTS],
+}
+
+impl Default for PairOutput {
+    fn default() -> Self {
+        PairOutput { lj: 0.0, coulomb: 0.0, shift_forces: [Vec3::ZERO; SHIFTS] }
+    }
+}
+
+/// Eight lanes of a block's array.
+#[inline(always)]
+pub(super) fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
+    match values[k * BLOCK..(k + 1) * BLOCK].try_into() {
+        Ok(lanes) => lanes,
+        Err(_) => unreachable!("a slice of eight"),
+    }
+}
