@@ -42,17 +42,17 @@ struct Rigid {
 template <int N>
 struct Shake {
     static constexpr int SIZE = N + 1;
-    ShakeUnit shake;
+    ShakeUnit cluster;
     __device__ u32 operator[](u32 k) const {
-        return shake.atoms[k];
+        return cluster.atoms[k];
     }
     __device__ int constrain(const Arguments& a, const Unit<N + 1>& unit, Vec3<double>* change) const {
         ShakeShape<N> shape;
-        shape.inverse_center = 1.0 / a.masses[shake.atoms[0]];
+        shape.inverse_center = 1.0 / a.masses[cluster.atoms[0]];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            shape.inverse_leaf[i] = 1.0 / a.masses[shake.atoms[1 + i]];
-            shape.length_squared[i] = shake.lengths[i] * shake.lengths[i];
+            shape.inverse_leaf[i] = 1.0 / a.masses[cluster.atoms[1 + i]];
+            shape.length_squared[i] = cluster.lengths[i] * cluster.lengths[i];
         }
         return shake<N>(shape, unit.old, unit.moved, a.constraint_tolerance, change);
     }
