@@ -17,8 +17,6 @@ pub enum Purpose {
     Barostat = 3,
     /// noise of Langevin dynamics; index = atom
     Langevin = 4,
-    /// building of systems: placement, choice of ions
-    Build = 5,
     /// kicks that part atoms on top of each other in a minimisation; index = atom
     Minimize = 6,
     /// tests
