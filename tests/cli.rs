@@ -437,3 +437,14 @@ fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
     let peak = usage.ru_maxrss as f64 * 1024.0 / 1e6;
     assert!(said / peak < 2.0 && peak / said < 2.0, "said {said} MB, took {peak:.0} MB");
 }
+
+#[test]
+fn pipes_are_no_trajectories() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+    for arguments in [&["info", "pipe"][..], &["verify", "pipe"], &["repair", "pipe"], &["analyze", "rmsd", "pipe"]] {
+        let output = md(folder.path()).args(arguments).timeout(std::time::Duration::from_secs(60)).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && message.contains("not a regular file"), "{arguments:?}: {message}");
+    }
+}

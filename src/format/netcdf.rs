@@ -20,6 +20,17 @@ const CHAR: u32 = 2;
 const FLOAT: u32 = 5;
 const DOUBLE: u32 = 6;
 
+/// Bytes of a value of an external type.
+fn width(kind: u32) -> Parsed<usize> {
+    match kind {
+        1 | CHAR => Ok(1),
+        3 => Ok(2),
+        4 | FLOAT => Ok(4),
+        DOUBLE => Ok(8),
+        _ => Err(damaged()),
+    }
+}
+
 /// Read a restart from the bytes of a file that begins with `CDF`.
 pub(super) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     let file = Header::read(bytes)?;
@@ -104,7 +115,26 @@ impl<'a> Header<'a> {
             let begin = if wide { cursor.long()? } else { cursor.size()? };
             Ok(Variable { name, length, attributes, kind, begin })
         })?;
-        Ok(Self { bytes, dimensions, attributes, variables })
+        let header = Self { bytes, dimensions, attributes, variables };
+        header.check_length()?;
+        Ok(header)
+    }
+
+    /// Refuses bytes behind the last variable: something was put in. Where a variable has records, their number is not
+    /// read, and how long the file should be is unknown.
+    fn check_length(&self) -> Parsed<()> {
+        let mut end = 0;
+        for variable in &self.variables {
+            let Some(length) = variable.length else { return Ok(()) };
+            let size = length.checked_mul(width(variable.kind)?).and_then(|size| size.checked_next_multiple_of(4));
+            end = end.max(size.and_then(|size| size.checked_add(variable.begin)).ok_or_else(damaged)?);
+        }
+        let found = self.bytes.len();
+        if found <= end {
+            return Ok(());
+        }
+        let message = format!("the file has {found} bytes, its header announces {end}");
+        Err(Problem::new(message).help("the file is damaged: copy it again"))
     }
 
     fn title(&self) -> String {
@@ -231,14 +261,7 @@ impl<'a> Cursor<'a> {
         self.list(ATTRIBUTES, |cursor| {
             let name = cursor.name()?;
             let kind = cursor.word()?;
-            let width = match kind {
-                1 | CHAR => 1,
-                3 => 2,
-                4 | FLOAT => 4,
-                DOUBLE => 8,
-                _ => return Err(damaged()),
-            };
-            let length = cursor.size()?.checked_mul(width).ok_or_else(damaged)?;
+            let length = cursor.size()?.checked_mul(width(kind)?).ok_or_else(damaged)?;
             Ok(Attribute { name, kind, values: cursor.padded(length)? })
         })
     }

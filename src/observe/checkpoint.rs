@@ -5,7 +5,7 @@
 //! under a temporary name, forced to disk and renamed; the one before is kept beside it and read when the newest is
 //! damaged or cannot be read. What the body holds is the caller's affair.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::replace::{sync_directory, temporary_beside};
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 
 const MAGIC: [u8; 8] = *b"MDCHECKP";
 const HEADER: usize = 24;
@@ -105,7 +106,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
 /// True for a file that begins like a checkpoint.
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
+    file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
 }
 
 /// Where the checkpoint before `path` is kept: `checkpoint.md` → `checkpoint.prev.md`.
@@ -158,7 +159,7 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
         std::io::ErrorKind::UnexpectedEof => Fault::Damaged("is truncated".into()),
         _ => Fault::Damaged(format!("cannot be read: {e}")),
     };
-    let mut file = File::open(path).map_err(fault)?;
+    let mut file = file::open(path).map_err(fault)?;
     let size = file.metadata().map_err(fault)?.len();
     let mut header = [0u8; HEADER];
     file.read_exact(&mut header).map_err(fault)?;

@@ -154,6 +154,12 @@ fn names_may_touch_and_hold_blanks() {
     let text = with_line(PRMTOP, "ATOM_NAME", 2, "C1A'C 2 HC3'C4  O   H1  H2");
     let names: Vec<String> = topology(&text).atoms.iter().map(|atom| atom.name.to_string()).collect();
     assert_eq!(names, ["C1A'", "C 2", "HC3'", "C4", "O", "H1", "H2"]);
+    let stripped = with_line(PRMTOP, "ATOM_NAME", 2, "C1  C2  C3  C4  O   H1  H");
+    assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
+    // a character more or less within: the names behind it have moved
+    for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
+        refused(&with_line(PRMTOP, "ATOM_NAME", 2, moved), Some(flag("ATOM_NAME") + 2), &["columns of 4", "damaged"]);
+    }
 }
 
 #[test]
@@ -451,7 +457,14 @@ fn chamber_sections_are_read_and_checked() {
         println!("{name} {line}");
         refused(&with_commented_line(&text, name, line), None, words);
     }
-    for name in ["LENNARD_JONES_14_ACOEF", "CHARMM_IMPROPER_PHASE", "CHARMM_NUM_IMPR_TYPES", "CHARMM_CMAP_INDEX"] {
+    for name in [
+        "LENNARD_JONES_14_ACOEF",
+        "CHARMM_UREY_BRADLEY",
+        "CHARMM_IMPROPERS",
+        "CHARMM_IMPROPER_PHASE",
+        "CHARMM_NUM_IMPR_TYPES",
+        "CHARMM_CMAP_INDEX",
+    ] {
         refused(&without(&text, name), None, &[name, "is missing"]);
     }
 }

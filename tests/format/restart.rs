@@ -213,6 +213,14 @@ fn netcdf_restarts_are_read() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             assert!(read_coordinates(&path, Some(3), None).is_err(), "cut at byte {cut} of {}", bytes.len());
         }
+        // the last variables would begin elsewhere
+        for at in [bytes.len(), bytes.len() - 80] {
+            let mut longer = bytes.clone();
+            longer.splice(at..at, [0; 8]);
+            std::fs::write(&path, longer).unwrap();
+            let error = read_coordinates(&path, Some(3), None).unwrap_err().to_string();
+            assert!(error.contains("its header announces"), "{error}");
+        }
     }
 }
 

@@ -6,18 +6,18 @@ use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Add the terms whose sections are there.
+/// Add the terms that their counts announce; these stand in all CHAMBER files, and in no others.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)
 }
 
 fn urey_bradleys(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
-    if sections.get("CHARMM_UREY_BRADLEY").is_none() {
+    let Some(counts_section) = sections.get("CHARMM_UREY_BRADLEY_COUNT") else { return Ok(()) };
+    let (count, types) = (one_count(counts_section, 2, 0)?, one_count(counts_section, 2, 1)?);
+    if count == 0 && sections.get("CHARMM_UREY_BRADLEY").is_none() {
         return Ok(());
     }
-    let counts_section = sections.require("CHARMM_UREY_BRADLEY_COUNT")?;
-    let (count, types) = (one_count(counts_section, 2, 0)?, one_count(counts_section, 2, 1)?);
     let constants = sections.require("CHARMM_UREY_BRADLEY_FORCE_CONSTANT")?.reals(types)?;
     let lengths = sections.require("CHARMM_UREY_BRADLEY_EQUIL_VALUE")?.reals(types)?;
     let rows = Rows::<3>::read(sections, "CHARMM_UREY_BRADLEY", count)?;
@@ -34,10 +34,11 @@ fn urey_bradleys(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()>
 }
 
 fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
-    if sections.get("CHARMM_IMPROPERS").is_none() {
+    let Some(count_section) = sections.get("CHARMM_NUM_IMPROPERS") else { return Ok(()) };
+    let count = one_count(count_section, 1, 0)?;
+    if count == 0 && sections.get("CHARMM_IMPROPERS").is_none() {
         return Ok(());
     }
-    let count = one_count(sections.require("CHARMM_NUM_IMPROPERS")?, 1, 0)?;
     let types = one_count(sections.require("CHARMM_NUM_IMPR_TYPES")?, 1, 0)?;
     let constants = sections.require("CHARMM_IMPROPER_FORCE_CONSTANT")?.reals(types)?;
     let phases = sections.require("CHARMM_IMPROPER_PHASE")?.reals(types)?;

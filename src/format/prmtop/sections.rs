@@ -105,6 +105,9 @@ impl<'a> Sections<'a> {
 /// What to do about a file that is not whole.
 pub(super) const TRUNCATED: &str = "the file seems cut off: copy it again";
 
+/// What to do about a file that was changed.
+const DAMAGED: &str = "the file is damaged: copy it again";
+
 /// No parameter in use is as large (Lennard-Jones coefficients reach 1e10 kcal/mol Å¹²), and the square of this times
 /// any unit is a number still.
 const LARGEST: f64 = 1e30;
@@ -260,6 +263,11 @@ impl<'a> Section<'a> {
             }
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));
+            }
+            // blanks behind the last name fill columns or were all stripped: else names have moved
+            if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
+                let message = format!("the line of {} characters is not one of columns of {width}", line.len());
+                return Err(self.at_line(number, message).help(DAMAGED));
             }
         }
         if values.len() < count { Err(short(values.len(), self.first_line)) } else { Ok(values) }

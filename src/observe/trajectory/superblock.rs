@@ -5,13 +5,14 @@
 //! are flushed in order: clearing the flags and storing the true length makes it an ordinary file again.
 //! Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use hdf5::OpenMode;
 
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// Size of a version 3 superblock with 8-byte offsets.
@@ -28,11 +29,14 @@ pub(super) struct Superblock([u8; SIZE]);
 impl Superblock {
     /// Reads it; anything that is not an HDF5 file is the user's [`Problem`].
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
+        let mut file = file::open(path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
+            _ => Error::io(path, error),
+        })?;
         let mut bytes = [0; SIZE];
         match file.read_exact(&mut bytes) {
             Ok(()) if bytes.starts_with(&SIGNATURE) => Ok(Self(bytes)),
-            Err(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => Err(Error::io(path, e)),
+            Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(Error::io(path, e)),
             _ => Err(Problem::new("this is not an HDF5 file").in_file(path).into()),
         }
     }
@@ -162,5 +166,6 @@ mod tests {
         std::fs::write(&path, [7; 100]).unwrap();
         assert_eq!(Superblock::read(&path).err().map(|e| e.exit_code()), Some(2));
         assert_eq!(Superblock::read(&directory.path().join("none")).err().map(|e| e.exit_code()), Some(5));
+        assert_eq!(Superblock::read(directory.path()).err().map(|e| e.exit_code()), Some(2));
     }
 }
