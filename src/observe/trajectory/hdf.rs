@@ -16,6 +16,14 @@ pub(super) fn options() -> FileBuilder {
     options
 }
 
+/// The same for a file that frames are added to. Of each dataset the library keeps the chunk that is being filled, up to
+/// `chunk` bytes of it: at every flush it goes through all the chunks that it keeps, by default thousands of them.
+pub(super) fn options_for_appending(chunk: usize) -> FileBuilder {
+    let mut options = options();
+    options.with_fapl(|p| p.chunk_cache(1, chunk, 1.0));
+    options
+}
+
 /// A variable-length ASCII attribute: the only kind MDAnalysis takes for `unit`.
 pub(super) fn unit_attribute(location: &Location, name: &str, unit: &str) -> Result<()> {
     let ascii = VarLenAscii::from_ascii(unit).map_err(|e| hdf5::Error::from(format!("{e}")))?;

@@ -11,6 +11,8 @@ use super::{Contents, Precision};
 
 /// Rows per chunk of the small time series: every flush writes a chunk, half a kilobyte for one number a frame.
 const ROWS_PER_CHUNK: usize = 64;
+/// Bytes of a chunk of a small time series at most: rows are up to nine numbers, those of a cell.
+pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
 /// Deflate's fastest level: higher ones gain under 2 % on coordinates.
 const DEFLATE_LEVEL: u8 = 1;
 

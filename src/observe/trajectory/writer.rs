@@ -78,7 +78,7 @@ impl TrajectoryWriter {
         }
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
-        let file = hdf::options().open_rw(path).map_err(io)?;
+        let file = open(path).map_err(io)?;
         let datasets = Datasets::open(&file).map_err(io)?;
         let extent = check_extent(&datasets, keep, path)?;
         datasets.truncate(extent.count as usize).map_err(io)?;
@@ -260,6 +260,11 @@ fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
     target.extend_from_slice(source);
 }
 
+/// Opens a trajectory that frames are added to.
+fn open(path: &Path) -> hdf5::Result<File> {
+    hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
+}
+
 /// What a file is continued after: what `keep` tells of, if the file begins with it.
 fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
@@ -355,23 +360,43 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
-    #[test]
-    fn without_shared_reading_each_frame_is_flushed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.h5md");
+    /// A trajectory of one atom without frames.
+    fn empty(path: &Path, periodic: bool) {
         let name = Name::new("AR");
         let atom = Atom { name, type_name: name, element: 18, mass: 39.948, charge: 0.0, lj_type: 0, residue: 0 };
         let residues = vec![Residue { name, number: 1, first: 0 }];
         let topology = Topology { atoms: vec![atom], residues, ..Topology::default() };
         let contents = Contents {
             topology: &topology,
-            periodic: false,
+            periodic,
             fields: Fields::default(),
             precision: Precision::Lossless,
             observables: &[],
             provenance: &Provenance::default(),
         };
-        TrajectoryWriter::create(&path, &contents).unwrap().close().unwrap();
+        TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
+    }
+
+    /// A flush goes through all chunks that the library keeps.
+    #[test]
+    fn only_chunks_that_are_being_filled_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.h5md");
+        empty(&path, true);
+        let file = open(&path).unwrap();
+        for name in ["particles/trajectory/position/step", "particles/trajectory/box/edges/value", "md/checksum"] {
+            let dataset = file.dataset(name).unwrap();
+            let kept = dataset.access_plist().unwrap().chunk_cache();
+            let chunk = dataset.chunk().unwrap().iter().product::<usize>() * dataset.dtype().unwrap().size();
+            assert!(kept.nslots == 1 && kept.nbytes >= chunk, "{name}: {kept:?} for chunks of {chunk} bytes");
+        }
+    }
+
+    #[test]
+    fn without_shared_reading_each_frame_is_flushed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.h5md");
+        empty(&path, false);
         let refuse = |_: &File| Err(hdf5::Error::from("no such thing here"));
         let mut writer = TrajectoryWriter::append_by(&path, None, refuse).unwrap();
         assert!(!writer.is_shared());
