@@ -30,15 +30,11 @@ const LEEWAY: f64 = 5.0;
 /// atoms that interact are nearer than this (nm; hydrogen bonds are longer than 0.15), nothing is compared.
 const OVERLAP: f64 = 0.1;
 
-/// Pairs, counted from both atoms, up to which a system is compared as a whole: they take 0.09 µs each on one processor core,
-/// 0.5 s in all, for every stage of a run.
-const WHOLE: f64 = 6e6;
+/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second of one processor core.
+const WHOLE: f64 = 8e6;
 /// Points of a PME grid beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
 const LARGEST_GRID: usize = 2_000_000;
-/// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows. A
-/// fault in the forces on a part f of all atoms is met by n of them with the probability 1 − (1 − f)ⁿ: 95 % from f = 0.15 %
-/// on. Where it is met by m, the run ends if these forces are wrong by more than `LEEWAY` · `FORCE` · √(n/m) of the RMS
-/// force: 0.5 % where there is one.
+/// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
 const SAMPLE: usize = 2048;
 
 /// What a comparison has shown.
