@@ -77,6 +77,14 @@ struct Common {
 }
 
 impl Analyze {
+    /// What it reads.
+    pub(super) fn file(&self) -> &Path {
+        match &self.observable {
+            Observable::Rmsd(rmsd) => &rmsd.common.trajectory,
+            Observable::Pca(pca) => &pca.common.trajectory,
+        }
+    }
+
     pub(super) fn execute(&self) -> Result<()> {
         let (common, output) = match &self.observable {
             Observable::Rmsd(rmsd) => (&rmsd.common, &rmsd.output),

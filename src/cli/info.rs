@@ -22,6 +22,11 @@ pub(super) struct Info {
 }
 
 impl Info {
+    /// What it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
     pub(super) fn execute(&self) -> Result<()> {
         super::print(&describe(&self.file)?)
     }

@@ -9,12 +9,14 @@ mod estimate;
 mod help;
 mod info;
 mod input;
+mod isolated;
 mod new;
 mod outputs;
 mod run;
 mod verify;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -63,7 +65,13 @@ enum Command {
 /// Parses the command line, does what it says and reports errors on standard error.
 pub fn main() -> ExitCode {
     let started = Instant::now();
-    let outcome = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    match command.file().map_or(Ok(None), isolated::run) {
+        Ok(Some(code)) => return code,
+        Ok(None) => {}
+        Err(error) => return failed(&error),
+    }
+    let outcome = match command {
         Command::Run(command) => match command.execute(started) {
             Ok(Outcome::Stopped) => return ExitCode::from(STOPPED),
             ended => ended.map(|_| ()),
@@ -83,11 +91,26 @@ pub fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            diagnostics::report(&error);
-            ExitCode::from(error.exit_code())
+        Err(error) => failed(&error),
+    }
+}
+
+impl Command {
+    /// The file from elsewhere that it reads by libraries in C.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Command::Analyze(command) => Some(command.file()),
+            Command::Info(command) => Some(command.file()),
+            Command::Verify(command) => Some(command.file()),
+            Command::Repair(command) => Some(command.file()),
+            _ => None,
         }
     }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    diagnostics::report(error);
+    ExitCode::from(error.exit_code())
 }
 
 /// A line on standard error; nobody may be listening.

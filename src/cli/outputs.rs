@@ -24,6 +24,11 @@ pub(super) struct Repair {
 }
 
 impl Repair {
+    /// What it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
     pub(super) fn execute(&self) -> Result<()> {
         let Repaired { info, lost, backup } = repair(&self.file)?;
         let mut text = String::new();

@@ -1,6 +1,6 @@
 //! `md verify`: whether a file still holds what was written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -17,6 +17,11 @@ pub(super) struct Verify {
 }
 
 impl Verify {
+    /// What it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
     pub(super) fn execute(&self) -> Result<()> {
         if is_checkpoint(&self.file) {
             return match Checkpoint::read(&self.file)?.and_then(|found| found.warning) {

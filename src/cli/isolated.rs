@@ -1,0 +1,38 @@
+//! Reading HDF5 files in a child process.
+//!
+//! The library trusts every block of a file whose checksum is right. One that was forged can make it divide by zero or read
+//! beyond its memory, which ends the process. So a command that reads files from elsewhere runs in a child, and its end is
+//! reported as any other damage.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::error::{Error, Result};
+
+/// Set for the child, so that it does the work itself.
+const CHILD: &str = "MD_ISOLATED";
+
+/// The exit code of this very command done by a child; none where this process is the child or no child can be started. An
+/// error where `file` ended it.
+pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
+    if std::env::var_os(CHILD).is_some() {
+        return Ok(None);
+    }
+    let Ok(program) = std::env::current_exe() else { return Ok(None) };
+    let Ok(status) = Command::new(program).args(std::env::args_os().skip(1)).env(CHILD, "1").status() else {
+        return Ok(None);
+    };
+    let fatal = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ok(Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))),
+        (None, Some(signal)) if fatal.contains(&signal) => {
+            let reason = "its structure is damaged in a way that ends the HDF5 library";
+            Err(Error::io(file, format!("{reason} (signal {signal}); take another copy of the file")))
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            Err(Error::Internal(format!("{}: ended by signal {signal}", file.display())))
+        }
+    }
+}
