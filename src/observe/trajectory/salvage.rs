@@ -8,7 +8,7 @@ use super::info::{TrajectoryInfo, foreign, info, precision, run_id};
 use super::layout;
 use super::names::mdtraj_topology;
 use super::reader::TrajectoryReader;
-use super::superblock::Superblock;
+use super::superblock::{self, Superblock};
 use super::{Contents, Provenance, journal};
 use crate::error::{Error, Result};
 use crate::observe::lock::OutputLock;
@@ -77,6 +77,7 @@ pub struct Repaired {
 /// Makes a trajectory whose writer was killed readable by everything, and saves every readable frame of a damaged one
 /// to a new file in its place. Refused while a run holds the directory. A good file stays as it is.
 pub fn repair(path: &Path) -> Result<Repaired> {
+    superblock::open(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
