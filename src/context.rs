@@ -51,12 +51,6 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.upload(state)
     }
 
-    /// Copy positions, velocities, cell and couplings into `state`, when all steps that were asked for are done.
-    pub fn state(&mut self, state: &mut State) -> Result<()> {
-        self.flush()?;
-        self.backend.download(state)
-    }
-
     /// Make the lists of a checkpoint again, which were built `age` steps ago. The state is to be set after that.
     pub fn restore_lists(&mut self, origins: &ListOrigins, age: u64) -> Result<()> {
         self.backend.upload(&origins.rebuilt)?;
@@ -82,7 +76,7 @@ impl<B: Backend + ?Sized> Context<B> {
 
     /// Build or prune the lists if that is due. A device that works behind the host's back may leave lists that expire by
     /// displacement to a later look, unless the host `must_know` that they hold.
-    pub fn update_lists(&mut self, must_know: bool) -> Result<()> {
+    fn update_lists(&mut self, must_know: bool) -> Result<()> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
         if self.search_is_scheduled() || (exact && self.backend.lists_expired(&schedule, must_know)?) {

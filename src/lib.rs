@@ -175,7 +175,8 @@
 //!   K, rad. Spatially sorted copies belong to the backend.
 //! - `System` is frozen and computes nothing; `State` holds nothing derived. The cell lives in `State` alone.
 //! - Input never panics: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`] names file,
-//!   line, what was expected and how to mend it.
+//!   line, what was expected and how to mend it. Commands that read files from elsewhere by HDF5 do so in a child process,
+//!   since a forged file can end that library.
 //! - Files that are replaced are replaced at once; files that grow are readable up to the last flush after a kill at any
 //!   moment; a checkpoint is never the only one ([`observe`]).
 //! - Every file of a run is known to be its own: one identity in all, and in the checkpoint the number of records and a

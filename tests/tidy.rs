@@ -46,11 +46,6 @@ const DENIED: [(&str, &[&str], &str); 9] = [
 /// Marks an item that is compiled for unit tests only.
 const TESTS_ONLY: &str = "#[cfg(test)]";
 
-/// A test of a line as one of a numbered line.
-fn with<'a>(mut test: impl FnMut(&str) -> bool) -> impl FnMut(&(usize, &'a str)) -> bool {
-    move |(_, line)| test(line)
-}
-
 /// One source file: path below the package, and text.
 struct Source {
     path: PathBuf,
@@ -71,7 +66,7 @@ impl Source {
     /// Numbered lines of code, without comments and without the items that are compiled for unit tests only.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut tested: Option<usize> = None;
-        let of_program = move |line: &str| {
+        let mut of_program = move |line: &str| {
             let (text, indent) = (line.trim(), line.len() - line.trim_start().len());
             if text == TESTS_ONLY {
                 tested = Some(indent);
@@ -82,7 +77,7 @@ impl Source {
             tested = tested.filter(|_| !ends);
             false
         };
-        let numbered = self.text.lines().enumerate().filter(with(of_program));
+        let numbered = self.text.lines().enumerate().filter(move |(_, line)| of_program(line));
         numbered.map(|(i, line)| (i + 1, line.split("//").next().unwrap_or("")))
     }
 

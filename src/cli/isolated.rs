@@ -20,9 +20,21 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
         return Ok(None);
     }
     let Ok(program) = std::env::current_exe() else { return Ok(None) };
-    let Ok(status) = Command::new(program).args(std::env::args_os().skip(1)).env(CHILD, "1").status() else {
-        return Ok(None);
-    };
+    let mut child = Command::new(program);
+    child.args(std::env::args_os().skip(1)).env(CHILD, "1");
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::process::CommandExt;
+        // who stops this process stops the work
+        // SAFETY: the call takes two numbers and touches no memory
+        let follow = || match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        };
+        // SAFETY: between fork and exec, one system call, and no memory is allocated
+        unsafe { child.pre_exec(follow) };
+    }
+    let Ok(status) = child.status() else { return Ok(None) };
     let fatal = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
     match (status.code(), status.signal()) {
         (Some(code), _) => Ok(Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))),

@@ -26,6 +26,7 @@
 //! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device which has them to
 //! itself need not tell.
 
+use super::is_due;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
@@ -68,7 +69,7 @@ pub enum BarostatKind {
 impl Barostat {
     /// It acts after a step.
     pub fn acts_at(&self, step: u64) -> bool {
-        step > 0 && step.is_multiple_of(u64::from(self.every.max(1)))
+        step > 0 && is_due(self.every, step)
     }
 
     /// What it does after a step of the run, at the temperature of the thermostat in K and for a time step in ps.

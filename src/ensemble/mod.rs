@@ -8,3 +8,8 @@ pub mod barostat;
 pub mod motion;
 pub mod thermostat;
 pub mod velocities;
+
+/// What happens every so many steps happens at this one.
+pub(crate) fn is_due(every: u32, step: u64) -> bool {
+    step.is_multiple_of(u64::from(every.max(1)))
+}

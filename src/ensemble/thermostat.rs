@@ -20,6 +20,7 @@
 //! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device which has K to
 //! itself need not tell.
 
+use super::is_due;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
@@ -51,7 +52,7 @@ pub enum ThermostatKind {
 impl Thermostat {
     /// It acts after a step.
     pub fn acts_at(&self, step: u64) -> bool {
-        step > 0 && step.is_multiple_of(u64::from(self.every.max(1)))
+        step > 0 && is_due(self.every, step)
     }
 
     /// What it does after a step of the run, for a time step in ps.

@@ -5,6 +5,7 @@ use crate::backend::{Backend, Energies, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
+use crate::ensemble::is_due;
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
 use crate::system::State;
@@ -211,9 +212,4 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             cell,
         })
     }
-}
-
-/// What happens every so many steps happens at this one.
-fn is_due(every: u32, step: u64) -> bool {
-    step.is_multiple_of(u64::from(every.max(1)))
 }
