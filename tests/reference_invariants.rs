@@ -134,7 +134,7 @@ fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
     for (i, (f, g)) in a.forces.iter().zip(&b.forces).enumerate() {
         assert!((*f - *g).norm() < ROUNDING * scale, "{name}, atom {i}: {f:?} {g:?}");
     }
-    let absolute: f64 = a.energies.named().iter().map(|(_, e)| e.abs()).sum();
+    let absolute: f64 = a.energies.named().map(|(_, e)| e.abs()).sum();
     assert!((a.energies.potential() - b.energies.potential()).abs() < ROUNDING * (1.0 + absolute), "{name}");
     let trace = a.virial.0.iter().flatten().fold(1.0, |a: f64, b| a.max(b.abs()));
     assert!((a.virial.trace() - b.virial.trace()).abs() < ROUNDING * 10.0 * trace, "{name}");
@@ -177,13 +177,7 @@ fn renumber(model: &Model, to: impl Fn(u32) -> u32) -> Model {
     topology.residues.clear();
     let pairs: Vec<_> = topology.exclusions.pairs().map(|p| p.map(&to)).collect();
     topology.exclusions = Exclusions::from_pairs(model.positions.len(), pairs);
-    let bonded = &mut topology.bonded;
-    bonded.bonds.iter_mut().chain(&mut bonded.urey_bradleys).for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.angles.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.propers.iter_mut().chain(&mut bonded.impropers).for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.harmonic_impropers.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.cmaps.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.pairs14.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
+    topology.bonded.renumber(to);
     other
 }
 

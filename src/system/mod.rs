@@ -1,11 +1,14 @@
 //! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
 
+mod bonded;
 mod molecules;
 mod nonbonded;
 mod settings;
 mod state;
 mod topology;
 
+pub(crate) use bonded::bonded_terms;
+pub use bonded::{Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, Torsion};
 pub use molecules::Molecules;
 pub use nonbonded::{CombinationRule, Nonbonded};
 pub use settings::{
@@ -13,10 +16,7 @@ pub use settings::{
     Settle,
 };
 pub use state::{Coupling, State};
-pub use topology::{
-    Angle, Atom, Bond, BondedTerms, Cmap, CmapGrid, Exclusions, HarmonicImproper, Name, Pair14, Residue, Topology,
-    Torsion,
-};
+pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
 /// The frozen description of a simulation: atoms and their interactions, and how they are to be computed.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@
 
 mod angle;
 mod bond;
+mod chain;
 mod cmap;
 mod coulomb;
 mod dihedral;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use angle::angle;
 pub use bond::bond;
+pub use chain::{DISPLACEMENTS, relative_positions};
 pub use cmap::{CmapTable, Patch, cmap};
 pub use coulomb::{ReactionField, coulomb, ewald_direct, ewald_excluded, reaction_field};
 pub use dihedral::Dihedral;
