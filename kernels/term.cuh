@@ -107,6 +107,19 @@ __device__ inline Term<T, 4> torsion(const Vec3<T> (&displacements)[3], const T 
     return turned(d, force_constant * periodicity * (re * sine_phase - im * cosine_phase), energy);
 }
 
+// E = Σ C_n cosⁿ ψ with ψ = φ − π; parameters C₀ to C₅.
+template <class T>
+__device__ inline Term<T, 4> ryckaert_bellemans(const Vec3<T> (&displacements)[3], const T (&coefficients)[6]) {
+    const Dihedral<T> d = dihedral(displacements);
+    const T cosine = -d.cosine;
+    T energy = T(0), slope = T(0);
+    for (int n = 5; n >= 0; --n) {
+        slope = slope * cosine + energy;
+        energy = energy * cosine + coefficients[n];
+    }
+    return turned(d, slope * d.sine, energy);
+}
+
 // E = ½ k (φ − φ₀)², the difference wrapped to [−π, π]; parameters φ₀, k.
 template <class T>
 __device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3], const T (&parameters)[2]) {

@@ -26,11 +26,12 @@ fn pme(alpha: f64, points: usize, order: usize) -> Electrostatics {
 /// The chains with one kind of interaction each, and with everything.
 fn variants() -> Vec<(&'static str, Model)> {
     type Keep = fn(&mut BondedTerms, &BondedTerms);
-    let bonded: [(&str, Keep); 8] = [
+    let bonded: [(&str, Keep); 9] = [
         ("bond", |new, all| new.bonds = all.bonds.clone()),
         ("angle", |new, all| new.angles = all.angles.clone()),
         ("urey_bradley", |new, all| new.urey_bradleys = all.urey_bradleys.clone()),
         ("proper", |new, all| new.propers = all.propers.clone()),
+        ("ryckaert_bellemans", |new, all| new.ryckaert_bellemans = all.ryckaert_bellemans.clone()),
         ("improper", |new, all| new.impropers = all.impropers.clone()),
         ("harmonic improper", |new, all| new.harmonic_impropers = all.harmonic_impropers.clone()),
         ("cmap", |new, all| (new.cmaps, new.cmap_grids) = (all.cmaps.clone(), all.cmap_grids.clone())),

@@ -47,6 +47,10 @@ macro_rules! bonded_terms {
             urey_bradley { urey_bradleys: Bond(2, 1, 2) "Urey-Bradley terms" }
             /// proper torsions
             proper { propers: Torsion(4, 3, 4) "proper torsions" }
+            /// Ryckaert–Bellemans and Fourier torsions
+            ryckaert_bellemans {
+                ryckaert_bellemans: RyckaertBellemans(4, 3, 6) "Ryckaert-Bellemans torsions"
+            }
             /// impropers, periodic (AMBER) and harmonic (CHARMM)
             improper {
                 impropers: Torsion(4, 3, 4) "improper torsions",
@@ -210,6 +214,42 @@ impl BondedTerm<4, 3, 4> for Torsion {
     }
 }
 
+/// Ryckaert–Bellemans torsion E = Σ C_n cosⁿ ψ for n from 0 to 5, with ψ = φ − π (trans = 0).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RyckaertBellemans {
+    /// the four atoms
+    pub atoms: [u32; 4],
+    /// C₀ to C₅ in kJ/mol
+    pub coefficients: [f64; 6],
+}
+
+impl RyckaertBellemans {
+    /// The Fourier torsion E = ½ [F₁ (1 + cos φ) + F₂ (1 − cos 2φ) + F₃ (1 + cos 3φ) + F₄ (1 − cos 4φ)], F in kJ/mol, as in
+    /// OPLS-AA (Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)), written in powers of cos ψ.
+    pub fn fourier(atoms: [u32; 4], [f1, f2, f3, f4]: [f64; 4]) -> Self {
+        let coefficients = [f2 + 0.5 * (f1 + f3), 0.5 * (3.0 * f3 - f1), 4.0 * f4 - f2, -2.0 * f3, -4.0 * f4, 0.0];
+        RyckaertBellemans { atoms, coefficients }
+    }
+}
+
+impl BondedTerm<4, 3, 6> for RyckaertBellemans {
+    const FORMULA: &'static str = "ryckaert_bellemans";
+    type Number = f32;
+    const STRENGTHS: &'static [usize] = &[0, 1, 2, 3, 4, 5];
+    const FLOPS: f64 = 170.0;
+
+    fn atoms(&self) -> [u32; 4] {
+        self.atoms
+    }
+    fn parameters(&self) -> [f64; 6] {
+        self.coefficients
+    }
+    #[inline(always)]
+    fn evaluate<T: Real>(displacements: [Vec3<T>; 3], parameters: [T; 6]) -> ([Vec3<T>; 4], T) {
+        term::ryckaert_bellemans(displacements, parameters)
+    }
+}
+
 /// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to (−π, π] (CHARMM).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HarmonicImproper {
@@ -268,4 +308,33 @@ pub struct Pair14 {
     pub c6: f64,
     /// kJ/mol nm¹², scaled
     pub c12: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    /// Displacements with φ as their dihedral angle.
+    fn chain(phi: f64) -> [Vec3; 3] {
+        [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)]
+    }
+
+    #[test]
+    fn fourier_torsions_are_their_textbook_sum() {
+        let f = [1.7, -0.9, 2.3, 0.6];
+        let term = RyckaertBellemans::fourier([0, 1, 2, 3], f);
+        for step in -6..=6 {
+            let phi = 0.5 * f64::from(step);
+            let (_, energy) = RyckaertBellemans::evaluate(chain(phi), term.parameters());
+            let cosine = |n: f64| (n * phi).cos();
+            let expected = 0.5
+                * (f[0] * (1.0 + cosine(1.0))
+                    + f[1] * (1.0 - cosine(2.0))
+                    + f[2] * (1.0 + cosine(3.0))
+                    + f[3] * (1.0 - cosine(4.0)));
+            // six products of numbers below 10, each right to 1e-16
+            assert!((energy - expected).abs() < 1e-13, "{phi}: {energy} against {expected}");
+        }
+    }
 }

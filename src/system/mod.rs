@@ -8,7 +8,9 @@ mod state;
 mod topology;
 
 pub(crate) use bonded::bonded_terms;
-pub use bonded::{Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, Torsion};
+pub use bonded::{
+    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
+};
 pub use molecules::Molecules;
 pub use nonbonded::{CombinationRule, Nonbonded};
 pub use settings::{

@@ -18,6 +18,7 @@ mod lanes;
 mod lennard_jones;
 mod pair14;
 mod real;
+mod ryckaert_bellemans;
 mod torsion;
 
 #[cfg(test)]
@@ -39,4 +40,5 @@ pub use improper::harmonic_improper;
 pub use lennard_jones::lennard_jones;
 pub use pair14::pair14;
 pub use real::{Real, Special, inverse_norm};
+pub use ryckaert_bellemans::ryckaert_bellemans;
 pub use torsion::{MAX_PERIODICITY, torsion};

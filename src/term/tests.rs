@@ -4,7 +4,9 @@
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
-use super::{Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, torsion};
+use super::{
+    Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, ryckaert_bellemans, torsion,
+};
 use crate::backend::cuda::emulator;
 use crate::rng::Stream;
 use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
@@ -82,6 +84,21 @@ impl Formula<13, 13> for Periodic {
         let (sine, cosine) = random.between(-3.0, 3.0).sin_cos();
         let periodicity = random.bits() % (u64::from(MAX_PERIODICITY) + 1);
         vec![periodicity as f64, cosine, sine, random.between(-20.0, 20.0)]
+    }
+}
+
+struct Polynomial;
+
+impl Formula<15, 13> for Polynomial {
+    const TWIN: &str = "term_ryckaert_bellemans";
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 15]) -> [T; 13] {
+        let coefficients = [input[9], input[10], input[11], input[12], input[13], input[14]];
+        let (forces, energy) = ryckaert_bellemans(displacements(&input), coefficients);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        (0..6).map(|_| random.between(-20.0, 20.0)).collect()
     }
 }
 
@@ -214,6 +231,11 @@ fn angles() {
 #[test]
 fn torsions() {
     check::<Periodic, _, _, 4>(3, |[i, j, k, l]| vec![i - j, k - j, l - k]);
+}
+
+#[test]
+fn ryckaert_bellemans_torsions() {
+    check::<Polynomial, _, _, 4>(7, |[i, j, k, l]| vec![i - j, k - j, l - k]);
 }
 
 #[test]

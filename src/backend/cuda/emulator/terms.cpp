@@ -51,6 +51,10 @@ void term_periodic(const float* in, float* out) {
     put_formula<4, 4>(in, out, [](const auto& d, const auto& p) { return torsion(d, p); });
 }
 
+void term_ryckaert_bellemans(const float* in, float* out) {
+    put_formula<4, 6>(in, out, [](const auto& d, const auto& p) { return ryckaert_bellemans(d, p); });
+}
+
 void term_harmonic_dihedral(const float* in, float* out) {
     put_formula<4, 2>(in, out, [](const auto& d, const auto& p) { return harmonic_improper(d, p); });
 }
