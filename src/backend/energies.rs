@@ -10,6 +10,8 @@ macro_rules! define_energies {
             $($(#[$doc])* pub $energy: f64,)*
             /// torsion–torsion maps
             pub cmap: f64,
+            /// forces of the user's own ([`ExternalForce`](super::ExternalForce))
+            pub external: f64,
             /// Lennard-Jones: pairs + 1-4 + dispersion correction
             pub lj: f64,
             /// the 1-4 part of `lj`
@@ -30,6 +32,7 @@ macro_rules! define_energies {
             pub const NAMES: &'static [&'static str] = &[
                 $(stringify!($energy),)*
                 "cmap",
+                "external",
                 "lj",
                 "lj_14",
                 "dispersion_correction",
@@ -44,6 +47,7 @@ macro_rules! define_energies {
                 [
                     $(self.$energy,)*
                     self.cmap,
+                    self.external,
                     self.lj,
                     self.lj_14,
                     self.dispersion_correction,
@@ -57,7 +61,7 @@ macro_rules! define_energies {
             /// The sum of all terms.
             pub fn potential(&self) -> f64 {
                 let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);
-                bonded + self.cmap + self.lj + self.coulomb
+                bonded + self.cmap + self.external + self.lj + self.coulomb
             }
         }
 
@@ -65,6 +69,7 @@ macro_rules! define_energies {
             fn add_assign(&mut self, other: Self) {
                 $(self.$energy += other.$energy;)*
                 self.cmap += other.cmap;
+                self.external += other.external;
                 self.lj += other.lj;
                 self.lj_14 += other.lj_14;
                 self.dispersion_correction += other.dispersion_correction;
