@@ -1,13 +1,15 @@
 //! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
 
+mod description;
 mod molecules;
 mod nonbonded;
 mod settings;
 mod state;
 mod topology;
 
+pub use description::{BoxKind, CellHint, Description};
 pub use molecules::Molecules;
-pub use nonbonded::{CombinationRule, Nonbonded};
+pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters,
     Settle,
