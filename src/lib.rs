@@ -213,6 +213,7 @@ pub mod memory;
 pub mod observe;
 pub mod pair;
 pub mod pme;
+pub mod prepare;
 pub mod rng;
 pub mod run;
 pub mod select;
