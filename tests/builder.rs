@@ -18,9 +18,9 @@ fn file(name: &str, extension: &str) -> PathBuf {
 }
 
 fn read(name: &str) -> (Description, Coordinates) {
-    let description = read_topology(&file(name, "prmtop")).unwrap();
+    let description = read_topology(&file(name, "prmtop")).expect("a topology");
     let angle = description.cell_hint.angle_degrees;
-    (description, read_coordinates(&file(name, "rst7"), None, angle).unwrap())
+    (description, read_coordinates(&file(name, "rst7"), None, angle).expect("coordinates"))
 }
 
 /// Atoms, residues, bonds and types of a file, added one by one.

@@ -1,4 +1,4 @@
-//! Every example runs, and what it prints is right. `cargo test` builds them before any test.
+//! Every example builds and runs, and what it prints is right.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,11 +10,23 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The folder of the built examples; building does nothing where `cargo test` has done it.
+fn programs() -> PathBuf {
+    let folder = Path::new(env!("CARGO_BIN_EXE_md")).parent().expect("a folder of programs");
+    let profile = match folder.file_name().expect("a profile").to_string_lossy() {
+        debug if debug == "debug" => "dev".into(),
+        other => other,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--examples", "--profile", &*profile]).current_dir(root());
+    let status = cargo.arg("--target-dir").arg(folder.parent().expect("a target folder")).status();
+    assert!(status.is_ok_and(|status| status.success()), "the examples do not build");
+    folder.join("examples")
+}
+
 /// What an example prints.
 fn output(name: &str, arguments: &[&str]) -> String {
-    let programs = Path::new(env!("CARGO_BIN_EXE_md")).with_file_name("examples");
-    let program: PathBuf = programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{name} is not built: run all tests, or `cargo build --examples` in this profile");
+    let program = programs().join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     let output = Command::new(program).args(arguments).current_dir(root()).output().expect("a program");
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
