@@ -65,7 +65,7 @@ impl Plan {
 /// Files of the system, absolute paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemFiles {
-    /// atoms and force field: AMBER prmtop/parm7
+    /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
     /// positions, and where the format has them velocities and cell
     pub coordinates: PathBuf,
