@@ -20,7 +20,8 @@ pub use topology::{
     Torsion,
 };
 
-/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed.
+/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed. It is made by
+/// [`crate::prepare::prepare`] of a [`Description`], or in code by [`System::builder`].
 #[derive(Clone, Debug)]
 pub struct System {
     /// atoms, residues, bonded terms, exclusions
