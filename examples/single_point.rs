@@ -3,13 +3,14 @@
 //!     cargo run --release --example single_point -- inputs/ala2-vacuum/input.toml
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
-use md::config::{Config, load};
-use md::run::Engine;
+use md::config::Config;
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::{Engine, load};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: single_point INPUT.toml")?;
     let config = Config::read(path.as_ref(), &[])?;
-    let (system, state) = load(&config.plan)?;
+    let Prepared { system, state, .. } = load(&config.plan, ConstrainedTerms::Keep)?;
     let evaluation = Engine::new(&config.plan)?.single_point(&config.plan, &system, &state)?;
     for (name, energy) in evaluation.energies.named() {
         println!("{name:<24}{energy:>18.6} kJ/mol");

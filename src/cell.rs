@@ -7,6 +7,18 @@
 use crate::vec3::{Vec3, vec3};
 
 /// Lattice vectors in nm, reduced lower-triangular form.
+///
+/// ```
+/// use md::cell::PeriodicCell;
+/// use md::vec3::vec3;
+///
+/// let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
+/// assert_eq!((cell.volume(), cell.max_cutoff()), (24.0, 1.0));
+/// assert_eq!(cell.minimum_image(vec3(1.5, 0.0, -3.0)), vec3(-0.5, 0.0, 1.0));
+/// // a truncated octahedron has 4√3/9 of the volume of the cube of its edge
+/// let octahedron = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).expect("a cell");
+/// assert!((octahedron.volume() / 27.0 - 4.0 * 3f64.sqrt() / 9.0).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeriodicCell {
     rows: [Vec3; 3],

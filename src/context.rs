@@ -18,6 +18,29 @@ pub struct ListOrigins {
 }
 
 /// A backend, and the age of its pair lists.
+///
+/// Energy of two atoms of argon at the minimum of their potential, which is −ε:
+///
+/// ```
+/// use md::backend::Workload;
+/// use md::run::{Engine, Plan};
+/// # use md::prepare::{AtomSpec, Prepared};
+/// # use md::system::{LennardJones, System};
+/// # let mut builder = System::builder();
+/// # builder.lj_type("Ar", LennardJones::from_sigma_epsilon(0.34, 0.998));
+/// # for x in [0.0, 0.34 * 2f64.powf(1.0 / 6.0)] {
+/// #     let position = md::vec3::vec3(x, 0.0, 0.0);
+/// #     builder.atom(AtomSpec { name: "AR", element: 18, mass: 39.948, position, ..AtomSpec::default() });
+/// # }
+/// let Prepared { system, state, .. } = builder.build()?;
+/// let (plan, engine) = (Plan::default(), Engine::on(1)?);
+/// let mut context = engine.context(&plan, &system, engine.lists(&plan, &system, &state)?)?;
+/// context.set_state(&state)?;
+/// let evaluation = context.forces(Workload { energy: true, virial: false })?;
+/// // interactions are summed in single precision
+/// assert!((evaluation.energies.potential() + 0.998).abs() < 1e-6);
+/// # Ok::<(), md::error::Error>(())
+/// ```
 pub struct Context<B: Backend + ?Sized = dyn Backend> {
     schedule: ListSchedule,
     /// steps since the outer list was built; none where there is none yet

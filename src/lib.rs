@@ -13,9 +13,10 @@
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
-//! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`]; computes nothing |
-//! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format |
+//! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
+//! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; couplings |
+//! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its start, in one call |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from lists that hold |
 //! | [`observe`] | everything a run writes |
@@ -29,7 +30,9 @@
 //!
 //! [`run::Simulation::step`] is the only place where the order of a step is written: lists if due, forces, a look at
 //! the state for whoever wants it, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through
-//! its stages around it. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
+//! its stages around it. [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program
+//! that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
+//! [`run::Engine::simulation`]; `examples/argon.rs` shows all three. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
 //! the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one table makes the
 //! parser, the messages, `md help` and the effective configuration.
 //!
@@ -213,6 +216,7 @@ pub mod memory;
 pub mod observe;
 pub mod pair;
 pub mod pme;
+pub mod prepare;
 pub mod rng;
 pub mod run;
 pub mod select;

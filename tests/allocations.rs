@@ -12,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use md::backend::{Backend, Host, Reference};
-use md::config::{Config, drop_constrained_terms, load};
+use md::config::Config;
 use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::context::Context;
 use md::pair::ListSchedule;
-use md::run::{Dynamics, Engine, Precision, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::{Dynamics, Engine, Precision, Setup, Simulation, StageKind, StageProgress, Wanted, load, schedule};
 use md::system::{State, System};
 
 struct Counting;
@@ -64,8 +65,7 @@ fn allocations(lists: &str, precision: Precision) -> Counts {
     let files = "topology = \"peptide-charged.prmtop.xz\"\ncoordinates = \"peptide-charged.rst7.xz\"";
     let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]"));
     let plan = Config::parse(&format!("[system]\n{files}\n{input}"), &folder.join("input.toml"), &[]).unwrap().plan;
-    let (mut system, state) = load(&plan).unwrap();
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).unwrap();
     let engine = Engine::new(&plan).unwrap();
     let lists = schedule(&plan, &system, &state);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };

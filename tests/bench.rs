@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use md::backend::{Reference, Workload, useful_pairs};
 use md::bench::{Case, Range, Report, replicate};
-use md::config::{Config, load};
+use md::config::Config;
 use md::observe::summary::Summary;
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::load;
 use md::system::{Electrostatics, State, System};
 
 fn files(name: &str) -> String {
@@ -19,7 +21,9 @@ fn files(name: &str) -> String {
 
 fn water(forces: &str) -> (System, State) {
     let text = format!("{}[forces]\n{forces}\n", files("water"));
-    load(&Config::parse(&text, Path::new("input.toml"), &[]).unwrap().plan).unwrap()
+    let plan = Config::parse(&text, Path::new("input.toml"), &[]).unwrap().plan;
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Keep).unwrap();
+    (system, state)
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
-use md::run::Plan;
-use md::run::{Device, ElectrostaticsSpec, Interval, PmeSpec, Precision, StageKind, TuningMethod, Velocities};
+use md::prepare::{ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+use md::run::{Device, Interval, Plan, Precision, StageKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy};
 use proptest::prelude::*;
 
@@ -291,4 +291,12 @@ fn continuing_allows_output_and_length_but_no_other_physics() {
         let found = physics_diff(&old, &with(&[setting]));
         assert!(found.iter().any(|line| line.contains(expected)), "{setting}: {found:?}");
     }
+}
+
+#[test]
+fn options_in_code_have_the_defaults_of_the_input_file() {
+    assert_eq!(plan(SYSTEM).forces, ForceOptions::default());
+    assert_eq!(plan(SYSTEM).run.tuning, TuningMethod::default());
+    let all_pairs = plan(&format!("{SYSTEM}[forces]\ncutoff = \"none\"\n")).forces;
+    assert_eq!(all_pairs, ForceOptions::all_pairs());
 }

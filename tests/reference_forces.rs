@@ -123,7 +123,7 @@ fn virtual_sites_are_refused() {
         return eprintln!("skipped: tip4pew-3k is not beside this checkout");
     };
     let path = golden::file(&folder, "tip4pew-3k.prmtop").expect("a topology");
-    let refusal = md::format::read_prmtop(&path).expect_err("virtual sites are not supported").to_string();
+    let refusal = md::format::read_topology(&path).expect_err("virtual sites are not supported").to_string();
     assert!(refusal.contains("virtual site"), "{refusal}");
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module uses those of its own row and of the rows above it in this list.
-const LAYERS: [&[&str]; 16] = [
+const LAYERS: [&[&str]; 17] = [
     &["units", "error", "memory", "team"],
     &["vec3", "cell", "rng"],
     &["simd"],
@@ -12,6 +12,7 @@ const LAYERS: [&[&str]; 16] = [
     &["system"],
     &["select", "format"],
     &["pair", "compute", "pme", "constraint", "ensemble"],
+    &["prepare"],
     &["backend"],
     &["context"],
     &["observe"],

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::replicate::replicate;
 use crate::cell::PeriodicCell;
-use crate::config::{Config, Override, drop_constrained_terms, load};
+use crate::config::{Config, Override};
 use crate::error::{Error, Problem, Result};
 use crate::pme;
-use crate::run::{Dynamics, ElectrostaticsSpec, Plan, PmeSpec, StageKind};
+use crate::prepare::{self, ConstrainedTerms, ElectrostaticsSpec, PmeSpec};
+use crate::run::{Dynamics, Plan, StageKind, load};
 use crate::system::{Electrostatics, State, System};
 
 /// Names of the suite, smallest first. Other boxes of water go by their size: `water-81k`.
@@ -128,8 +129,7 @@ impl Case {
                 (config.plan, *copies)
             }
         };
-        let (mut system, mut state) = load(&plan)?;
-        drop_constrained_terms(&mut system.topology, &system.constraints);
+        let prepare::Prepared { mut system, mut state, .. } = load(&plan, ConstrainedTerms::Drop)?;
         if copies > 1 {
             (system, state) = enlarge(&plan, &system, &state, copies)?;
         }

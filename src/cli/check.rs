@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::input::Input;
 use super::{estimate, info};
-use crate::config::{drop_constrained_terms, load};
 use crate::error::Result;
-use crate::run::{Dynamics, Plan, StageKind, describe_lists, freedom, processors, refuse, warnings};
+use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::{Dynamics, Plan, StageKind, describe_lists, freedom, load, processors, refuse, warnings};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -25,10 +25,9 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn execute(&self) -> Result<()> {
         let config = self.input.read(vec![])?;
-        let (mut system, state) = load(&config.plan)?;
+        let Prepared { system, state, .. } = load(&config.plan, ConstrainedTerms::Drop)?;
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors);
-        drop_constrained_terms(&mut system.topology, &system.constraints);
         refuse(&config.plan, &system)?;
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");

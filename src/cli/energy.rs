@@ -8,10 +8,11 @@ use clap::{Args, ValueEnum};
 
 use super::input::{Input, cache_folder};
 use crate::backend::{Energies, Evaluation};
-use crate::config::{Override, drop_constrained_terms, load};
+use crate::config::Override;
 use crate::error::{Error, Result};
 use crate::format::npy;
-use crate::run::Engine;
+use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::{Engine, load};
 use crate::system::{Electrostatics, State, System};
 
 /// Compute energy and forces of the coordinates, term by term
@@ -62,10 +63,8 @@ impl Energy {
         });
         let config = self.input.read(precision.into_iter().collect())?;
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
-        let (mut system, state) = engine.pool.install(|| load(&config.plan))?;
-        if self.constraints {
-            drop_constrained_terms(&mut system.topology, &system.constraints);
-        }
+        let terms = if self.constraints { ConstrainedTerms::Drop } else { ConstrainedTerms::Keep };
+        let Prepared { system, state, .. } = engine.pool.install(|| load(&config.plan, terms))?;
         let evaluation = engine.single_point(&config.plan, &system, &state)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;

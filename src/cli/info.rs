@@ -9,9 +9,10 @@ use clap::Args;
 use super::outputs;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
-use crate::format::{self, AmberTopology, Coordinates};
+use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
+use crate::format::{self, Coordinates};
 use crate::observe::energies::TABLE_START;
-use crate::system::{CombinationRule, Molecules, Nonbonded, Topology};
+use crate::system::{CombinationRule, Description, Molecules, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Say what a file contains: topology, coordinates, or what a run wrote
@@ -42,30 +43,34 @@ fn describe(path: &Path) -> Result<String> {
         return outputs::checkpoint(path);
     }
     let bytes = format::read(path)?;
+    if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
+        return Ok(topology(format.name, &(format.read)(path, &bytes)?));
+    }
     match bytes.trim_ascii_start() {
-        // AMBER topologies begin with %VERSION or, without it, with %FLAG
-        [b'%', ..] => Ok(topology(&format::read_prmtop(path)?)),
         [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),
         [b'{', ..] => outputs::summary(path),
         text if text.starts_with(TABLE_START.as_bytes()) => outputs::energies(path),
-        _ => format::read_coordinates(path, None, None).map(|found| coordinates(&found)).map_err(perhaps_unknown),
+        _ => match recognise(COORDINATES, "coordinate", &bytes) {
+            Ok(format) => (format.read)(&bytes, None).map(|found| coordinates(format.name, &found)),
+            Err(problem) => Err(problem),
+        }
+        .map_err(|problem| perhaps_unknown(problem.in_file(path))),
     }
 }
 
 /// A file that is not what was tried last may be anything.
-fn perhaps_unknown(error: Error) -> Error {
-    let add = |problem: Problem| {
-        let help = problem.help.iter().map(String::as_str).chain([KNOWN]).collect::<Vec<_>>().join("; ");
-        problem.help(help)
-    };
-    match error {
-        Error::Input(problems) => Error::Input(problems.into_iter().map(add).collect()),
-        other => other,
+fn perhaps_unknown(problem: Problem) -> Error {
+    fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
+        formats.iter().map(|format| format.name)
     }
+    let inputs: Vec<&str> = names(TOPOLOGIES).chain(names(COORDINATES)).collect();
+    let known = format!("md info knows {}, and {OF_A_RUN}", inputs.join(", "));
+    let help = problem.help.iter().cloned().chain([known]).collect::<Vec<_>>().join("; ");
+    problem.help(help).into()
 }
 
-const KNOWN: &str = "md info knows AMBER prmtop, rst7 and NetCDF restart files, and of a run trajectory.h5md, \
-    checkpoint.md, summary.json, status.json and energies.csv; the other files of a run are text";
+const OF_A_RUN: &str = "of a run trajectory.h5md, checkpoint.md, summary.json, status.json and energies.csv; the other \
+    files of a run are text";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -83,17 +88,17 @@ fn beginning(path: &Path) -> Vec<u8> {
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
-fn topology(amber: &AmberTopology) -> String {
-    let topology = &amber.topology;
-    let mut text = format!("AMBER topology{}\n", if amber.chamber { " of a CHARMM force field (CHAMBER)" } else { "" });
+fn topology(format: &str, description: &Description) -> String {
+    let topology = &description.topology;
+    let mut text = format!("{format}{}\n", if topology.charmm { " of a CHARMM force field" } else { "" });
     let _ = writeln!(text, "title        {}", topology.title.trim());
     let _ = writeln!(text, "contents     {}", contents(topology));
     let mut counts = topology.bonded.counts();
     counts.push(("exclusions", topology.exclusions.len()));
     let terms: Vec<String> = counts.iter().filter(|c| c.1 > 0).map(|(name, count)| format!("{count} {name}")).collect();
     let _ = writeln!(text, "terms        {}", terms.join(", "));
-    let _ = writeln!(text, "LJ types     {}, {}", amber.nonbonded.types, combination(&amber.nonbonded));
-    let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", amber.cell_hint.kind);
+    let _ = writeln!(text, "LJ types     {}, {}", description.nonbonded.types, combination(&description.nonbonded));
+    let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", description.cell_hint.kind);
     text
 }
 
@@ -128,8 +133,8 @@ pub(super) fn contents(topology: &Topology) -> String {
     )
 }
 
-fn coordinates(coordinates: &Coordinates) -> String {
-    let mut text = String::from("AMBER coordinates\n");
+fn coordinates(format: &str, coordinates: &Coordinates) -> String {
+    let mut text = format!("{format}\n");
     let _ = writeln!(text, "title        {}", coordinates.title.trim());
     let _ = writeln!(text, "atoms        {}", coordinates.positions.len());
     if let Some(time) = coordinates.time {

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::input::{Input, cache_folder};
-use crate::config::{Override, drop_constrained_terms, load_with_alternatives, physics_diff, read_text};
+use crate::config::{Override, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
-use crate::run::{Engine, Job, Outcome, Requests, run};
+use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::{Engine, Job, Outcome, Requests, load, run};
 
 /// Where no terminal shows a bar, a line this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -63,11 +64,8 @@ impl Run {
                 .into());
         }
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
-        let (system, start, alternatives) = engine.pool.install(|| -> Result<_> {
-            let (mut system, start, alternatives) = load_with_alternatives(&config.plan)?;
-            drop_constrained_terms(&mut system.topology, &system.constraints);
-            Ok((system, start, alternatives))
-        })?;
+        let Prepared { system, state: start, alternatives } =
+            engine.pool.install(|| load(&config.plan, ConstrainedTerms::Drop))?;
         let input = read_text(self.input.path())?;
         let job = Job {
             plan: &config.plan,

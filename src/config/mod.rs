@@ -1,8 +1,8 @@
 //! The input file: TOML text in, checked [`Plan`] out, every problem reported at once.
 //!
 //! Text becomes raw values with places (`raw`), options of the command line are laid over them, values are checked
-//! against the table of keys ([`keys`], `resolve`) and joined to a plan (`build`).
-//! [`load`] reads the files a plan names and makes the system of them. Start reading at [`Config::parse`].
+//! against the table of keys ([`keys`], `resolve`) and joined to a plan (`build`). The files that a plan names are read by
+//! [`crate::run::load`]. Start reading at [`Config::parse`].
 
 mod build;
 mod check;
@@ -12,7 +12,6 @@ mod effective;
 mod help;
 pub mod key;
 pub mod keys;
-mod load;
 mod raw;
 mod resolve;
 mod template;
@@ -21,10 +20,8 @@ mod words;
 
 use std::path::Path;
 
-pub use check::check_system;
 pub use diff::physics_diff;
 pub use help::{describe, overview};
-pub use load::{drop_constrained_terms, load, load_with_alternatives};
 pub use raw::Override;
 pub use template::template;
 pub use value::{Entry, Place, Table, Value};

@@ -1,22 +1,26 @@
 //! Readers and writers of files, one file per format. Nothing here computes physics.
 //!
-//! Start with [`compressed::read`], which every text reader goes through; it takes regular files only ([`file`](mod@file)).
-//! Then [`prmtop`] (AMBER topologies),
-//! [`restart`] (AMBER coordinates, text and NetCDF) and [`pdb`] (output for viewers). Every reader gives the
-//! engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
+//! Start with [`compressed::read`], which every reader goes through; it takes regular files only ([`file`](mod@file)).
+//! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
+//! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
+//! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
+//! [`restart`] also writes, and so does [`pdb`] (for viewers).
 
 pub mod compressed;
+pub mod coordinates;
 pub mod element;
 pub mod file;
+pub mod known;
 mod netcdf;
 pub mod npy;
 mod number;
 pub mod pdb;
-pub mod prmtop;
+mod prmtop;
 pub mod restart;
 mod text;
 
 pub use compressed::read;
+pub use coordinates::{Coordinates, read_coordinates};
+pub use known::read_topology;
 pub use pdb::{write_pdb, write_pdb_of};
-pub use prmtop::{AmberTopology, BoxKind, CellHint, read_prmtop};
-pub use restart::{Coordinates, read_coordinates, write_rst7};
+pub use restart::write_rst7;

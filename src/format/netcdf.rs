@@ -3,7 +3,7 @@
 //! Everything is big-endian; a header lists dimensions, attributes and variables with the place of their values.
 //! Values count in the units AMBER prescribes times the variable's `scale_factor`.
 
-use super::restart::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
+use super::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
 use crate::error::Problem;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;

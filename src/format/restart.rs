@@ -1,39 +1,18 @@
-//! AMBER coordinate files: `inpcrd`/`rst7` text and NetCDF restarts (`ncrst`), told apart by their first bytes.
+//! AMBER coordinates as text: `inpcrd`, `rst7`.
 //!
-//! The text form is a title, a line with the number of atoms (and the time in ps), then six `F12.7` numbers a
+//! A title, a line with the number of atoms (and the time in ps), then six `F12.7` numbers a
 //! line: positions in Å, perhaps velocities in Å per 1/20.455 ps, perhaps a line with the box. Which of these are
 //! there follows from the number of lines alone.
 
 use std::io::Write;
-use std::path::Path;
 
+use super::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
 use super::number;
 use super::text::{fixed, push_fixed, write_in_pieces};
 use crate::cell::PeriodicCell;
-use crate::error::{Problem, Result};
+use crate::error::Problem;
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
-use crate::vec3::{Vec3, vec3};
-
-/// Positions and what goes with them, in topology order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Coordinates {
-    /// title line
-    pub title: String,
-    /// ps
-    pub time: Option<f64>,
-    /// nm
-    pub positions: Vec<Vec3>,
-    /// nm/ps
-    pub velocities: Option<Vec<Vec3>>,
-    /// `None` where there is no box
-    pub cell: Option<PeriodicCell>,
-}
-
-/// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves
-/// 1e-10 nm there.
-pub const FARTHEST: f64 = 1e6;
-/// Fastest atom in nm/ps: the speed of light.
-pub const FASTEST: f64 = 299_792.458;
+use crate::vec3::Vec3;
 
 /// Characters per number, and numbers per line.
 const WIDTH: usize = 12;
@@ -41,26 +20,8 @@ const PER_LINE: usize = 6;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Read a coordinate file, compressed or not.
-///
-/// `expected_atoms` is the size of the topology it belongs to, where there is one. `box_angle` (degrees) completes
-/// a box given by its edges only, as old files do; [`super::CellHint::angle_degrees`] holds it.
-pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
-    let bytes = super::read(path)?;
-    let coordinates =
-        if bytes.starts_with(b"CDF") { super::netcdf::read_restart(&bytes) } else { read_text(&bytes, box_angle) };
-    let coordinates = coordinates.and_then(|coordinates| {
-        let found = coordinates.positions.len();
-        match expected_atoms.filter(|&expected| expected != found) {
-            Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
-                .help("topology and coordinates must belong together")),
-            None => Ok(coordinates),
-        }
-    });
-    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
-}
-
-fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
+/// Read the text form.
+pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
         lines.pop();
@@ -201,23 +162,6 @@ impl Numbers<'_> {
             problem("these edges and angles make no box").help("expected a b c in Å, then alpha beta gamma in degrees")
         })
     }
-}
-
-/// Three numbers of a file times `unit`; `None` where that is longer than `most`, or no number.
-pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
-    let vector = vec3(x, y, z) * unit;
-    (vector.norm() <= most).then_some(vector)
-}
-
-/// The problem of such numbers, those of atom `index`.
-pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
-    Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
-        .help("the file is damaged, or the run that wrote it was unstable")
-}
-
-/// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
-pub(super) fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
-    lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
 /// Write the text form. Numbers that outgrow `F12.7` give up decimals, which Fortran and C readers accept.

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::signals::Requests;
-use super::tuning::Alternatives;
+use crate::prepare::Alternatives;
 use crate::system::{State, System};
 use std::sync::Arc;
 use std::time::Instant;

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::constraint::ConstraintKind;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
-use crate::system::{DispersionCorrection, ListPolicy, Modifier};
+pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +27,24 @@ pub struct Plan {
     /// done one after the other; empty where the file only serves `md energy` or `md check`
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
+}
+
+impl Default for Plan {
+    /// No files, no stages, nothing written, all else as the input file has it: for systems that are made in code.
+    fn default() -> Self {
+        Plan {
+            system: SystemFiles::default(),
+            forces: ForceOptions::default(),
+            run: RunOptions::default(),
+            output: OutputOptions {
+                directory: PathBuf::new(),
+                trajectory: None,
+                energies: None,
+                checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
+            },
+            stages: vec![],
+        }
+    }
 }
 
 impl Plan {
@@ -46,80 +63,12 @@ impl Plan {
 }
 
 /// Files of the system, absolute paths.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemFiles {
-    /// atoms and force field: AMBER prmtop/parm7
+    /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
     /// positions, and where the format has them velocities and cell
     pub coordinates: PathBuf,
-}
-
-/// How forces are computed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ForceOptions {
-    /// Coulomb cutoff in nm; `None` = all pairs
-    pub cutoff: Option<f64>,
-    /// Lennard-Jones cutoff in nm; `None` = all pairs
-    pub cutoff_lj: Option<f64>,
-    /// Coulomb method
-    pub electrostatics: ElectrostaticsSpec,
-    /// end of the Lennard-Jones potential
-    pub lj_modifier: Modifier,
-    /// end of the direct-space Coulomb potential
-    pub coulomb_modifier: Modifier,
-    /// Lennard-Jones beyond the cutoff
-    pub dispersion_correction: DispersionCorrection,
-    /// which bonds keep their length
-    pub constraints: ConstraintKind,
-    /// waters are rigid bodies
-    pub rigid_water: bool,
-    /// relative tolerance of a constrained distance
-    pub constraint_tolerance: f64,
-    /// mass of hydrogens after repartitioning, in amu; `None` leaves the masses of the topology
-    pub hydrogen_mass: Option<f64>,
-    /// when pair lists are rebuilt
-    pub list: ListPolicy,
-}
-
-/// Treatment of Coulomb interactions as asked for; PME parameters may still have to be derived from the cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ElectrostaticsSpec {
-    /// no charges
-    Off,
-    /// 1/r, truncated at the cutoff if there is one
-    Plain,
-    /// reaction field
-    ReactionField {
-        /// relative permittivity beyond the cutoff; infinity = conducting
-        permittivity: f64,
-    },
-    /// smooth particle-mesh Ewald
-    Pme(PmeSpec),
-}
-
-/// How PME parameters are to be found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PmeSpec {
-    /// taken as they are; no tuning
-    Explicit {
-        /// α in 1/nm
-        alpha: f64,
-        /// grid points along a, b, c
-        grid: [usize; 3],
-        /// B-spline order
-        order: usize,
-    },
-    /// α from erfc(α·cutoff) = 1e-5; the accuracy of this spacing is held
-    Spacing {
-        /// largest distance of grid points in nm
-        spacing: f64,
-        /// B-spline order
-        order: usize,
-    },
-    /// RMS force error over RMS electrostatic force to stay below
-    ForceError(f64),
 }
 
 /// Seed, device, threads.
@@ -145,6 +94,24 @@ pub struct RunOptions {
     pub max_time: Option<Duration>,
     /// every stage ends after this many steps in all, even if it asks for more
     pub max_steps: Option<u64>,
+}
+
+impl Default for RunOptions {
+    /// The defaults of the input file.
+    fn default() -> Self {
+        RunOptions {
+            seed: 1,
+            device: Device::Auto,
+            threads: None,
+            reproducible: false,
+            pin: false,
+            precision: Precision::Mixed,
+            tuning: TuningMethod::default(),
+            simd: None,
+            max_time: None,
+            max_steps: None,
+        }
+    }
 }
 
 /// Where forces are computed.
@@ -182,29 +149,6 @@ pub enum Precision {
     Double,
     /// interactions in f32, sums in f64
     Mixed,
-}
-
-/// How lists and mesh are chosen at the accuracy asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TuningMethod {
-    /// as is usual: lists for 20 steps, PME of order 4
-    Off,
-    /// by a cost model, the same on every run
-    Model,
-    /// by timing what the model takes for the best
-    Measure,
-}
-
-impl TuningMethod {
-    /// The word of the input file.
-    pub fn name(self) -> &'static str {
-        match self {
-            TuningMethod::Off => "off",
-            TuningMethod::Model => "model",
-            TuningMethod::Measure => "measure",
-        }
-    }
 }
 
 /// Instruction sets of the CPU kernels.
@@ -309,6 +253,13 @@ pub struct Minimize {
     pub initial_step: f64,
 }
 
+impl Default for Minimize {
+    /// The defaults of the input file.
+    fn default() -> Self {
+        Minimize { steps: 5000, force_tolerance: 10.0, initial_step: 0.01 }
+    }
+}
+
 /// Molecular dynamics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dynamics {
@@ -324,6 +275,20 @@ pub struct Dynamics {
     pub barostat: Option<Barostat>,
     /// centre-of-mass motion is removed every so many steps
     pub com_removal: Option<u32>,
+}
+
+impl Default for Dynamics {
+    /// The defaults of the input file, which has none for steps and time step: no steps, of 2 fs. Energy is constant.
+    fn default() -> Self {
+        Dynamics {
+            steps: 0,
+            timestep: 0.002,
+            velocities: Velocities::File,
+            thermostat: None,
+            barostat: None,
+            com_removal: Some(100),
+        }
+    }
 }
 
 impl Dynamics {

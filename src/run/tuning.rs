@@ -16,7 +16,8 @@ use crate::error::Result;
 use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
 use crate::pair::ListSchedule;
 use crate::pme::{self, Splitting};
-use crate::system::{Electrostatics, ForceSettings, PmeParameters, State, System};
+use crate::prepare::Alternatives;
+use crate::system::{Electrostatics, ForceSettings, State, System};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,15 +36,6 @@ const ROUNDS: usize = 7;
 const EVALUATIONS: usize = 5;
 /// Standard deviations of a normal distribution per median absolute deviation.
 const DEVIATION: f64 = 1.4826;
-
-/// Ways of computing the Coulomb sum with PME that are as accurate as the input asks for; none with another method.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Alternatives {
-    /// what is usual without tuning
-    pub conventional: Option<PmeParameters>,
-    /// beside the one that the system's settings have
-    pub others: Vec<Splitting>,
-}
 
 /// Settings with another Coulomb cutoff and mesh.
 fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {

@@ -30,7 +30,22 @@ const WORDS: [&str; 16] = [
 /// Parentheses and "not" may be nested this deeply: every level is a call.
 const DEEPEST: usize = 100;
 
-/// Atoms (0-based, ascending) that the text selects; at least one.
+/// Atoms (0-based, ascending) that the text selects; at least one. Fails with a [`Problem`] that quotes the text.
+///
+/// ```
+/// use md::prepare::AtomSpec;
+/// use md::select::select;
+/// use md::system::System;
+///
+/// let mut builder = System::builder();
+/// builder.lj_type("none", Default::default());
+/// for (name, element, mass) in [("C", 6, 12.011), ("H1", 1, 1.008), ("H2", 1, 1.008)] {
+///     builder.atom(AtomSpec { name, element, mass, ..AtomSpec::default() });
+/// }
+/// let topology = builder.build()?.system.topology;
+/// assert_eq!(select(&topology, "hydrogen and not name H2")?, [1]);
+/// # Ok::<(), md::error::Error>(())
+/// ```
 pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     let padded = text.replace('(', " ( ").replace(')', " ) ");
     let mut parser = Parser { topology, text, words: padded.split_whitespace().collect(), next: 0, depth: 0 };

@@ -1,6 +1,7 @@
 //! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
 
 mod bonded;
+mod description;
 mod molecules;
 mod nonbonded;
 mod settings;
@@ -11,8 +12,9 @@ pub(crate) use bonded::bonded_terms;
 pub use bonded::{
     Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
 };
+pub use description::{BoxKind, CellHint, Description};
 pub use molecules::Molecules;
-pub use nonbonded::{CombinationRule, Nonbonded};
+pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters,
     Settle,
@@ -20,7 +22,8 @@ pub use settings::{
 pub use state::{Coupling, State};
 pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
-/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed.
+/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed. It is made by
+/// [`crate::prepare::prepare`] of a [`Description`], or in code by [`System::builder`].
 #[derive(Clone, Debug)]
 pub struct System {
     /// atoms, residues, bonded terms, exclusions

@@ -9,6 +9,30 @@ pub enum CombinationRule {
     LorentzBerthelot,
 }
 
+/// Lennard-Jones parameters of a type, or of a pair of types: E = c12/r¹² − c6/r⁶.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LennardJones {
+    /// kJ/mol nm⁶
+    pub c6: f64,
+    /// kJ/mol nm¹²
+    pub c12: f64,
+}
+
+impl LennardJones {
+    /// From σ (nm) and ε (kJ/mol): c6 = 4εσ⁶, c12 = 4εσ¹².
+    pub fn from_sigma_epsilon(sigma: f64, epsilon: f64) -> Self {
+        LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
+    }
+
+    /// Whether the rule can combine these parameters of a type with those of others: both finite and not negative, and, where
+    /// the rule needs σ and ε, not one of them alone.
+    pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
+        let LennardJones { c6, c12 } = *self;
+        let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
+        good && (rule == CombinationRule::Geometric || (c6 == 0.0) == (c12 == 0.0))
+    }
+}
+
 /// Symmetric tables over Lennard-Jones types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nonbonded {
@@ -30,6 +54,29 @@ const RULE_TOLERANCE: f64 = 1e-6;
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
+    /// The table that a rule makes of the parameters of each type, each of which it can combine.
+    pub fn combine(types: &[LennardJones], rule: CombinationRule) -> Self {
+        let count = types.len();
+        let zeros = vec![0.0; count * count];
+        let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+        for (a, &parameters) in (0u32..).zip(types) {
+            table.set_pair(a, a, parameters);
+            for b in 0..a {
+                let (c6, c12) = table.combined(rule, a, b);
+                table.set_pair(a, b, LennardJones { c6, c12 });
+            }
+        }
+        table
+    }
+
+    /// Sets the entry of a pair of types, both ways round.
+    pub fn set_pair(&mut self, a: u32, b: u32, parameters: LennardJones) {
+        for (a, b) in [(a, b), (b, a)] {
+            let index = a as usize * self.types + b as usize;
+            (self.c6[index], self.c12[index]) = (parameters.c6, parameters.c12);
+        }
+    }
+
     /// The entry (c6, c12) of a pair of types.
     #[inline(always)]
     pub fn pair(&self, a: u32, b: u32) -> (f64, f64) {
@@ -53,9 +100,8 @@ impl Nonbonded {
     /// Pairs of `types` whose entries the rule does not give; `None` where it cannot express a type by itself.
     pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
         let expressible = |&t: &u32| {
-            // a type with only one of the two coefficients has no σ and ε
             let (c6, c12) = self.pair(t, t);
-            c6 >= 0.0 && c12 >= 0.0 && (rule == CombinationRule::Geometric || (c6 == 0.0) == (c12 == 0.0))
+            LennardJones { c6, c12 }.is_combined_by(rule)
         };
         let before = types.iter().enumerate().flat_map(|(n, &a)| types[..n].iter().map(move |&b| [a, b]));
         types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())

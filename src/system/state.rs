@@ -17,6 +17,19 @@ pub struct Coupling {
 }
 
 /// Positions, velocities, cell and time, in topology order.
+///
+/// Two atoms 0.4 nm apart in a cubic cell, at rest at step and time zero:
+///
+/// ```
+/// use md::cell::PeriodicCell;
+/// use md::system::State;
+/// use md::vec3::{Vec3, vec3};
+///
+/// let cell = Some(PeriodicCell::orthorhombic([2.0; 3]));
+/// let positions = vec![Vec3::ZERO, vec3(0.4, 0.0, 0.0)];
+/// let state = State { cell, velocities: vec![Vec3::ZERO; 2], positions, ..State::default() };
+/// assert_eq!((state.step, state.time), (0, 0.0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// steps done since the start of the run (all stages)

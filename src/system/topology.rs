@@ -93,6 +93,11 @@ impl Exclusions {
         Self { starts, partners: sorted.into_iter().map(|p| p[1]).collect() }
     }
 
+    /// Number of atoms that there may be pairs of.
+    pub fn atoms(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
     /// Partners j > i of atom i, ascending.
     #[inline]
     pub fn of(&self, i: usize) -> &[u32] {
@@ -107,7 +112,7 @@ impl Exclusions {
 
     /// All pairs [i, j] with i < j.
     pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        (0..self.starts.len().saturating_sub(1)).flat_map(|i| self.of(i).iter().map(move |&j| [i as u32, j]))
+        (0..self.atoms()).flat_map(|i| self.of(i).iter().map(move |&j| [i as u32, j]))
     }
 
     /// Number of excluded pairs.

@@ -1,6 +1,6 @@
 //! Broken topologies: each is refused with the place and words that help.
 
-use md::format::read_prmtop;
+use md::format::read_topology;
 use md::system::Topology;
 use md::units::{ANGSTROM, KCAL};
 
@@ -9,13 +9,13 @@ use crate::{shared_systems, system_file};
 
 fn topology(text: &str) -> Topology {
     let (_folder, path) = file("small.prmtop", text.as_bytes());
-    read_prmtop(&path).unwrap_or_else(|error| panic!("{error}")).topology
+    read_topology(&path).unwrap_or_else(|error| panic!("{error}")).topology
 }
 
 /// The message must hold every one of `words`; `line` is the place it must name.
 fn refused(text: &str, line: Option<usize>, words: &[&str]) {
     let (_folder, path) = file("small.prmtop", text.as_bytes());
-    let error = match read_prmtop(&path) {
+    let error = match read_topology(&path) {
         Ok(_) => panic!("accepted, expected words {words:?}"),
         Err(error) => error,
     };
@@ -220,8 +220,8 @@ fn what_md_cannot_compute_is_refused() {
 
 #[test]
 fn damaged_containers_are_refused() {
-    refused("", Some(1), &["not an AMBER topology"]);
-    refused("ATOM      1  N   ALA     1\n", Some(1), &["not an AMBER topology"]);
+    refused("", Some(1), &["known are: AMBER topology"]);
+    refused("ATOM      1  N   ALA     1\n", Some(1), &["known are: AMBER topology"]);
     refused("%VERSION\n", None, &["POINTERS is missing"]);
     refused("%FLAG POINTERS\n", Some(1), &["no %FORMAT"]);
     refused("%VERSION\n%FORMAT(10I8)\n", Some(2), &["without a %FLAG"]);
@@ -269,7 +269,7 @@ fn a_file_cut_anywhere_is_refused() {
     let needed = PRMTOP.find("%FLAG AMBER_ATOM_TYPE").unwrap() - "%FLAG HBOND_ACOEF\n%FORMAT(5E16.8)\n\n".len() * 2;
     for cut in (0..needed - 20).step_by(37) {
         let (_folder, path) = file("cut.prmtop", &PRMTOP.as_bytes()[..cut]);
-        assert!(read_prmtop(&path).is_err_and(|error| error.exit_code() == 2), "cut at byte {cut}");
+        assert!(read_topology(&path).is_err_and(|error| error.exit_code() == 2), "cut at byte {cut}");
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use md::config::{Config, load};
-use md::format::{AmberTopology, read_coordinates, read_prmtop};
+use md::config::Config;
+use md::format::{read_coordinates, read_topology};
+use md::prepare::ConstrainedTerms;
+use md::run::load;
+use md::system::Description;
 
 use crate::literal::file;
 
@@ -32,17 +35,17 @@ fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
 }
 
 /// Everything that forces follow from.
-fn meaning(amber: &AmberTopology) -> String {
+fn meaning(amber: &Description) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
 
 /// Cuts a topology: each part is refused as bad input, or means the same.
 fn cut_topology(bytes: &[u8], cuts: &[usize]) {
     let (_folder, path) = file("whole.prmtop", bytes);
-    let whole = meaning(&read_prmtop(&path).unwrap_or_else(|error| panic!("{error}")));
+    let whole = meaning(&read_topology(&path).unwrap_or_else(|error| panic!("{error}")));
     for &cut in cuts {
         std::fs::write(&path, &bytes[..cut]).unwrap();
-        match read_prmtop(&path) {
+        match read_topology(&path) {
             Ok(part) => {
                 let end = String::from_utf8_lossy(&bytes[cut.saturating_sub(80)..cut]);
                 assert!(meaning(&part) == whole, "cut at byte {cut} of {}, behind {end}", bytes.len());
@@ -125,7 +128,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
             if found.cell != whole.cell {
                 let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {part:?}\n");
                 let plan = Config::parse(&input, Path::new("input.toml"), &[]).unwrap().plan;
-                let error = load(&plan).map(|_| ()).expect_err(&place).to_string();
+                let error = load(&plan, ConstrainedTerms::Keep).map(|_| ()).expect_err(&place).to_string();
                 assert!(error.contains("these coordinates have no cell"), "{place}: {error}");
             }
         }

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use md::format::{read_coordinates, read_prmtop};
+use md::format::{read_coordinates, read_topology};
 use md::system::{CmapGrid, Topology};
 use md::units::COULOMB;
 use md::vec3::Vec3;
@@ -112,7 +112,7 @@ fn bonded_energies_agree_with_the_reference() {
     let Some(root) = shared_systems() else { return };
     for name in ["ala2-vacuum", "ala2-explicit", "charmm36-ala3", "ff14ipq", "tz2-truncoct", "dhfr"] {
         let folder = root.join(name);
-        let topology = read_prmtop(&system_file(&folder, "prmtop")).unwrap().topology;
+        let topology = read_topology(&system_file(&folder, "prmtop")).unwrap().topology;
         let state = read_coordinates(&system_file(&folder, "rst7"), None, None).unwrap();
         let expected = reference(&folder);
         let case = if name == "ala2-vacuum" { "nocutoff" } else { "1e-06" };

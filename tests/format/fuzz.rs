@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use md::format::{read_coordinates, read_prmtop};
+use md::format::{read_coordinates, read_topology};
 use proptest::prelude::*;
 
 use crate::damage::{Damage, apply, damage};
@@ -33,7 +33,7 @@ proptest! {
 
     #[test]
     fn damaged_topologies_never_panic(damages in damage()) {
-        check(PRMTOP.as_bytes(), &damages, |path| read_prmtop(path).map(|amber| amber.topology.atoms.len()));
+        check(PRMTOP.as_bytes(), &damages, |path| read_topology(path).map(|amber| amber.topology.atoms.len()));
     }
 
     #[test]
@@ -71,13 +71,13 @@ fn damaged_chamber_topologies_never_panic() {
         for step in 0..60 {
             let mut damaged = bytes.clone();
             damaged[start + 7 * step] = b"9-*% "[step % 5];
-            check(&damaged, &[], |path| read_prmtop(path).map(|amber| amber.topology.atoms.len()));
+            check(&damaged, &[], |path| read_topology(path).map(|amber| amber.topology.atoms.len()));
         }
     }
     for step in 0..200 {
         let mut damaged = packed.clone();
         damaged[step * packed.len() / 200] ^= 1 << (step % 8);
         let (_folder, path) = crate::literal::file("damaged.xz", &damaged);
-        let _ = read_prmtop(&path);
+        let _ = read_topology(&path);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use md::error::Result;
-use md::format::{Coordinates, read_coordinates, read_prmtop, write_pdb, write_rst7};
+use md::format::{Coordinates, read_coordinates, read_topology, write_pdb, write_rst7};
 use md::units::AMBER_VELOCITY;
 use md::vec3::{Vec3, vec3};
 
@@ -90,6 +90,10 @@ fn broken_files_are_refused_at_their_line() {
     refused("title\nATOM      1  N   ALA\n", &[":2:", "number of atoms", "`ATOM"]);
     refused("title\n0\n", &[":2:", "number of atoms"]);
     refused("title\n-7\n", &[":2:", "number of atoms"]);
+    refused(
+        "\0\u{1}binary",
+        &[":1:", "known are: AMBER coordinates (NetCDF restart), AMBER coordinates (rst7, inpcrd)"],
+    );
     refused("title\n 99999999\n", &["expected 50000000 lines"]);
     refused(&replaced(RST7, "1.5000000E+01", "soon"), &[":2:", "time"]);
     refused(&replaced(RST7, "    7  1.5", "    5  1.5"), &[":5:", "expected 3 numbers, found more"]);
@@ -240,7 +244,7 @@ fn netcdf_of_another_kind_is_refused() {
 #[test]
 fn pdb_columns_are_where_they_belong() {
     let (_folder, path) = file("small.prmtop", PRMTOP.as_bytes());
-    let topology = read_prmtop(&path).unwrap().topology;
+    let topology = read_topology(&path).unwrap().topology;
     let state = read(RST7, Some(7), None).unwrap();
     let mut out = Vec::new();
     write_pdb(&topology, &state.positions, state.cell.as_ref(), "small\nfile", &mut out).unwrap();
@@ -259,7 +263,7 @@ fn pdb_columns_are_where_they_belong() {
 fn pdb_numbers_wrap_without_moving_columns() {
     let Some(root) = shared_systems() else { return };
     let folder = root.join("huge156k");
-    let topology = read_prmtop(&system_file(&folder, "prmtop")).unwrap().topology;
+    let topology = read_topology(&system_file(&folder, "prmtop")).unwrap().topology;
     let state = read_coordinates(&system_file(&folder, "rst7"), None, None).unwrap();
     let mut out = Vec::new();
     write_pdb(&topology, &state.positions, state.cell.as_ref(), "", &mut out).unwrap();

@@ -1,7 +1,8 @@
 //! Every reference system: counts, charge, mass and box against `ref.json`.
 
 use md::cell::PeriodicCell;
-use md::format::{BoxKind, read_coordinates, read_prmtop};
+use md::format::{read_coordinates, read_topology};
+use md::system::BoxKind;
 use md::units::DENSITY;
 use md::vec3::vec3;
 
@@ -26,13 +27,13 @@ fn all_systems_agree_with_their_reference() {
         }
         println!("{}", folder.display());
         let expected = reference(&folder);
-        let amber = read_prmtop(&system_file(&folder, "prmtop")).unwrap();
+        let amber = read_topology(&system_file(&folder, "prmtop")).unwrap();
         let atoms = &amber.topology.atoms;
         assert_eq!(atoms.len() as u64, expected["atoms"].as_u64().unwrap());
         let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
         assert!((charge - expected["net_charge_e"].as_f64().unwrap()).abs() < CHARGE_TOLERANCE, "charge {charge}");
         assert!(atoms.iter().all(|atom| atom.element > 0), "an element was not recognised");
-        assert_eq!(amber.chamber, folder.ends_with("charmm36-ala3"));
+        assert_eq!(amber.topology.charmm, folder.ends_with("charmm36-ala3"));
 
         let hint = amber.cell_hint.angle_degrees;
         let coordinates = read_coordinates(&system_file(&folder, "rst7"), Some(atoms.len()), hint).unwrap();
@@ -66,14 +67,14 @@ fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
 #[test]
 fn extra_points_are_refused() {
     let Some(root) = shared_systems() else { return };
-    let error = read_prmtop(&system_file(&root.join("tip4pew-3k"), "prmtop")).unwrap_err();
+    let error = read_topology(&system_file(&root.join("tip4pew-3k"), "prmtop")).unwrap_err();
     assert!(error.to_string().contains("extra points"), "{error}");
 }
 
 #[test]
 fn water_braces_are_terms_but_not_chemical_bonds() {
     let Some(root) = shared_systems() else { return };
-    let topology = read_prmtop(&system_file(&root.join("water-3k"), "prmtop")).unwrap().topology;
+    let topology = read_topology(&system_file(&root.join("water-3k"), "prmtop")).unwrap().topology;
     assert_eq!((topology.bonded.bonds.len(), topology.connectivity.len()), (3000, 2000));
     assert!((0..1000).all(|residue| topology.is_water(residue)));
     assert_eq!(topology.exclusions.len(), 3000);

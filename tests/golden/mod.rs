@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use md::cell::PeriodicCell;
-use md::format::{read, read_coordinates, read_prmtop};
+use md::format::{read, read_coordinates, read_topology};
 use md::system::{
     Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, System,
 };
@@ -47,7 +47,7 @@ impl Golden {
             let name = format!("{name}.{extension}");
             file(&folder, &name).ok_or_else(|| format!("{name} is missing"))
         };
-        let amber = read_prmtop(&path("prmtop")?).map_err(|e| e.to_string())?;
+        let amber = read_topology(&path("prmtop")?).map_err(|e| e.to_string())?;
         let atoms = amber.topology.atoms.len();
         let coordinates =
             read_coordinates(&path("rst7")?, Some(atoms), amber.cell_hint.angle_degrees).map_err(|e| e.to_string())?;

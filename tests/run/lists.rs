@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
-use md::config::{Config, drop_constrained_terms, load};
+use md::config::Config;
 use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::context::Context;
 use md::pair::ListSchedule;
-use md::run::{Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::{Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, load, schedule};
 use md::system::{State, System};
 use md::team::Team;
 use md::vec3::Vec3;
@@ -31,8 +32,7 @@ fn water(input: &str) -> (Plan, System, State) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
     let text = format!("[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n{input}");
     let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
-    let (mut system, state) = load(&plan).unwrap();
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).unwrap();
     (plan, system, state)
 }
 

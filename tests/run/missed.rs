@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::cell::PeriodicCell;
-use md::config::{Config, drop_constrained_terms, load};
+use md::config::Config;
 use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::context::Context;
 use md::ensemble::velocities::{kinetic_energy, maxwell_boltzmann, temperature};
 use md::pair::ListSchedule;
-use md::run::{Dynamics, Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, schedule};
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::{Dynamics, Engine, Plan, Setup, Simulation, StageKind, StageProgress, Wanted, load, schedule};
 use md::system::{Atom, Electrostatics, State, System};
 use md::team::Team;
 use md::units::BAR;
@@ -113,8 +114,7 @@ fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
          [[stage]]\nkind = \"dynamics\"\nsteps = 1000\ntimestep = \"{timestep} fs\"\n{more}"
     );
     let plan = Config::parse(&text, &folder.join("input.toml"), &[]).unwrap().plan;
-    let (mut system, state) = load(&plan).unwrap();
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).unwrap();
     (plan, system, state)
 }
 

@@ -61,7 +61,7 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
 /// Σ m v; the masses (amu) are those of water, or those of the peptide's file.
 fn momentum(case: &Case, system: &str) -> Vec3 {
     let file = format!("{}/tests/systems/{system}/{system}.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
-    let topology = md::format::read_prmtop(file.as_ref()).unwrap().topology;
+    let topology = md::format::read_topology(file.as_ref()).unwrap().topology;
     topology.atoms.iter().zip(case.state("out").velocities).map(|(atom, v)| v * atom.mass).sum()
 }
 

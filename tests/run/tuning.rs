@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use md::backend::{Reference, Workload};
-use md::config::{Config, load};
+use md::config::Config;
 use md::observe::tuning::{Setting, Trial, Tuning};
 use md::pair::{BufferEstimate, ListErrors, ListSchedule};
 use md::pme::{ChargeStructure, ErrorModel, Splitting};
-use md::run::Checkpoint;
+use md::prepare::{ConstrainedTerms, Prepared};
+use md::run::{Checkpoint, load};
 use md::system::{Electrostatics, ForceSettings, State, System};
 use md::units::BAR;
 use md::vec3::Vec3;
@@ -55,7 +56,8 @@ fn loaded() -> (System, State) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
     let files = "[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n";
     let plan = Config::parse(&(files.to_owned() + &input("measure")), &folder.join("input.toml"), &[]).unwrap().plan;
-    load(&plan).unwrap()
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Keep).unwrap();
+    (system, state)
 }
 
 fn with(system: &System, splitting: Splitting) -> System {

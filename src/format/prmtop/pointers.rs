@@ -1,7 +1,8 @@
 //! The `POINTERS` section: how many of everything, and the switches that ask for more than plain dynamics.
 
 use super::sections::{Parsed, Sections};
-use super::{BoxKind, unsupported};
+use super::unsupported;
+use crate::system::BoxKind;
 
 /// Counts of the file, named as in the format's description.
 pub(super) struct Pointers {

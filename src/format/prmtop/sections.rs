@@ -36,11 +36,6 @@ pub(super) struct Section<'a> {
 impl<'a> Sections<'a> {
     /// Cut the file at its `%` lines.
     pub(super) fn split(path: &'a Path, bytes: &'a [u8]) -> Parsed<Self> {
-        if !bytes.starts_with(b"%") {
-            let message = "this is not an AMBER topology: the first line does not begin with %VERSION or %FLAG";
-            let help = "expected a prmtop/parm7 file of Amber 7 or later; ParmEd converts older ones";
-            return Err(Problem::new(message).in_file(path).at_line(1).help(help));
-        }
         let directives = directives(bytes);
         let mut by_name = HashMap::new();
         let mut open: Option<(&str, usize)> = None;

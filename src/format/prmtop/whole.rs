@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
+use super::cmap;
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections, TRUNCATED};
-use super::{BoxKind, cmap};
 use crate::error::Problem;
-use crate::system::Topology;
+use crate::system::{BoxKind, Topology};
 
 /// Values of a section that is not read.
 enum Length {

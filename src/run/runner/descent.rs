@@ -4,20 +4,14 @@ use super::Session;
 use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::Result;
-use crate::pair::ListSchedule;
 use crate::run::checkpoint::RunPosition;
 use crate::run::job::Outcome;
-use crate::run::minimize::{MinimizeSettings, Minimizer, Status};
-use crate::run::plan::{Minimize, Precision};
+use crate::run::minimize::{Minimizer, Status};
+use crate::run::plan::Minimize;
+use crate::run::stage::{minimize_lists, minimize_settings};
 use crate::run::surface::ForceSurface;
 use crate::system::State;
 use std::sync::Arc;
-
-/// How far (nm) beyond the cutoff the lists of a minimisation reach: atoms move little, lists last long.
-const MINIMIZE_BUFFER: f64 = 0.1;
-/// Relative rounding of an energy summed from f32 terms, and from f64 terms.
-const MIXED_ENERGY_PRECISION: f64 = 1e-7;
-const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 
 impl Session<'_> {
     pub(super) fn minimize(
@@ -28,7 +22,7 @@ impl Session<'_> {
         place: RunPosition,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        let lists = ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER);
+        let lists = minimize_lists(&system);
         let context = if self.engine.is_undecided() {
             self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
             Context::new(self.engine.cpu(&system, lists)? as Box<dyn Backend>, lists)
@@ -36,14 +30,7 @@ impl Session<'_> {
             self.engine.context(plan, &system, lists)?
         };
         let target = self.job.plan.target(options.steps);
-        let settings = MinimizeSettings {
-            force_tolerance: options.force_tolerance,
-            max_displacement: options.initial_step,
-            energy_precision: match plan.run.precision {
-                Precision::Double => DOUBLE_ENERGY_PRECISION,
-                Precision::Mixed => MIXED_ENERGY_PRECISION,
-            },
-        };
+        let settings = minimize_settings(options, plan.run.precision);
         let (stored, origin) = place.minimizer.unzip();
         let mut surface = ForceSurface::new(&system, context, state, origin.as_deref())?;
         let mut minimizer = match stored {

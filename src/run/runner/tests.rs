@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::backend::cuda::Kernel;
-use crate::config::{Config, Override, drop_constrained_terms, load_with_alternatives};
+use crate::config::{Config, Override};
+use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::load;
 use crate::run::signals::Requests;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -72,8 +74,7 @@ impl Case {
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
         let overrides: Vec<Override> = most.into_iter().chain([out]).collect();
         let config = Config::parse(&self.text, &self.path("input.toml"), &overrides).map_err(Error::Input)?;
-        let (mut system, start, alternatives) = load_with_alternatives(&config.plan)?;
-        drop_constrained_terms(&mut system.topology, &system.constraints);
+        let Prepared { system, state: start, alternatives } = load(&config.plan, ConstrainedTerms::Drop)?;
         let job = Job {
             plan: &config.plan,
             system: Arc::new(system),

@@ -1,7 +1,9 @@
 //! Each warning where it is due, and where it is not.
 
 use super::*;
-use crate::config::{Config, drop_constrained_terms, load};
+use crate::config::Config;
+use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::run::load;
 use std::path::Path;
 
 const PME: &str = "pme = { spacing = \"0.15 nm\" }\nconstraints = \"h-bonds\"\n";
@@ -16,8 +18,7 @@ fn loaded(system: &str, forces: &str, stage: &str) -> (Plan, System, State) {
          name = \"production\"\nkind = \"dynamics\"\nsteps = 1\nvelocities = \"generate\"\ntemperature = \"300 K\"\n{stage}\n"
     );
     let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
-    let (mut system, state) = load(&plan).expect("a system");
-    drop_constrained_terms(&mut system.topology, &system.constraints);
+    let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).expect("a system");
     (plan, system, state)
 }
 

@@ -5,7 +5,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::{Backend, Workload};
 use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
-use crate::format::{read_coordinates, read_prmtop};
+use crate::format::{read_coordinates, read_topology};
 use crate::pair::ListSchedule;
 use crate::system::{
     Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, State,
@@ -30,7 +30,7 @@ impl Sample {
     /// Flexible, with the Ewald sum where there is a cell.
     pub(crate) fn load(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
-        let amber = read_prmtop(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
+        let amber = read_topology(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
         let (atoms, angle) = (amber.topology.atoms.len(), amber.cell_hint.angle_degrees);
         let coordinates =
             read_coordinates(&folder.join(format!("{name}.rst7.xz")), Some(atoms), angle).expect("a restart");

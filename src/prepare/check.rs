@@ -1,0 +1,298 @@
+//! What description, coordinates and options must be, and where they contradict each other.
+
+use super::{ElectrostaticsSpec, Files, ForceOptions, Options, description};
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::format::Coordinates;
+use crate::format::coordinates::{FARTHEST, FASTEST};
+use crate::system::{BoxKind, Description, DispersionCorrection, ListPolicy, Topology};
+use crate::vec3::Vec3;
+use std::path::Path;
+
+/// Everything that is wrong.
+pub(super) fn problems(description: &Description, coordinates: &Coordinates, options: &Options<'_>) -> Vec<Problem> {
+    let Files { topology: file, coordinates: coordinates_file } = options.files;
+    let forces = options.forces;
+    let mut problems: Vec<Problem> =
+        description::problems(description).into_iter().map(|problem| named(problem, file)).collect();
+    problems.extend(check_options(forces));
+    if problems.is_empty() && coordinates.cell.is_none() && forces.cutoff.is_some() {
+        problems.extend(missing_cell(description).map(|problem| named(problem, coordinates_file)));
+    }
+    if !problems.is_empty() {
+        return problems;
+    }
+    let topology = &description.topology;
+    problems.extend(check_vectors(topology, coordinates).into_iter().map(|problem| named(problem, coordinates_file)));
+    match &coordinates.cell {
+        Some(cell) => check_cell(forces, cell, &mut problems),
+        None => check_vacuum(forces, coordinates_file, &mut problems),
+    }
+    problems
+}
+
+/// The problem with the file it is in, where there is one.
+fn named(problem: Problem, file: Option<&Path>) -> Problem {
+    match file {
+        Some(path) => problem.in_file(path),
+        None => problem,
+    }
+}
+
+/// Coordinates without a cell do for a topology of a periodic system only where all pairs are taken.
+fn missing_cell(description: &Description) -> Option<Problem> {
+    let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
+    let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
+    (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
+}
+
+/// Options that mean nothing by themselves, or together.
+fn check_options(forces: &ForceOptions) -> Vec<Problem> {
+    let mut problems = vec![];
+    let mut require = |good: bool, message: &str, help: &str| {
+        if !good {
+            problems.push(Problem::new(message).help(help));
+        }
+    };
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    let distances = [forces.cutoff, forces.cutoff_lj];
+    require(distances.iter().flatten().all(|&cutoff| positive(cutoff)), "a cutoff is not positive", "0.9 nm is usual");
+    require(
+        forces.cutoff.is_some() == forces.cutoff_lj.is_some(),
+        "cutoff and cutoff_lj must both be distances, or both be absent",
+        "give both the same distance where nothing asks for two",
+    );
+    let (needs_cutoff, numbers) = match forces.electrostatics {
+        ElectrostaticsSpec::Off | ElectrostaticsSpec::Plain => (false, true),
+        ElectrostaticsSpec::ReactionField { permittivity } => (true, permittivity > 0.0),
+        ElectrostaticsSpec::Pme(_) => (true, true),
+    };
+    require(
+        !needs_cutoff || forces.cutoff.is_some(),
+        "PME and reaction field need a cutoff",
+        "without a cutoff electrostatics are plain",
+    );
+    require(numbers, "the permittivity of a reaction field is not positive", "infinity is a conductor");
+    require(
+        forces.dispersion_correction == DispersionCorrection::Off || forces.cutoff_lj.is_some(),
+        "the dispersion correction has nothing to correct without a cutoff",
+        "switch it off",
+    );
+    require(
+        positive(forces.constraint_tolerance) && forces.constraint_tolerance < 1.0,
+        "the constraint tolerance is not between 0 and 1",
+        "it is relative to the length; 1e-6 is usual",
+    );
+    let list = match forces.list {
+        ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
+            positive(tolerance) && positive(pressure_tolerance) && interval != Some(0)
+        }
+        ListPolicy::Exact { buffer } => positive(buffer),
+    };
+    require(
+        list,
+        "tolerances, interval and buffer of pair lists must be positive",
+        "take ForceOptions::default().list",
+    );
+    problems
+}
+
+fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem> {
+    let velocities = coordinates.velocities.as_deref();
+    let vectors = [(Some(&coordinates.positions[..]), "position", FARTHEST), (velocities, "velocity", FASTEST)];
+    let mut problems = vec![];
+    for (values, what, most) in vectors {
+        let Some(values) = values else { continue };
+        let (found, expected) = (values.len(), topology.atoms.len());
+        if found != expected {
+            let message =
+                format!("the coordinates have a {what} for each of {found} atoms, the topology has {expected}");
+            problems.push(Problem::new(message).help("topology and coordinates must belong together"));
+        }
+        problems.extend(beyond(values, what, most, topology));
+    }
+    problems
+}
+
+/// One problem for all vectors that are not numbers or longer than `most`, naming the first.
+fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option<Problem> {
+    let good = |v: &Vec3| v.norm() <= most;
+    let count = values.iter().filter(|v| !good(v)).count();
+    let first = values.iter().position(|v| !good(v))?;
+    let name = topology.atoms.get(first).map(|atom| {
+        let residue = topology.residues.get(atom.residue as usize);
+        residue.map_or_else(|| format!(" ({})", atom.name), |r| format!(" ({} of {} {})", atom.name, r.name, r.number))
+    });
+    let message = format!(
+        "the {what} of atom {}{} is no number, or beyond all bounds; {count} such atoms in all",
+        first + 1,
+        name.unwrap_or_default()
+    );
+    Some(Problem::new(message).help("write the coordinate file again; the run that made it was unstable"))
+}
+
+fn check_cell(forces: &ForceOptions, cell: &PeriodicCell, problems: &mut Vec<Problem>) {
+    let largest = cell.max_cutoff();
+    if !(largest > 0.0 && cell.rows().iter().all(|row| row.norm() <= FARTHEST)) {
+        problems
+            .push(Problem::new(format!("the periodic cell {:?} has no volume, or is beyond all bounds", cell.rows())));
+        return;
+    }
+    let Some(cutoff) = forces.cutoff else {
+        let problem = Problem::new("cutoff = \"none\" takes all pairs, but the coordinates have a periodic cell");
+        problems.push(problem.help(format!("set a cutoff of at most {largest:.4} nm")));
+        return;
+    };
+    for (name, distance) in [("cutoff", Some(cutoff)), ("cutoff_lj", forces.cutoff_lj.filter(|lj| *lj != cutoff))] {
+        if let Some(distance) = distance.filter(|distance| *distance > largest) {
+            let message = format!(
+                "{name} is {distance} nm, but in this cell an atom would see two images of another beyond {largest:.4} nm"
+            );
+            problems.push(Problem::new(message).help("choose a smaller cutoff, or a larger cell"));
+        }
+    }
+    let reach = forces.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
+    if let ListPolicy::Exact { buffer } = forces.list
+        && reach <= largest
+        && reach + buffer > largest
+    {
+        let message =
+            format!("list.buffer: cutoff + buffer is {} nm, over half the cell ({largest:.4} nm)", reach + buffer);
+        problems.push(Problem::new(message).help(format!("at most \"{:.3} nm\" is possible", largest - reach)));
+    }
+}
+
+fn check_vacuum(forces: &ForceOptions, coordinates: Option<&Path>, problems: &mut Vec<Problem>) {
+    let mut without_cell = |what: &str, help: &str| problems.push(needs_cell(what, coordinates).help(help));
+    if matches!(forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
+        without_cell("electrostatics = \"pme\"", "in vacuum set cutoff = \"none\" and electrostatics = \"plain\"");
+    }
+    if forces.dispersion_correction != DispersionCorrection::Off {
+        without_cell("dispersion_correction", "set dispersion_correction = false, or cutoff = \"none\"");
+    }
+}
+
+/// What is wrong where something that needs a periodic cell meets coordinates without one.
+pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
+    let message = format!("{what} needs a periodic cell, and the coordinates have none");
+    named(Problem::new(message), coordinates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prepare::{ConstrainedTerms, TuningMethod};
+    use crate::system::{Atom, Exclusions, Nonbonded, Residue};
+    use crate::vec3::vec3;
+
+    fn problems(forces: ForceOptions, coordinates: &Coordinates) -> Vec<String> {
+        let atom = Atom {
+            name: Default::default(),
+            type_name: Default::default(),
+            element: 18,
+            mass: 39.9,
+            charge: 0.0,
+            lj_type: 0,
+            residue: 0,
+        };
+        let topology = Topology {
+            atoms: vec![atom; 2],
+            residues: vec![Residue { name: Default::default(), number: 1, first: 0 }],
+            exclusions: Exclusions::from_pairs(2, []),
+            ..Topology::default()
+        };
+        let nonbonded = Nonbonded { types: 1, c6: vec![1.0], c12: vec![1.0], rounding: vec![] };
+        let description = Description { topology, nonbonded, ..Description::default() };
+        let options = Options {
+            forces: &forces,
+            tuning: TuningMethod::Model,
+            constrained_terms: ConstrainedTerms::Drop,
+            files: Files::default(),
+        };
+        super::problems(&description, coordinates, &options).iter().map(ToString::to_string).collect()
+    }
+
+    fn still(edge: Option<f64>) -> Coordinates {
+        Coordinates {
+            cell: edge.map(|edge| PeriodicCell::orthorhombic([edge, edge, 2.0 * edge])),
+            positions: vec![Vec3::ZERO; 2],
+            velocities: Some(vec![Vec3::ZERO; 2]),
+            ..Coordinates::default()
+        }
+    }
+
+    #[track_caller]
+    fn assert_one(found: &[String], expected: &str) {
+        assert!(found.len() == 1 && found[0].contains(expected), "expected {expected}, found {found:?}");
+    }
+
+    #[test]
+    fn sound_systems_pass() {
+        assert_eq!(problems(ForceOptions::default(), &still(Some(2.0))), Vec::<String>::new());
+        assert_eq!(problems(ForceOptions::all_pairs(), &still(None)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn cutoffs_beyond_half_the_cell_are_refused() {
+        let default = ForceOptions::default;
+        assert_one(&problems(default(), &still(Some(1.79))), "cutoff is 0.9 nm");
+        let longer = ForceOptions { cutoff_lj: Some(1.2), ..default() };
+        assert_one(&problems(longer, &still(Some(2.0))), "cutoff_lj is 1.2 nm");
+        let exact = ForceOptions { list: ListPolicy::Exact { buffer: 0.2 }, ..default() };
+        assert_one(&problems(exact, &still(Some(2.0))), "at most \"0.100 nm\"");
+    }
+
+    #[test]
+    fn cells_that_are_none_are_refused() {
+        for edge in [0.0, -2.0, f64::NAN, f64::INFINITY] {
+            assert_one(&problems(ForceOptions::default(), &still(Some(edge))), "has no volume");
+        }
+    }
+
+    #[test]
+    fn all_pairs_and_cells_exclude_each_other() {
+        assert_one(&problems(ForceOptions::all_pairs(), &still(Some(2.0))), "set a cutoff of at most 1.0000 nm");
+        let found = problems(ForceOptions::default(), &still(None));
+        assert_eq!(found.len(), 2, "{found:?}");
+        for (problem, expected) in found.iter().zip(["\"pme\"", "dispersion_correction"]) {
+            assert!(problem.contains(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused() {
+        let with = |change: fn(&mut ForceOptions)| {
+            let mut forces = ForceOptions::default();
+            change(&mut forces);
+            problems(forces, &still(Some(2.0)))
+        };
+        assert_one(&with(|f| f.cutoff = Some(f64::NAN)), "a cutoff is not positive");
+        let one_distance = |f: &mut ForceOptions| {
+            (f.cutoff_lj, f.dispersion_correction) = (None, DispersionCorrection::Off);
+        };
+        assert_one(&with(one_distance), "both be absent");
+        assert_one(&with(|f| f.constraint_tolerance = 1.0), "between 0 and 1");
+        assert_one(&with(|f| f.list = ListPolicy::Exact { buffer: 0.0 }), "must be positive");
+        let field = |f: &mut ForceOptions| f.electrostatics = ElectrostaticsSpec::ReactionField { permittivity: -1.0 };
+        assert_one(&with(field), "permittivity");
+        let mut forces = ForceOptions::all_pairs();
+        forces.electrostatics = ForceOptions::default().electrostatics;
+        assert_one(&problems(forces, &still(None)), "need a cutoff");
+        let forces =
+            ForceOptions { dispersion_correction: DispersionCorrection::AllPairs, ..ForceOptions::all_pairs() };
+        assert_one(&problems(forces, &still(None)), "nothing to correct");
+    }
+
+    #[test]
+    fn vectors_that_are_no_numbers_name_the_atom() {
+        let mut bad = still(Some(2.0));
+        bad.positions[1] = vec3(0.0, f64::NAN, 0.0);
+        assert_one(&problems(ForceOptions::default(), &bad), "the position of atom 2");
+        let mut bad = still(Some(2.0));
+        bad.velocities = Some(vec![vec3(f64::INFINITY, 0.0, 0.0), Vec3::ZERO]);
+        assert_one(&problems(ForceOptions::default(), &bad), "the velocity of atom 1");
+        let mut bad = still(Some(2.0));
+        bad.positions.pop();
+        assert_one(&problems(ForceOptions::default(), &bad), "for each of 1 atoms, the topology has 2");
+    }
+}

@@ -1,0 +1,138 @@
+//! What a description must be: every index within its list, every number finite, residues in order.
+
+use crate::error::Problem;
+use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
+
+/// A bicubic map takes differences over two neighbours on each side.
+const SMALLEST_MAP: usize = 4;
+
+/// Everything that is wrong, one problem of each kind.
+pub(super) fn problems(description: &Description) -> Vec<Problem> {
+    let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
+    if atoms.is_empty() {
+        return vec![Problem::new("the topology has no atoms")];
+    }
+    if u32::try_from(atoms.len()).is_err() {
+        return vec![Problem::new(format!("{} atoms are more than can be numbered", atoms.len()))];
+    }
+    let mut problems = vec![];
+    problems.extend(check_types(&description.nonbonded));
+    problems.extend(atoms.iter().enumerate().find_map(|(i, atom)| check_atom(i, atom, description.nonbonded.types)));
+    problems.extend(check_residues(&description.topology));
+    problems.extend(check_terms("bond", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
+    check_bonded(atoms.len(), bonded, &mut problems);
+    if exclusions.atoms() != atoms.len() {
+        problems.push(Problem::new(format!("exclusions are of {} atoms, not of {}", exclusions.atoms(), atoms.len())));
+    } else {
+        let outside = exclusions.pairs().find(|pair| pair[1] as usize >= atoms.len());
+        problems.extend(outside.map(|pair| absent("an exclusion", pair[1], atoms.len())));
+    }
+    problems
+}
+
+fn check_atom(index: usize, atom: &Atom, types: usize) -> Option<Problem> {
+    let problem = |what: String| Some(Problem::new(format!("atom {} ({}) {what}", index + 1, atom.name)));
+    if !(atom.mass > 0.0 && atom.mass.is_finite()) {
+        let help = "a mass is positive, in amu; virtual sites, which have none, are not supported";
+        return problem(format!("has the mass {}", atom.mass)).map(|problem| problem.help(help));
+    }
+    if !atom.charge.is_finite() {
+        return problem(format!("has the charge {}", atom.charge));
+    }
+    if atom.lj_type as usize >= types {
+        return problem(format!("has Lennard-Jones type {}, but there are {types} types", atom.lj_type));
+    }
+    None
+}
+
+fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
+    let Nonbonded { types, c6, c12, rounding } = nonbonded;
+    let pairs = types.saturating_mul(*types);
+    if [c6.len(), c12.len()] != [pairs; 2] || ![0, pairs].contains(&rounding.len()) {
+        return Some(Problem::new(format!("the Lennard-Jones tables of {types} types do not hold {pairs} pairs")));
+    }
+    let wrong = (0..pairs).find(|&k| {
+        let other = (k % types) * types + k / types;
+        !(c6[k].is_finite() && c12[k].is_finite()) || c6[k] != c6[other] || c12[k] != c12[other]
+    })?;
+    let (a, b) = (wrong / types, wrong % types);
+    Some(Problem::new(format!(
+        "Lennard-Jones types {a} and {b}: c6 and c12 must be finite and the same both ways round"
+    )))
+}
+
+fn check_residues(topology: &Topology) -> Option<Problem> {
+    let Topology { atoms, residues, .. } = topology;
+    let firsts: Vec<usize> = residues.iter().map(|residue| residue.first as usize).collect();
+    let ascending = firsts.windows(2).all(|pair| pair[0] < pair[1]) && firsts.last().is_some_and(|&f| f < atoms.len());
+    if firsts.first() != Some(&0) || !ascending {
+        return Some(Problem::new("residues do not begin with atom 1 and follow each other, none of them empty"));
+    }
+    let mut at = 0;
+    let wrong = atoms.iter().enumerate().find(|&(i, atom)| {
+        at += usize::from(firsts.get(at + 1) == Some(&i));
+        atom.residue as usize != at
+    })?;
+    Some(Problem::new(format!("atom {} is not within the residue it names", wrong.0 + 1)))
+}
+
+fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>) {
+    macro_rules! lists {
+        ($($(#[$doc:meta])* $energy:ident {
+            $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+        })*) => {
+            $($(
+                let name = $name.trim_end_matches('s');
+                problems.extend(check_terms(name, atoms, &bonded.$list, |term| term.atoms, |term| term.parameters()));
+            )+)*
+        };
+    }
+    bonded_terms!(lists);
+    let BondedTerms { cmaps, cmap_grids, pairs14, .. } = bonded;
+    let quadruple = |atoms: [u32; 8], first: usize| [0, 1, 2, 3].map(|k| atoms[first + k]);
+    for first in [0, 4] {
+        problems.extend(check_terms("correction map", atoms, cmaps, |t| quadruple(t.atoms, first), |_| [0.0; 0]));
+    }
+    let grid = cmaps.iter().find(|term| term.grid as usize >= cmap_grids.len());
+    problems.extend(grid.map(|term| {
+        Problem::new(format!("a correction map takes grid {}, but there are {}", term.grid, cmap_grids.len()))
+    }));
+    let good = |grid: &CmapGrid| {
+        let whole = grid.size >= SMALLEST_MAP && grid.size.checked_mul(grid.size) == Some(grid.energies.len());
+        whole && grid.energies.iter().all(|energy| energy.is_finite())
+    };
+    if !cmap_grids.iter().all(good) {
+        let message =
+            format!("a grid of a correction map is not square, below {SMALLEST_MAP} points, or holds no number");
+        problems.push(Problem::new(message));
+    }
+    problems.extend(check_terms("1-4 pair", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
+}
+
+/// The first term that names an atom which is not there, or one twice, or whose parameters are no numbers.
+fn check_terms<T, const N: usize, const M: usize>(
+    what: &str,
+    atoms: usize,
+    terms: &[T],
+    of: impl Fn(&T) -> [u32; N],
+    parameters: impl Fn(&T) -> [f64; M],
+) -> Option<Problem> {
+    terms.iter().enumerate().find_map(|(index, term)| {
+        let (named, what) = (of(term), || format!("{what} {}", index + 1));
+        if let Some(&atom) = named.iter().find(|&&atom| atom as usize >= atoms) {
+            return Some(absent(&what(), atom, atoms));
+        }
+        if let Some((_, atom)) = named.iter().enumerate().find(|&(k, atom)| named[..k].contains(atom)) {
+            return Some(Problem::new(format!("{} names atom {} twice", what(), atom + 1)));
+        }
+        let numbers = parameters(term);
+        let finite = numbers.iter().all(|number| number.is_finite());
+        (!finite).then(|| Problem::new(format!("{} has parameters that are no numbers: {numbers:?}", what())))
+    })
+}
+
+/// A term of an atom that does not exist.
+pub(super) fn absent(what: &str, atom: u32, atoms: usize) -> Problem {
+    let message = format!("{what} names atom {}, but there are {atoms}", u64::from(atom) + 1);
+    Problem::new(message).help("atoms count from 0 in code, from 1 in messages")
+}

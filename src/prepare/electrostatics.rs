@@ -1,0 +1,105 @@
+//! The Coulomb method of a system: PME parameters from the accuracy that is asked for.
+
+use super::{ElectrostaticsSpec, Options, PmeSpec, TuningMethod};
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Result};
+use crate::pme::{self, Splitting};
+use crate::system::{Electrostatics, PmeParameters, State, Topology};
+use crate::units::COULOMB;
+use crate::vec3::Vec3;
+
+/// Ways of computing the Coulomb sum with PME that are as accurate as the input asks for; none with another method.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alternatives {
+    /// what is usual without tuning
+    pub conventional: Option<PmeParameters>,
+    /// beside the one that the system's settings have
+    pub others: Vec<Splitting>,
+}
+
+/// The Coulomb method with all its parameters, and other ways of computing PME that are as accurate as is asked for.
+pub(super) fn electrostatics(
+    options: &Options<'_>,
+    topology: &Topology,
+    state: &State,
+) -> Result<(Electrostatics, Alternatives)> {
+    let only = match options.forces.electrostatics {
+        ElectrostaticsSpec::Off => Electrostatics::Off,
+        ElectrostaticsSpec::Plain => Electrostatics::Plain,
+        ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
+        // nothing to sum: atoms of a noble gas
+        ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
+        ElectrostaticsSpec::Pme(spec) => {
+            let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
+            let cell = state.cell.as_ref().ok_or_else(missing)?;
+            let cutoff = options.forces.cutoff.ok_or_else(missing)?;
+            let (parameters, alternatives) = pme_parameters((options, spec), cell, cutoff, topology, &state.positions)?;
+            return Ok((Electrostatics::Pme(parameters), alternatives));
+        }
+    };
+    Ok((only, Alternatives::default()))
+}
+
+/// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
+/// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
+const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
+/// Coulomb cutoffs that tuning may try, as parts of the longer cutoff: below, excluded pairs come to stand beyond what
+/// the pair kernels correct; above, pairs grow more than a mesh can save.
+const SHORTEST_CUTOFF: f64 = 0.65;
+const LONGEST_CUTOFF: f64 = 1.2;
+/// Part of half the cell's width that such a cutoff may have, so that a cell under pressure has room to shrink.
+const MARGIN: f64 = 0.9;
+
+fn pme_parameters(
+    (options, spec): (&Options<'_>, PmeSpec),
+    cell: &PeriodicCell,
+    cutoff: f64,
+    topology: &Topology,
+    positions: &[Vec3],
+) -> Result<(PmeParameters, Alternatives)> {
+    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let model = || {
+        let structure = pme::ChargeStructure::sample(cell, positions, &charges);
+        pme::ErrorModel::new(cell, cutoff, &charges, structure)
+    };
+    let longer = options.forces.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
+    let longest = (LONGEST_CUTOFF * longer).min(MARGIN * cell.max_cutoff()).max(cutoff);
+    let cutoffs = SHORTEST_CUTOFF * longer..=longest;
+    let measures = options.tuning == TuningMethod::Measure;
+    let none = |own| (own, Alternatives { conventional: Some(own), others: vec![] });
+    Ok(match spec {
+        PmeSpec::Explicit { alpha, grid, order } => none(PmeParameters { alpha, grid, order }),
+        PmeSpec::Spacing { spacing, order } => {
+            let (own, mut alternatives) = none(pme::parameters_for_spacing(cell, cutoff, spacing, order)?);
+            if measures {
+                let model = model();
+                let allowed = model.named_by_spacing(spacing, order);
+                alternatives.others = model.splittings(&own, allowed, cutoffs);
+            }
+            (own, alternatives)
+        }
+        PmeSpec::ForceError(relative) => {
+            let model = model();
+            let error = relative * force_scale(cell, cutoff, topology, positions);
+            let choices = model.choices(error)?;
+            let own = if options.tuning == TuningMethod::Off { choices[0] } else { model.cheapest(choices) };
+            let others = choices.into_iter().filter(|other| *other != own);
+            let mut others: Vec<Splitting> = others.map(|parameters| Splitting { cutoff, parameters }).collect();
+            if measures {
+                others.extend(model.splittings(&own, pme::allowed(error), cutoffs));
+            }
+            (own, Alternatives { conventional: Some(choices[0]), others })
+        }
+    })
+}
+
+/// The RMS electrostatic force (kJ/mol/nm) to which an error is related.
+fn force_scale(cell: &PeriodicCell, cutoff: f64, topology: &Topology, positions: &[Vec3]) -> f64 {
+    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);
+    let force = pme::sample_force_rms(cell, positions, &charges, excluded, cutoff);
+    let atoms = charges.len() as f64;
+    let mean_square = charges.iter().map(|q| q * q).sum::<f64>() / atoms;
+    let mean_force = COULOMB * mean_square * (atoms / cell.volume()).powf(2.0 / 3.0);
+    force.max(SMALLEST_RELATIVE_FORCE * mean_force)
+}

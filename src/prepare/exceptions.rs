@@ -1,0 +1,75 @@
+//! Excluded and scaled pairs that follow from the bonds: a pair is as far apart as the fewest bonds that lead from one atom
+//! to the other.
+
+/// Atoms by the number of bonds between them and another.
+pub(super) struct Neighbours {
+    bonded: Vec<Vec<u32>>,
+    /// the last atom from which each was reached
+    reached_from: Vec<Option<u32>>,
+}
+
+impl Neighbours {
+    /// Of `atoms` atoms; every bond is of two of them.
+    pub(super) fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
+        let mut bonded = vec![vec![]; atoms];
+        for &[i, j] in bonds {
+            bonded[i as usize].push(j);
+            bonded[j as usize].push(i);
+        }
+        Neighbours { bonded, reached_from: vec![None; atoms] }
+    }
+
+    /// Atoms that are 1, 2, … `most` bonds from `atom`.
+    pub(super) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
+        let centre = [atom];
+        self.reached_from[atom as usize] = Some(atom);
+        let mut shells: Vec<Vec<u32>> = vec![];
+        while shells.len() < most {
+            let last = shells.last().map_or(&centre[..], |shell| shell);
+            let mut next = vec![];
+            for &j in last.iter().flat_map(|&i| &self.bonded[i as usize]) {
+                if self.reached_from[j as usize].replace(atom) != Some(atom) {
+                    next.push(j);
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            shells.push(next);
+        }
+        shells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A five-membered ring with a chain of two atoms on its first.
+    const RING: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [6, 5]];
+
+    fn shells(atom: u32, most: usize) -> Vec<Vec<u32>> {
+        let sorted = |mut shell: Vec<u32>| {
+            shell.sort_unstable();
+            shell
+        };
+        Neighbours::new(8, &RING).shells(atom, most).into_iter().map(sorted).collect()
+    }
+
+    #[test]
+    fn the_shortest_way_counts() {
+        assert_eq!(shells(0, 3), [vec![1, 4, 5], vec![2, 3, 6]]);
+        assert_eq!(shells(6, 3), [vec![5], vec![0], vec![1, 4]]);
+        assert_eq!(shells(6, 2), [vec![5], vec![0]]);
+        assert_eq!(shells(6, 9), [vec![5], vec![0], vec![1, 4], vec![2, 3]]);
+        assert!(shells(7, 3).is_empty());
+    }
+
+    #[test]
+    fn one_search_leaves_nothing_for_the_next() {
+        let mut neighbours = Neighbours::new(8, &RING);
+        let first = neighbours.shells(6, 3);
+        neighbours.shells(0, 3);
+        assert_eq!(neighbours.shells(6, 3), first);
+    }
+}

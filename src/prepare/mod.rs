@@ -1,0 +1,106 @@
+//! From a description to what can be simulated: the frozen [`System`] and the [`State`] it starts from.
+//!
+//! [`prepare`] does all of it in one call: it checks description, coordinates and options and what they mean together;
+//! makes molecules whole; repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for
+//! tuning; and drops the bonded terms that constraints hold, or keeps them ([`ConstrainedTerms`]). Descriptions come from
+//! files ([`crate::format::read_topology`]) or from code ([`System::builder`]), and take the same way from here.
+
+mod builder;
+mod check;
+mod description;
+mod electrostatics;
+mod exceptions;
+mod options;
+mod terms;
+mod whole;
+
+use std::path::Path;
+
+pub use builder::{AtomSpec, SystemBuilder};
+pub use check::needs_cell;
+pub use electrostatics::Alternatives;
+pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+pub use terms::ConstrainedTerms;
+
+use crate::constraint::{derive, repartition_hydrogen_mass};
+use crate::error::{Error, Result};
+use crate::format::Coordinates;
+use crate::pme;
+use crate::system::{Coupling, Description, Electrostatics, ForceSettings, State, System};
+
+/// How a description becomes a system.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// cutoffs, Coulomb method, constraints, hydrogen mass
+    pub forces: &'a ForceOptions,
+    /// how PME parameters are chosen at the accuracy asked for
+    pub tuning: TuningMethod,
+    /// what becomes of the terms that constraints hold
+    pub constrained_terms: ConstrainedTerms,
+    /// named by problems
+    pub files: Files<'a>,
+}
+
+/// The files that description and coordinates were read from, where they were.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files<'a> {
+    /// of the description
+    pub topology: Option<&'a Path>,
+    /// of the coordinates
+    pub coordinates: Option<&'a Path>,
+}
+
+/// A system ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// what is simulated
+    pub system: System,
+    /// where it starts, at step and time zero: molecules whole, `velocities` empty where the coordinates have none
+    pub state: State,
+    /// other ways of computing PME that are as accurate as the options ask for
+    pub alternatives: Alternatives,
+}
+
+/// Makes the system, and the state it starts from. Fails with all [`crate::error::Problem`]s of description, coordinates and
+/// options, or with the first that keeps constraints or PME parameters from being derived.
+pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
+    let problems = check::problems(&description, &coordinates, options);
+    if !problems.is_empty() {
+        return Err(Error::Input(problems));
+    }
+    let Description { mut topology, nonbonded, .. } = description;
+    let mut state = State {
+        step: 0,
+        time: 0.0,
+        cell: coordinates.cell,
+        positions: coordinates.positions,
+        velocities: coordinates.velocities.unwrap_or_default(),
+        coupling: Coupling::default(),
+    };
+    if let Some(cell) = &state.cell {
+        whole::make_molecules_whole(&topology, cell, &mut state.positions);
+    }
+    let forces = options.forces;
+    if let Some(mass) = forces.hydrogen_mass {
+        repartition_hydrogen_mass(&mut topology, mass, forces.rigid_water)?;
+    }
+    let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
+    constraints.tolerance = forces.constraint_tolerance;
+    let (electrostatics, alternatives) = electrostatics::electrostatics(options, &topology, &state)?;
+    if let Electrostatics::Pme(parameters) = &electrostatics {
+        pme::check(parameters)?;
+    }
+    if options.constrained_terms == ConstrainedTerms::Drop {
+        terms::drop_constrained_terms(&mut topology, &constraints);
+    }
+    let settings = ForceSettings {
+        cutoff: forces.cutoff,
+        cutoff_lj: forces.cutoff_lj,
+        electrostatics,
+        lj_modifier: forces.lj_modifier,
+        coulomb_modifier: forces.coulomb_modifier,
+        dispersion_correction: forces.dispersion_correction,
+        list: forces.list,
+    };
+    Ok(Prepared { system: System { topology, nonbonded, constraints, settings }, state, alternatives })
+}

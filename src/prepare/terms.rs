@@ -1,0 +1,60 @@
+//! Bonded terms that constraints hold at a fixed value.
+
+use rayon::prelude::*;
+
+use crate::system::{BondedTerms, Constraints, Topology};
+
+/// What becomes of bonds of constrained length and angles of rigid waters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConstrainedTerms {
+    /// left out, as dynamics and minimisation need it: their energy is constant, and their forces would only work against
+    /// the constraints
+    #[default]
+    Drop,
+    /// kept, for the energy of the whole force field at one point
+    Keep,
+}
+
+/// Drops the terms that constraints hold at a fixed value: bonds of fixed length, angles of rigid waters.
+pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
+    let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
+    let rigid = constraints.settles.iter().flat_map(|settle| {
+        let [o, h1, h2] = settle.atoms;
+        [ordered(o, h1), ordered(o, h2), ordered(h1, h2)]
+    });
+    let mut fixed: Vec<(u32, u32)> =
+        constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1])).chain(rigid).collect();
+    fixed.sort_unstable();
+    let is_fixed = |i, j| fixed.binary_search(&ordered(i, j)).is_ok();
+    let BondedTerms { bonds, angles, .. } = &mut topology.bonded;
+    let free_bonds = std::mem::take(bonds).into_par_iter().filter(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
+    *bonds = free_bonds.collect();
+    let free_angles = std::mem::take(angles).into_par_iter().filter(|angle| {
+        let [i, j, k] = angle.atoms;
+        !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k))
+    });
+    *angles = free_angles.collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Angle, Bond, Constraint, Settle};
+
+    #[test]
+    fn constrained_terms_are_dropped_and_no_others() {
+        let mut topology = Topology::default();
+        let bond = |i, j| Bond { atoms: [i, j], length: 0.1, force_constant: 1.0 };
+        let angle = |i, j, k| Angle { atoms: [i, j, k], angle: 1.9, force_constant: 1.0 };
+        topology.bonded.bonds = vec![bond(0, 1), bond(2, 0), bond(2, 1), bond(4, 3), bond(4, 5)];
+        topology.bonded.angles = vec![angle(1, 0, 2), angle(3, 4, 5)];
+        let constraints = Constraints {
+            settles: vec![Settle { atoms: [0, 1, 2], oh: 0.1, hh: 0.15 }],
+            bonds: vec![Constraint { atoms: [3, 4], length: 0.1 }],
+            ..Constraints::default()
+        };
+        drop_constrained_terms(&mut topology, &constraints);
+        assert_eq!(topology.bonded.bonds, vec![bond(4, 5)]);
+        assert_eq!(topology.bonded.angles, vec![angle(3, 4, 5)]);
+    }
+}

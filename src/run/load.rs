@@ -1,0 +1,110 @@
+//! The system of a plan: the files it names, read and prepared.
+
+use std::path::Path;
+
+use super::checkpoint::Checkpoint;
+use super::plan::{Plan, StageKind, Velocities};
+use crate::error::{Error, Problem, Result};
+use crate::format::{Coordinates, file, read_coordinates, read_topology};
+use crate::observe::checkpoint::is_checkpoint;
+use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
+
+/// Reads the files that a plan names, prepares the system as it asks, and checks that every stage can be done with it. Fails
+/// with all problems that are found.
+pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
+    let path = &plan.system.coordinates;
+    let (description, coordinates) =
+        rayon::join(|| read_topology(&plan.system.topology), || read_coordinates_or_checkpoint(path, None, None));
+    let description = description?;
+    let atoms = description.topology.atoms.len();
+    let coordinates = match coordinates {
+        Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
+        // once more with what the topology knows: perhaps that was all that lacked, else it makes the better message
+        _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
+    };
+    let contradictions = check_stages(plan, &coordinates);
+    let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
+    let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };
+    match prepare(description, coordinates, &options) {
+        Err(Error::Input(problems)) => Err(Error::Input(problems.into_iter().chain(contradictions).collect())),
+        Ok(_) if !contradictions.is_empty() => Err(Error::Input(contradictions)),
+        result => result,
+    }
+}
+
+/// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time begin anew.
+fn read_coordinates_or_checkpoint(
+    path: &Path,
+    expected_atoms: Option<usize>,
+    box_angle: Option<f64>,
+) -> Result<Coordinates> {
+    // looking into a pipe would wait for somebody to write
+    if file::open(path).is_err() || !is_checkpoint(path) {
+        return read_coordinates(path, expected_atoms, box_angle);
+    }
+    let state = Checkpoint::read_state(path)?;
+    let found = state.positions.len();
+    if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
+        let message = format!("{found} atoms, where the topology has {expected}");
+        return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
+    }
+    Ok(Coordinates {
+        title: String::new(),
+        time: Some(state.time),
+        positions: state.positions,
+        velocities: (!state.velocities.is_empty()).then_some(state.velocities),
+        cell: state.cell,
+    })
+}
+
+/// What stages ask for and the coordinates do not have.
+fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
+    let (path, mut problems) = (&plan.system.coordinates, vec![]);
+    for stage in &plan.stages {
+        if let StageKind::Dynamics(dynamics) = &stage.kind
+            && dynamics.barostat.is_some()
+            && coordinates.cell.is_none()
+        {
+            let what = format!("the barostat of stage \"{}\"", stage.name);
+            problems.push(needs_cell(&what, Some(path)).help("remove the barostat"));
+        }
+    }
+    if let Some((name, first)) = plan.dynamics().next()
+        && first.velocities == Velocities::File
+        && coordinates.velocities.is_none()
+    {
+        let problem = Problem::new(format!("stage \"{name}\" starts with velocities, but the file has none"));
+        problems.push(problem.in_file(path).help("set velocities = \"generate\" in the stage"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::PeriodicCell;
+    use crate::config::Config;
+    use crate::vec3::Vec3;
+
+    fn problems(stage: &str, coordinates: &Coordinates) -> Vec<String> {
+        let stage = format!("[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"1 fs\"\n{stage}");
+        let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n{stage}\n");
+        let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
+        check_stages(&plan, coordinates).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_stages_lack_is_named() {
+        let cell = Some(PeriodicCell::orthorhombic([2.0; 3]));
+        let whole = Coordinates { cell, velocities: Some(vec![Vec3::ZERO]), ..Coordinates::default() };
+        let bare = Coordinates { cell, ..Coordinates::default() };
+        let npt = "thermostat = { temperature = \"1 K\" }\nbarostat = {}";
+        assert_eq!(problems(npt, &whole), Vec::<String>::new());
+        let generated = "velocities = \"generate\"\ntemperature = \"300 K\"";
+        assert_eq!(problems(generated, &bare), Vec::<String>::new());
+        let missing = problems("", &bare);
+        assert!(missing.len() == 1 && missing[0].contains("set velocities = \"generate\""), "{missing:?}");
+        let vacuum = problems(npt, &Coordinates { cell: None, ..whole });
+        assert!(vacuum.len() == 1 && vacuum[0].contains("the barostat of stage"), "{vacuum:?}");
+    }
+}

@@ -1,0 +1,80 @@
+//! One stage at a time, without files: minimisation and dynamics for programs that use the library.
+
+use super::engine::Engine;
+use super::minimize::{MinimizeSettings, Minimizer, Status};
+use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
+use super::simulation::{Setup, Simulation, StageProgress};
+use super::start::prepare;
+use super::surface::ForceSurface;
+use crate::constraint::degrees_of_freedom;
+use crate::error::{Problem, Result};
+use crate::pair::ListSchedule;
+use crate::system::{State, System};
+
+/// How far (nm) beyond the cutoff the lists of a minimisation reach: atoms move little, lists last long.
+const MINIMIZE_BUFFER: f64 = 0.1;
+/// Relative rounding of an energy summed from f32 terms, and from f64 terms.
+const MIXED_ENERGY_PRECISION: f64 = 1e-7;
+const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
+
+/// The pair lists of a minimisation.
+pub(super) fn minimize_lists(system: &System) -> ListSchedule {
+    ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER)
+}
+
+/// How a minimisation goes on and ends.
+pub(super) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
+    MinimizeSettings {
+        force_tolerance: options.force_tolerance,
+        max_displacement: options.initial_step,
+        energy_precision: match precision {
+            Precision::Double => DOUBLE_ENERGY_PRECISION,
+            Precision::Mixed => MIXED_ENERGY_PRECISION,
+        },
+    }
+}
+
+impl Engine {
+    /// Minimises the energy of `state`, whose positions become those of the lowest energy that is found; the minimiser tells
+    /// energy, largest force and how it ended. Device and precision are those of the plan, whose stages do not matter.
+    pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
+        let minimizer = self.pool.install(|| {
+            let context = self.context(plan, system, minimize_lists(system))?;
+            let mut surface = ForceSurface::new(system, context, state, None)?;
+            let settings = minimize_settings(options, plan.run.precision);
+            let mut minimizer = Minimizer::new(settings, state.positions.clone(), &mut surface)?;
+            while minimizer.steps() < options.steps && minimizer.status() == Status::Running {
+                minimizer.step(&mut surface)?;
+            }
+            Ok::<_, crate::error::Error>(minimizer)
+        })?;
+        state.positions.copy_from_slice(minimizer.positions());
+        Ok(minimizer)
+    }
+
+    /// Begins dynamics at `state`, whose positions are brought to their constraints and whose velocities are drawn where
+    /// `dynamics` asks for it; [`Simulation::step`] goes on. Device, precision, seed and tuning are those of the plan, whose
+    /// stages do not matter. Refuses to go on with velocities that the state does not have.
+    pub fn simulation<'a>(
+        &self,
+        plan: &Plan,
+        system: &System,
+        dynamics: &'a Dynamics,
+        state: &mut State,
+    ) -> Result<Simulation<'a>> {
+        if dynamics.velocities == Velocities::File && state.velocities.len() != state.positions.len() {
+            let problem = Problem::new("dynamics is to start with the velocities of the state, but it has none");
+            return Err(problem.help("take Velocities::Generate").into());
+        }
+        let stage = Stage { name: "dynamics".to_owned(), kind: StageKind::Dynamics(dynamics.clone()) };
+        let plan = Plan { stages: vec![stage], ..plan.clone() };
+        let context = self.pool.install(|| {
+            prepare(system, dynamics, plan.run.seed, state)?;
+            self.context(&plan, system, self.lists(&plan, system, state)?)
+        })?;
+        let removed = dynamics.removed_motion(state.cell.is_some());
+        let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
+        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom };
+        Simulation::new(context, setup, state, StageProgress { first_time: state.time, ..StageProgress::default() })
+    }
+}

@@ -1,0 +1,38 @@
+//! What a topology file, or code, says of a system before anything is derived from it.
+
+use super::{Nonbonded, Topology};
+
+/// Atoms, their interactions, and what is known of the cell. Every reader of topologies returns one; `prepare` makes the
+/// [`super::System`] of it.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// title, force-field family, atoms, residues, bonds, bonded terms, exclusions
+    pub topology: Topology,
+    /// Lennard-Jones tables
+    pub nonbonded: Nonbonded,
+    /// the cell as the topology remembers it; the coordinates decide
+    pub cell_hint: CellHint,
+}
+
+/// The cell as a topology remembers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellHint {
+    /// its shape
+    pub kind: BoxKind,
+    /// one angle for the cell in degrees; old coordinate files give no angles and mean this one
+    pub angle_degrees: Option<f64>,
+}
+
+/// The shape of a periodic cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BoxKind {
+    /// vacuum or implicit solvent
+    #[default]
+    None,
+    /// all angles 90°
+    Rectangular,
+    /// all angles acos(−1/3)
+    TruncatedOctahedron,
+    /// any angles
+    Triclinic,
+}

@@ -1,0 +1,257 @@
+//! Systems made in code: the same as those read from files, and every mistake refused in words.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use md::backend::{Reference, Workload};
+use md::cell::PeriodicCell;
+use md::error::Error;
+use md::format::{Coordinates, read_coordinates, read_topology};
+use md::prepare::{
+    AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, SystemBuilder, TuningMethod, prepare,
+};
+use md::system::{Angle, Bond, Cmap, CmapGrid, CombinationRule, Description, LennardJones, Pair14, System, Torsion};
+use md::vec3::{Vec3, vec3};
+
+fn file(name: &str, extension: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/systems/{name}/{name}.{extension}.xz"))
+}
+
+fn read(name: &str) -> (Description, Coordinates) {
+    let description = read_topology(&file(name, "prmtop")).expect("a topology");
+    let angle = description.cell_hint.angle_degrees;
+    (description, read_coordinates(&file(name, "rst7"), None, angle).expect("coordinates"))
+}
+
+/// Atoms, residues, bonds and types of a file, added one by one.
+fn rebuilt(description: &Description, coordinates: &Coordinates) -> SystemBuilder {
+    let (topology, nonbonded) = (&description.topology, &description.nonbonded);
+    let mut builder = System::builder();
+    let parameters = |a, b| {
+        let (c6, c12) = nonbonded.pair(a, b);
+        LennardJones { c6, c12 }
+    };
+    for a in 0..nonbonded.types as u32 {
+        let of_type = topology.atoms.iter().find(|atom| atom.lj_type == a);
+        let name = of_type.map(|atom| atom.type_name.to_string()).unwrap_or_default();
+        assert_eq!(builder.lj_type(&name, parameters(a, a)), a);
+        for b in 0..a {
+            builder.lj_pair([a, b], parameters(a, b));
+        }
+    }
+    for (index, residue) in topology.residues.iter().enumerate() {
+        builder.residue(residue.name.as_str());
+        for i in topology.residue_atoms(index) {
+            let (atom, position) = (&topology.atoms[i], coordinates.positions[i]);
+            let (element, mass, charge, lj_type) = (atom.element, atom.mass, atom.charge, atom.lj_type);
+            builder.atom(AtomSpec { name: atom.name.as_str(), element, mass, charge, lj_type, position });
+        }
+    }
+    topology.connectivity.iter().for_each(|&pair| {
+        builder.bond(pair);
+    });
+    if let Some(cell) = coordinates.cell {
+        builder.cell(cell);
+    }
+    builder
+}
+
+#[test]
+fn a_system_rebuilt_in_code_has_the_same_forces_to_the_bit() {
+    for name in ["peptide-ff19sb", "peptide-charmm36", "peptide-vacuum", "octahedron"] {
+        let (description, coordinates) = read(name);
+        let mut builder = rebuilt(&description, &coordinates);
+        *builder.bonded() = description.topology.bonded.clone();
+        for pair in description.topology.exclusions.pairs() {
+            builder.exclude(pair);
+        }
+        let forces = if coordinates.cell.is_some() { ForceOptions::default() } else { ForceOptions::all_pairs() };
+        let options = Options {
+            forces: &forces,
+            tuning: TuningMethod::Model,
+            constrained_terms: ConstrainedTerms::Drop,
+            files: Files::default(),
+        };
+        let evaluate = |Prepared { system, state, .. }: &Prepared| {
+            let mut reference = Reference::new(system).unwrap();
+            reference.evaluate(state.cell.as_ref(), &state.positions, Workload { energy: true, virial: true }).clone()
+        };
+        let (made, read) = (builder.build().unwrap(), prepare(description, coordinates, &options).unwrap());
+        assert_eq!(made.system.settings, read.system.settings, "{name}");
+        assert_eq!(made.system.constraints, read.system.constraints, "{name}");
+        assert_eq!(made.state, md::system::State { velocities: vec![], ..read.state.clone() }, "{name}");
+        let (made, read) = (evaluate(&made), evaluate(&read));
+        assert!(made.forces == read.forces && made.energies == read.energies, "{name}");
+    }
+}
+
+#[test]
+fn exclusions_and_scaled_pairs_follow_from_bonds_as_in_amber_files() {
+    // ff14SB divides Coulomb 1-4 interactions by 1.2 and Lennard-Jones ones by 2; to the rounding of products
+    const ROUNDING: f64 = 1e-12;
+    let (description, coordinates) = read("peptide-vacuum");
+    let mut builder = rebuilt(&description, &coordinates);
+    builder.scale_pairs14(1.0 / 1.2, 1.0 / 2.0);
+    let Prepared { system, .. } = builder.build().unwrap();
+    assert_eq!(system.topology.exclusions, description.topology.exclusions);
+    let by_atoms = |pairs: &[Pair14]| -> BTreeMap<[u32; 2], [f64; 3]> {
+        let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
+        pairs.iter().map(|pair| (ordered(pair.atoms), [pair.charge_product, pair.c6, pair.c12])).collect()
+    };
+    let (made, expected) = (by_atoms(&system.topology.bonded.pairs14), by_atoms(&description.topology.bonded.pairs14));
+    assert_eq!(made.len(), expected.len());
+    for (pair, values) in &expected {
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * b.abs();
+        assert!(made[pair].iter().zip(values).all(close), "{pair:?}: {:?} for {values:?}", made[pair]);
+    }
+}
+
+/// Butane's carbons in a row, and one atom apart.
+fn chain() -> SystemBuilder {
+    let mut builder = System::builder();
+    let lj_type = builder.lj_type("C", LennardJones::from_sigma_epsilon(0.35, 0.3));
+    builder.residue("BUT");
+    for i in 0..5 {
+        let position = vec3(0.153 * f64::from(i), 0.0, 0.0);
+        builder.atom(AtomSpec { name: "C", element: 6, mass: 12.011, charge: 0.1, lj_type, position });
+    }
+    for i in 0..3 {
+        builder.harmonic_bond(Bond { atoms: [i, i + 1], length: 0.153, force_constant: 2e5 });
+    }
+    builder
+}
+
+#[test]
+fn what_is_given_goes_before_what_follows_from_bonds() {
+    let pairs = |change: fn(&mut SystemBuilder)| {
+        let mut builder = chain();
+        change(&mut builder);
+        let topology = builder.build().unwrap().system.topology;
+        (topology.exclusions.pairs().collect::<Vec<_>>(), topology.bonded.pairs14)
+    };
+    let near = vec![[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]];
+    let all = vec![[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+    let own = Pair14 { atoms: [3, 0], charge_product: 1.0, c6: 2.0, c12: 3.0 };
+    assert_eq!(pairs(|_| ()), (vec![], vec![]));
+    assert_eq!(pairs(|b| _ = b.exclude_neighbours(2)), (near, vec![]));
+    assert_eq!(pairs(|b| _ = b.exclude_neighbours(3)), (all.clone(), vec![]));
+    let (excluded, scaled) = pairs(|b| _ = b.scale_pairs14(0.5, 0.5));
+    assert_eq!((excluded, scaled.len(), scaled[0].atoms), (all.clone(), 1, [0, 3]));
+    assert!((scaled[0].charge_product - 0.005).abs() < 1e-15, "{scaled:?}");
+    assert_eq!(pairs(|b| _ = b.scale_pairs14(0.5, 0.5).exclude([3, 0])), (all.clone(), vec![]));
+    assert_eq!(pairs(|b| _ = b.scale_pairs14(0.0, 0.0)), (all.clone(), vec![]));
+    let explicit = |b: &mut SystemBuilder| {
+        b.bonded().pairs14.push(Pair14 { atoms: [3, 0], charge_product: 1.0, c6: 2.0, c12: 3.0 });
+        b.scale_pairs14(0.5, 0.5);
+    };
+    assert_eq!(pairs(explicit), (all, vec![own]));
+    let alone = |b: &mut SystemBuilder| {
+        b.bonded().pairs14.push(Pair14 { atoms: [0, 4], charge_product: 1.0, c6: 2.0, c12: 3.0 })
+    };
+    assert_eq!(pairs(alone).0, vec![[0, 4]]);
+}
+
+#[test]
+fn rules_combine_types_as_their_definitions_say() {
+    let mixed = |rule| {
+        let mut builder = chain();
+        let other = builder.lj_type("X", LennardJones::from_sigma_epsilon(0.25, 1.2));
+        builder.combination_rule(rule).exclude_neighbours(3);
+        builder.atom(AtomSpec {
+            name: "X",
+            mass: 1.0,
+            lj_type: other,
+            position: vec3(0.0, 1.0, 0.0),
+            ..AtomSpec::default()
+        });
+        builder.build().unwrap().system.nonbonded.sigma_epsilon(0, 1)
+    };
+    // σ (0.35 + 0.25)/2 and √(0.35·0.25), ε √(0.3·1.2) in both, to the rounding of twelfth powers and their roots
+    for (rule, sigma) in [(CombinationRule::LorentzBerthelot, 0.3), (CombinationRule::Geometric, 0.0875f64.sqrt())] {
+        let (found, epsilon) = mixed(rule);
+        assert!((found - sigma).abs() < 1e-14 && (epsilon - 0.6).abs() < 1e-13, "{found} {epsilon}");
+    }
+}
+
+/// The system is refused, and the message holds these words.
+#[track_caller]
+fn refused(words: &str, change: impl FnOnce(&mut SystemBuilder)) {
+    let mut builder = chain();
+    change(&mut builder);
+    match builder.build().map(|_| ()) {
+        Err(error @ Error::Input(_)) => assert!(error.to_string().contains(words), "{words} in: {error}"),
+        other => panic!("{words}: {other:?}"),
+    }
+}
+
+#[test]
+fn atoms_that_cannot_be_are_refused() {
+    let atom = AtomSpec { name: "BAD", mass: 1.0, ..AtomSpec::default() };
+    assert!(System::builder().build().is_err_and(|error| error.to_string().contains("no atoms")));
+    refused("atom 6 (BAD) has the mass 0", |b| _ = b.atom(AtomSpec { mass: 0.0, ..atom }));
+    refused("has the mass NaN", |b| _ = b.atom(AtomSpec { mass: f64::NAN, ..atom }));
+    refused("has the charge inf", |b| _ = b.atom(AtomSpec { charge: f64::INFINITY, ..atom }));
+    refused("type 7, but there are 1", |b| _ = b.atom(AtomSpec { lj_type: 7, ..atom }));
+    refused("the position of atom 6 (BAD of BUT 1)", |b| {
+        _ = b.atom(AtomSpec { position: Vec3::splat(f64::NAN), ..atom })
+    });
+    refused("none of them empty", |b| _ = b.residue("A"));
+    refused("none of them empty", |b| _ = b.residue("A").residue("B").atom(atom));
+    // an atom with a wrong type within a chain whose 1-4 pairs need that type
+    refused("type 7, but there are 1", |b| {
+        let last = b.atom(AtomSpec { lj_type: 7, ..atom });
+        b.bond([3, last]).scale_pairs14(0.5, 0.5);
+    });
+}
+
+#[test]
+fn terms_of_atoms_that_are_not_there_are_refused() {
+    refused("a bond names atom 9, but there are 5", |b| _ = b.bond([0, 8]));
+    refused("a bond names atom 1 twice", |b| _ = b.bond([0, 0]));
+    refused("an exclusion names atom 9", |b| _ = b.exclude([8, 0]));
+    refused("a 1-4 pair names atom 6", |b| {
+        b.bonded().pairs14.push(Pair14 { atoms: [0, 5], charge_product: 0.0, c6: 0.0, c12: 0.0 })
+    });
+    refused("bond 4 names atom 6", |b| {
+        b.bonded().bonds.push(Bond { atoms: [0, 5], length: 0.1, force_constant: 1.0 })
+    });
+    refused("angle 1 names atom 2 twice", |b| {
+        b.bonded().angles.push(Angle { atoms: [1, 0, 1], angle: 2.0, force_constant: 1.0 })
+    });
+    let torsion = Torsion { atoms: [0, 1, 2, 3], periodicity: 3, phase: f64::NAN, force_constant: 1.0 };
+    refused("proper torsion 1 has parameters that are no numbers", |b| b.bonded().propers.push(torsion));
+    refused("correction map takes grid 0, but there are 0", |b| {
+        b.bonded().cmaps.push(Cmap { atoms: [0, 1, 2, 3, 1, 2, 3, 4], grid: 0 })
+    });
+    refused("a grid of a correction map is not square", |b| {
+        b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![0.0; 15] })
+    });
+}
+
+#[test]
+fn types_and_options_that_contradict_each_other_are_refused() {
+    let repulsive = LennardJones { c6: 0.0, c12: 1.0 };
+    refused("cannot be combined", |b| _ = b.lj_type("R", repulsive));
+    refused("cannot be combined", |b| _ = b.lj_type("R", LennardJones::from_sigma_epsilon(0.3, f64::NAN)));
+    let mut geometric = chain();
+    geometric.lj_type("R", repulsive);
+    geometric.combination_rule(CombinationRule::Geometric);
+    assert!(geometric.build().is_ok());
+    refused("types 0 and 1, but there are 1", |b| _ = b.lj_pair([0, 1], repulsive));
+    refused("is given twice", |b| _ = b.lj_pair([0, 0], repulsive).lj_pair([0, 0], repulsive));
+    refused("types 0 and 0: c6 and c12 must be finite", |b| {
+        _ = b.lj_pair([0, 0], LennardJones { c6: f64::NAN, c12: 1.0 })
+    });
+    refused("factors of 1-4 pairs", |b| _ = b.scale_pairs14(f64::NAN, 1.0));
+    refused("needs a periodic cell", |b| _ = b.forces(ForceOptions::default()));
+    refused("cutoff is 0.9 nm", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0; 3])));
+    refused("has no volume", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0, f64::NAN, 1.0])));
+    refused("set a cutoff", |b| _ = b.cell(PeriodicCell::orthorhombic([3.0; 3])).forces(ForceOptions::all_pairs()));
+    // all problems at once
+    let mut builder = chain();
+    builder.bond([0, 8]).exclude([9, 0]).scale_pairs14(f64::NAN, 1.0);
+    match builder.build().map(|_| ()) {
+        Err(Error::Input(problems)) => assert_eq!(problems.len(), 3, "{problems:?}"),
+        other => panic!("{other:?}"),
+    }
+}
