@@ -1,4 +1,5 @@
-// Bonded terms, 1-4 pairs and the correction of excluded pairs in one launch: a thread per term, warps of one kind.
+// Bonded terms, 1-4 pairs and the correction of excluded pairs in one launch: a thread per term, warps of one kind. The
+// lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
 //
 // Displacements are formed in double precision. Bonds, stiff enough to show the rounding, and the few correction maps stay
 // in it, as in `src/backend/cpu/bonded.rs`.
@@ -22,56 +23,35 @@ __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<doubl
     add_outer(sums.virial, d, force);
 }
 
-// Displacements along a chain of four atoms: i − j, k − j, l − k.
-struct Chain {
-    Vec3<double> ij, kj, lk;
-};
-
-__device__ inline Chain chain(const Arguments& a, const Lattice& cell, const u32* atoms) {
-    return {between(a, cell, atoms[0], atoms[1]), between(a, cell, atoms[2], atoms[1]),
-            between(a, cell, atoms[3], atoms[2])};
+// The displacements of a term of N atoms: i − j, k − j, l − k.
+template <int N>
+__device__ inline void displacements(const Arguments& a, const Lattice& cell, const u32* atoms, Vec3<double> (&d)[N - 1]) {
+    d[0] = between(a, cell, atoms[0], atoms[1]);
+    if constexpr (N > 2) d[1] = between(a, cell, atoms[2], atoms[1]);
+    if constexpr (N > 3) d[2] = between(a, cell, atoms[3], atoms[2]);
 }
 
-template <class T>
-__device__ inline void add_chain(const Arguments& a, const u32* atoms, const Chain& along, const Term<T, 4>& term,
-                                 BondedSums& sums) {
-    for (u32 k = 0; k < 4; ++k) add_force(a, a.atom_slot[atoms[k]], term.force[k]);
-    auto wide = [&](u32 k) { return vec3(double(term.force[k].x), double(term.force[k].y), double(term.force[k].z)); };
-    add_outer(sums.virial, along.ij, wide(0));
-    add_outer(sums.virial, along.kj, wide(2));
-    add_outer(sums.virial, along.kj + along.lk, wide(3));
+// Forces of a term, and its virial with the positions relative to the second atom.
+template <class T, int N>
+__device__ inline void add_forces(const Arguments& a, const u32* atoms, const Vec3<double> (&d)[N - 1],
+                                  const Term<T, N>& term, BondedSums& sums) {
+    for (u32 k = 0; k < N; ++k) add_force(a, a.atom_slot[atoms[k]], term.force[k]);
+    add_outer(sums.virial, d[0], converted<double>(term.force[0]));
+    if constexpr (N > 2) add_outer(sums.virial, d[1], converted<double>(term.force[2]));
+    if constexpr (N > 3) add_outer(sums.virial, d[1] + d[2], converted<double>(term.force[3]));
 }
 
-__device__ inline void add_bond(const Arguments& a, const Lattice& cell, const BondTerm& t, BondedSums& sums) {
-    const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
-    const Term<double, 1> term = bond(d, t.length, t.force_constant);
+// A term of the table.
+template <class T, int N, int P, class Formula>
+__device__ inline void add_term(const Arguments& a, const Lattice& cell, const Bonded<T, N, P>& t, Formula formula,
+                                BondedSums& sums) {
+    Vec3<double> exact[N - 1];
+    displacements<N>(a, cell, t.atoms, exact);
+    Vec3<T> d[N - 1];
+    for (int k = 0; k < N - 1; ++k) d[k] = converted<T>(exact[k]);
+    const Term<T, N> term = formula(d, t.parameters);
     sums.energy += term.energy;
-    add_pair(a, t.atoms, d, term.force[0], sums);
-}
-
-__device__ inline void add_angle(const Arguments& a, const Lattice& cell, const AngleTerm& t, BondedSums& sums) {
-    const Vec3<double> u = between(a, cell, t.atoms[0], t.atoms[1]), v = between(a, cell, t.atoms[2], t.atoms[1]);
-    const Term<float, 3> term = angle(rounded(u), rounded(v), t.angle, t.force_constant);
-    sums.energy += term.energy;
-    for (u32 k = 0; k < 3; ++k) add_force(a, a.atom_slot[t.atoms[k]], term.force[k]);
-    add_outer(sums.virial, u, widened(term.force[0]));
-    add_outer(sums.virial, v, widened(term.force[2]));
-}
-
-__device__ inline void add_torsion(const Arguments& a, const Lattice& cell, const TorsionTerm& t, BondedSums& sums) {
-    const Chain along = chain(a, cell, t.atoms);
-    const Dihedral<float> phi = dihedral(rounded(along.ij), rounded(along.kj), rounded(along.lk));
-    const Term<float, 4> term = torsion(phi, t.periodicity, t.cosine_phase, t.sine_phase, t.force_constant);
-    sums.energy += term.energy;
-    add_chain(a, t.atoms, along, term, sums);
-}
-
-__device__ inline void add_improper(const Arguments& a, const Lattice& cell, const ImproperTerm& t, BondedSums& sums) {
-    const Chain along = chain(a, cell, t.atoms);
-    const Dihedral<float> phi = dihedral(rounded(along.ij), rounded(along.kj), rounded(along.lk));
-    const Term<float, 4> term = harmonic_improper(phi, t.angle, t.force_constant);
-    sums.energy += term.energy;
-    add_chain(a, t.atoms, along, term, sums);
+    add_forces<T, N>(a, t.atoms, exact, term, sums);
 }
 
 // The step of a map in which an angle lies, and the place in it, as `CmapTable::patch` finds them.
@@ -84,16 +64,17 @@ __device__ inline u32 map_step(double angle, u32 size, double& place) {
 }
 
 __device__ inline void add_cmap(const Arguments& a, const Lattice& cell, const CmapTerm& t, BondedSums& sums) {
-    const Chain first = chain(a, cell, t.atoms), second = chain(a, cell, t.atoms + 4);
-    const Dihedral<double> phi = dihedral(first.ij, first.kj, first.lk);
-    const Dihedral<double> psi = dihedral(second.ij, second.kj, second.lk);
+    Vec3<double> first[3], second[3];
+    displacements<4>(a, cell, t.atoms, first);
+    displacements<4>(a, cell, t.atoms + 4, second);
+    const Dihedral<double> phi = dihedral(first), psi = dihedral(second);
     double u, v;
     const u32 i = map_step(atan2(phi.sine, phi.cosine), t.size, u), j = map_step(atan2(psi.sine, psi.cosine), t.size, v);
     const double* patch = a.cmap_patches + 16 * (t.first_patch + i * t.size + j);
     const Surface<double> at = cmap(patch, u, v, t.size / 6.283185307179586);
     sums.energy += at.energy;
-    add_chain(a, t.atoms, first, turned(phi, at.slope_phi, 0.0), sums);
-    add_chain(a, t.atoms + 4, second, turned(psi, at.slope_psi, 0.0), sums);
+    add_forces<double, 4>(a, t.atoms, first, turned(phi, at.slope_phi, 0.0), sums);
+    add_forces<double, 4>(a, t.atoms + 4, second, turned(psi, at.slope_psi, 0.0), sums);
 }
 
 __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const Pair14Term& t, BondedSums& sums) {
@@ -129,12 +110,11 @@ __device__ inline void bonded_forces(const Arguments& a) {
     const Lattice cell = *a.cell;
     BondedSums sums = {};
     if (index < a.bonded_counts[kind]) {
-        if (kind == KIND_BOND) add_bond(a, cell, a.bonds[index], sums);
-        if (kind == KIND_UREY_BRADLEY) add_bond(a, cell, a.urey_bradleys[index], sums);
-        if (kind == KIND_ANGLE) add_angle(a, cell, a.angles[index], sums);
-        if (kind == KIND_PROPER) add_torsion(a, cell, a.propers[index], sums);
-        if (kind == KIND_IMPROPER) add_torsion(a, cell, a.impropers[index], sums);
-        if (kind == KIND_HARMONIC_IMPROPER) add_improper(a, cell, a.harmonic_impropers[index], sums);
+#define ADD(KIND, LIST, FORMULA) \
+    if (kind == KIND) \
+        add_term(a, cell, a.bonded.LIST[index], [](const auto& d, const auto& p) { return FORMULA(d, p); }, sums);
+        BONDED_LISTS_TABLE(ADD)
+#undef ADD
         if (kind == KIND_CMAP) add_cmap(a, cell, a.cmaps[index], sums);
         if (kind == KIND_PAIR14) add_pair14(a, cell, a.pairs14[index], sums);
         if (kind == KIND_EXCLUDED) add_excluded(a, cell, a.excluded[index], sums);

@@ -56,11 +56,15 @@ template <class T>
 __device__ inline T norm_squared(Vec3<T> a) {
     return dot(a, a);
 }
+template <class T, class U>
+__device__ inline Vec3<T> converted(Vec3<U> a) {
+    return vec3(T(a.x), T(a.y), T(a.z));
+}
 __device__ inline Vec3<float> rounded(Vec3<double> a) {
-    return vec3(float(a.x), float(a.y), float(a.z));
+    return converted<float>(a);
 }
 __device__ inline Vec3<double> widened(Vec3<float> a) {
-    return vec3(double(a.x), double(a.y), double(a.z));
+    return converted<double>(a);
 }
 __device__ inline Vec3<float> xyz(float4 a) {
     return vec3(a.x, a.y, a.z);

@@ -3,7 +3,7 @@
 // Forces are those on the named atoms in kJ/mol/nm. Displacements have been reduced to the right image and, where T is
 // float, were formed in double precision.
 
-// Forces on N atoms (the last is left out where it balances a pair) and the energy.
+// Forces on N atoms and the energy.
 template <class T, int N>
 struct Term {
     Vec3<T> force[N];
@@ -22,19 +22,23 @@ __device__ inline T inverse_norm(T squared) {
     return squared < T(1e-30) ? T(0) : T(1) / sqrt(squared);
 }
 
-// E = ½ k (r − r₀)²; the force is that on i.
+// E = ½ k (r − r₀)²; parameters r₀, k.
 template <class T>
-__device__ inline Term<T, 1> bond(Vec3<T> displacement, T length, T force_constant) {
-    const T squared = norm_squared(displacement);
+__device__ inline Term<T, 2> bond(const Vec3<T> (&displacements)[1], const T (&parameters)[2]) {
+    const T length = parameters[0], force_constant = parameters[1];
+    const T squared = norm_squared(displacements[0]);
     const T inverse = inverse_norm(squared);
     const T stretch = squared * inverse - length;
     const T tension = force_constant * stretch;
-    return {{displacement * (-(tension * inverse))}, T(0.5) * tension * stretch};
+    const Vec3<T> force = displacements[0] * (-(tension * inverse));
+    return {{force, -force}, T(0.5) * tension * stretch};
 }
 
-// E = ½ k (θ − θ₀)² between u = r_i − r_j and v = r_k − r_j.
+// E = ½ k (θ − θ₀)² between u = r_i − r_j and v = r_k − r_j; parameters θ₀, k.
 template <class T>
-__device__ inline Term<T, 3> angle(Vec3<T> u, Vec3<T> v, T equilibrium, T force_constant) {
+__device__ inline Term<T, 3> angle(const Vec3<T> (&displacements)[2], const T (&parameters)[2]) {
+    const Vec3<T> u = displacements[0], v = displacements[1];
+    const T equilibrium = parameters[0], force_constant = parameters[1];
     const Vec3<T> normal = cross(u, v);
     const T squared = norm_squared(normal);
     const T inverse = inverse_norm(squared);
@@ -59,7 +63,8 @@ constexpr double COLLINEAR = 1e-18;
 
 // From ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
 template <class T>
-__device__ inline Dihedral<T> dihedral(Vec3<T> ij, Vec3<T> kj, Vec3<T> lk) {
+__device__ inline Dihedral<T> dihedral(const Vec3<T> (&displacements)[3]) {
+    const Vec3<T> ij = displacements[0], kj = displacements[1], lk = displacements[2];
     const Vec3<T> g = -kj, a = cross(ij, g), b = cross(lk, g);
     const T a2 = norm_squared(a), b2 = norm_squared(b);
     const T inverse_a2 = a2 < T(COLLINEAR) ? T(0) : T(1) / a2;
@@ -79,9 +84,12 @@ __device__ inline Term<T, 4> turned(const Dihedral<T>& d, T slope, T energy) {
     return {{d.gradient[0] * -slope, d.gradient[1] * -slope, d.gradient[2] * -slope, d.gradient[3] * -slope}, energy};
 }
 
-// E = k (1 + cos(nφ − φ₀)), n = periodicity, a whole number up to 7.
+// E = k (1 + cos(nφ − φ₀)); parameters n, a whole number up to 7, cos φ₀, sin φ₀, k.
 template <class T>
-__device__ inline Term<T, 4> torsion(const Dihedral<T>& d, T periodicity, T cosine_phase, T sine_phase, T force_constant) {
+__device__ inline Term<T, 4> torsion(const Vec3<T> (&displacements)[3], const T (&parameters)[4]) {
+    const Dihedral<T> d = dihedral(displacements);
+    const T periodicity = parameters[0], cosine_phase = parameters[1], sine_phase = parameters[2];
+    const T force_constant = parameters[3];
     // (cos φ + i sin φ)ⁿ: square, and multiply where the next binary digit of n is set
     T re = T(1), im = T(0);
     const int n = int(periodicity);
@@ -99,9 +107,24 @@ __device__ inline Term<T, 4> torsion(const Dihedral<T>& d, T periodicity, T cosi
     return turned(d, force_constant * periodicity * (re * sine_phase - im * cosine_phase), energy);
 }
 
-// E = ½ k (φ − φ₀)², the difference wrapped to [−π, π].
+// E = Σ C_n cosⁿ ψ with ψ = φ − π; parameters C₀ to C₅.
 template <class T>
-__device__ inline Term<T, 4> harmonic_improper(const Dihedral<T>& d, T equilibrium, T force_constant) {
+__device__ inline Term<T, 4> ryckaert_bellemans(const Vec3<T> (&displacements)[3], const T (&coefficients)[6]) {
+    const Dihedral<T> d = dihedral(displacements);
+    const T cosine = -d.cosine;
+    T energy = T(0), slope = T(0);
+    for (int n = 5; n >= 0; --n) {
+        slope = slope * cosine + energy;
+        energy = energy * cosine + coefficients[n];
+    }
+    return turned(d, slope * d.sine, energy);
+}
+
+// E = ½ k (φ − φ₀)², the difference wrapped to [−π, π]; parameters φ₀, k.
+template <class T>
+__device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3], const T (&parameters)[2]) {
+    const Dihedral<T> d = dihedral(displacements);
+    const T equilibrium = parameters[0], force_constant = parameters[1];
     const T turn = T(6.283185307179586);
     const T difference = atan2(d.sine, d.cosine) - equilibrium;
     const T deviation = difference - turn * rint(difference / turn);

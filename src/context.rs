@@ -3,7 +3,7 @@
 //! A [`Context`] owns a backend and knows how old its pair lists are: it builds, prunes and renews them before the forces
 //! that need them. Dynamics, minimisation, single points and comparisons all get their forces here.
 
-use crate::backend::{Backend, Evaluation, Kinetic, Leapfrog, Moment, Workload};
+use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, Moment, Workload};
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::system::State;
@@ -67,6 +67,11 @@ impl<B: Backend + ?Sized> Context<B> {
     /// As [`Context::backend`].
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
+    }
+
+    /// Adds a force of the user's own, which acts from the next evaluation on; a GPU refuses it.
+    pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
+        self.backend.add_external_force(Box::new(force))
     }
 
     /// Take over positions, velocities, cell and couplings. Lists stay as they are.

@@ -42,7 +42,7 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
     let (one, eight) = (evaluate(&system, &state), evaluate(&larger, &all));
     // sums of some 10⁵ terms in f64 whose magnitudes add up to a hundred times the result: 1e-16 · 10⁵ · 100
     const ROUNDING: f64 = 1e-9;
-    for ((name, a), (_, b)) in one.energies.named().into_iter().zip(eight.energies.named()) {
+    for ((name, a), (_, b)) in one.energies.named().zip(eight.energies.named()) {
         assert!((b - 8.0 * a).abs() <= ROUNDING * 8.0 * a.abs(), "{name}: 8 × {a} and {b}");
     }
     let size = (one.forces.iter().map(|f| f.norm_squared()).sum::<f64>() / one.forces.len() as f64).sqrt();

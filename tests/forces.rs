@@ -9,7 +9,7 @@ use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
-use md::system::{Electrostatics, Modifier, PmeParameters, System};
+use md::system::{Electrostatics, Modifier, PmeParameters, RyckaertBellemans, System};
 use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
@@ -184,6 +184,20 @@ fn shifted_potentials() {
 }
 
 /// Scales c12 of a pair of types.
+/// Torsions of a force field without periodic ones.
+#[test]
+fn ryckaert_bellemans_torsions() {
+    against_reference("peptide-vacuum", |system| {
+        let bonded = &mut system.topology.bonded;
+        let torsion = |(index, torsion): (usize, &md::system::Torsion)| {
+            let coefficients = [9.3, 12.2, -13.1, -3.1, 26.2, -31.5].map(|c| c * (1.0 + 0.01 * index as f64));
+            RyckaertBellemans { atoms: torsion.atoms, coefficients }
+        };
+        bonded.ryckaert_bellemans = bonded.propers.iter().enumerate().map(torsion).collect();
+        bonded.propers.clear();
+    });
+}
+
 fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     let types = system.nonbonded.types;
     system.nonbonded.c12[a * types + b] *= factor;

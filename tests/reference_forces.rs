@@ -5,6 +5,7 @@ mod golden;
 
 use golden::Golden;
 use md::backend::{Evaluation, Reference, Workload};
+use md::system::{BondedTerms, Exclusions, RyckaertBellemans, Topology};
 use md::vec3::Vec3;
 
 /// Both sides compute in f64 with the same α, grid and order; what differs is the order of sums and the last digits of
@@ -124,4 +125,57 @@ fn virtual_sites_are_refused() {
     let path = golden::file(&folder, "tip4pew-3k.prmtop").expect("a topology");
     let refusal = md::format::read_topology(&path).expect_err("virtual sites are not supported").to_string();
     assert!(refusal.contains("virtual site"), "{refusal}");
+}
+
+/// A file of `tests/systems/build/ryckaert_bellemans.py`.
+#[derive(serde::Deserialize)]
+struct Torsions {
+    positions: Vec<[f64; 3]>,
+    atoms: Vec<[u32; 4]>,
+    coefficients: Vec<[f64; 6]>,
+    fourier: Vec<[f64; 4]>,
+    openmm: std::collections::HashMap<String, Expected>,
+}
+
+#[derive(serde::Deserialize)]
+struct Expected {
+    energy: f64,
+    forces: Vec<[f64; 3]>,
+}
+
+/// `RBTorsionForce`, and Fourier torsions as sums of `PeriodicTorsionForce`.
+#[test]
+fn ryckaert_bellemans_and_fourier_torsions() {
+    let text = include_str!("systems/ryckaert-bellemans.json");
+    let file: Torsions = serde_json::from_str(text).expect("the file of the build script");
+    let positions: Vec<Vec3> = file.positions.iter().map(|&r| r.into()).collect();
+    let terms = |kind: &str| -> Vec<RyckaertBellemans> {
+        let given = file.atoms.iter().zip(file.coefficients.iter().zip(&file.fourier));
+        let term = |(&atoms, (&coefficients, &fourier)): (&[u32; 4], (&[f64; 6], &[f64; 4]))| match kind {
+            "fourier" => RyckaertBellemans::fourier(atoms, fourier),
+            _ => RyckaertBellemans { atoms, coefficients },
+        };
+        given.map(term).collect()
+    };
+    for (kind, Expected { energy, forces }) in &file.openmm {
+        let mut system = Golden::load("peptide-vacuum").expect("a system of this repository").system;
+        let count = positions.len() as u32;
+        let all_pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
+        system.topology = Topology {
+            atoms: vec![system.topology.atoms[0]; positions.len()],
+            exclusions: Exclusions::from_pairs(positions.len(), all_pairs),
+            bonded: BondedTerms { ryckaert_bellemans: terms(kind), ..BondedTerms::default() },
+            ..Topology::default()
+        };
+        let everything = Workload { energy: true, virial: true };
+        let mut reference = Reference::new(&system).expect("a supported system");
+        let ours = reference.evaluate(None, &positions, everything);
+        let off = (ours.energies.ryckaert_bellemans / energy - 1.0).abs();
+        assert!(off < TOLERANCE, "{kind}: {} against {energy} kJ/mol", ours.energies.ryckaert_bellemans);
+        assert_eq!(ours.energies.potential(), ours.energies.ryckaert_bellemans);
+        let errors = ours.forces.iter().zip(forces).map(|(ours, &theirs)| *ours - Vec3::from(theirs));
+        let error = rms(errors) / rms(ours.forces.iter().copied());
+        assert!(error < TOLERANCE, "{kind}: forces off by {error:e}");
+    }
+    assert_eq!(file.openmm.len(), 2);
 }

@@ -26,11 +26,12 @@ fn pme(alpha: f64, points: usize, order: usize) -> Electrostatics {
 /// The chains with one kind of interaction each, and with everything.
 fn variants() -> Vec<(&'static str, Model)> {
     type Keep = fn(&mut BondedTerms, &BondedTerms);
-    let bonded: [(&str, Keep); 8] = [
+    let bonded: [(&str, Keep); 9] = [
         ("bond", |new, all| new.bonds = all.bonds.clone()),
         ("angle", |new, all| new.angles = all.angles.clone()),
         ("urey_bradley", |new, all| new.urey_bradleys = all.urey_bradleys.clone()),
         ("proper", |new, all| new.propers = all.propers.clone()),
+        ("ryckaert_bellemans", |new, all| new.ryckaert_bellemans = all.ryckaert_bellemans.clone()),
         ("improper", |new, all| new.impropers = all.impropers.clone()),
         ("harmonic improper", |new, all| new.harmonic_impropers = all.harmonic_impropers.clone()),
         ("cmap", |new, all| (new.cmaps, new.cmap_grids) = (all.cmaps.clone(), all.cmap_grids.clone())),
@@ -134,7 +135,7 @@ fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
     for (i, (f, g)) in a.forces.iter().zip(&b.forces).enumerate() {
         assert!((*f - *g).norm() < ROUNDING * scale, "{name}, atom {i}: {f:?} {g:?}");
     }
-    let absolute: f64 = a.energies.named().iter().map(|(_, e)| e.abs()).sum();
+    let absolute: f64 = a.energies.named().map(|(_, e)| e.abs()).sum();
     assert!((a.energies.potential() - b.energies.potential()).abs() < ROUNDING * (1.0 + absolute), "{name}");
     let trace = a.virial.0.iter().flatten().fold(1.0, |a: f64, b| a.max(b.abs()));
     assert!((a.virial.trace() - b.virial.trace()).abs() < ROUNDING * 10.0 * trace, "{name}");
@@ -177,13 +178,7 @@ fn renumber(model: &Model, to: impl Fn(u32) -> u32) -> Model {
     topology.residues.clear();
     let pairs: Vec<_> = topology.exclusions.pairs().map(|p| p.map(&to)).collect();
     topology.exclusions = Exclusions::from_pairs(model.positions.len(), pairs);
-    let bonded = &mut topology.bonded;
-    bonded.bonds.iter_mut().chain(&mut bonded.urey_bradleys).for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.angles.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.propers.iter_mut().chain(&mut bonded.impropers).for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.harmonic_impropers.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.cmaps.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
-    bonded.pairs14.iter_mut().for_each(|t| t.atoms = t.atoms.map(&to));
+    topology.bonded.renumber(to);
     other
 }
 

@@ -4,7 +4,9 @@
 //! the bits do not depend on the number of threads.
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
-use super::{Backend, Evaluation, ForceField, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload};
+use super::{
+    Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload,
+};
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
@@ -32,6 +34,7 @@ const CULPRITS: usize = 5;
 /// The state of a run in host memory.
 pub struct Host<F> {
     field: F,
+    external: Vec<Box<dyn ExternalForce>>,
     level: Level,
     team: Arc<Team>,
     masses: Vec<f64>,
@@ -84,6 +87,7 @@ impl<F: ForceField> Host<F> {
         let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
         Ok(Host {
             field,
+            external: vec![],
             level,
             team,
             inverse_masses,
@@ -329,7 +333,23 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
-        self.field.evaluate(self.cell.as_ref(), &self.positions, workload, &mut self.evaluation)
+        let (cell, evaluation) = (self.cell.as_ref(), &mut self.evaluation);
+        self.field.evaluate(cell, &self.positions, workload, evaluation)?;
+        for force in &mut self.external {
+            let External { energy, virial } = force.apply(cell, &self.positions, &mut evaluation.forces);
+            if workload.energy {
+                evaluation.energies.external += energy;
+            }
+            if workload.virial {
+                evaluation.virial += virial;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
+        self.external.push(force);
+        Ok(())
     }
 
     fn evaluation(&self) -> &Evaluation {

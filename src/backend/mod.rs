@@ -8,6 +8,7 @@ mod cpu;
 pub(crate) mod cuda;
 mod dispersion;
 mod energies;
+mod external;
 mod host;
 mod phases;
 mod potential;
@@ -17,6 +18,7 @@ mod work;
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
 pub use energies::Energies;
+pub use external::{External, ExternalForce};
 pub use host::Host;
 pub use phases::Phases;
 pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
@@ -25,7 +27,7 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::thermostat::Rescaling;
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
@@ -114,6 +116,11 @@ pub trait Backend: Send {
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
     /// Forces at the current positions.
     fn forces(&mut self, workload: Workload) -> Result<()>;
+    /// Adds a force of the user's own to all forces from now on. A backend that cannot take any refuses it.
+    fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
+        let problem = Problem::new("this device takes no external forces");
+        Err(problem.help("set run.device = \"cpu\"").into())
+    }
     /// The result of the last [`Backend::forces`]; its forces and virial are there if energies were asked for.
     fn evaluation(&self) -> &Evaluation;
     /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it can be told apart.

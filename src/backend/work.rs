@@ -6,7 +6,7 @@
 //! Operations per interaction were counted in the source text; those of bonded terms and constraints to about a tenth.
 
 use crate::pair::{LjRows, PairList};
-use crate::system::{Electrostatics, System};
+use crate::system::{self, BondedTerm, Electrostatics, System, bonded_terms};
 
 /// Operations and bytes of a phase in one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -97,10 +97,7 @@ const LEAPFROG_FLOPS: f64 = 29.0;
 const SETTLE_FLOPS: f64 = 320.0;
 /// A constraint in a SHAKE cluster: three iterations and the move.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Bonded terms with their displacements (12 operations each to the nearest image) and the sums of forces.
-const BOND_FLOPS: f64 = 35.0;
-const ANGLE_FLOPS: f64 = 110.0;
-const TORSION_FLOPS: f64 = 180.0;
+/// Terms beside the table with their displacements (12 operations each to the nearest image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// A position or velocity in f64, and a force in f32.
@@ -175,16 +172,18 @@ impl StepCounts<'_> {
     /// Terms, and per atom of a term its position, its force and an index; four parameters per term at most.
     fn bonded(&self) -> Work {
         let terms = &self.system.topology.bonded;
-        let kinds = [
-            (terms.bonds.len() + terms.urey_bradleys.len(), 2.0, BOND_FLOPS),
-            (terms.angles.len(), 3.0, ANGLE_FLOPS),
-            (terms.propers.len() + terms.impropers.len() + terms.harmonic_impropers.len(), 4.0, TORSION_FLOPS),
-            (terms.cmaps.len(), 8.0, CMAP_FLOPS),
-            (terms.pairs14.len(), 2.0, PAIR14_FLOPS),
-        ];
+        let mut kinds = vec![(terms.cmaps.len(), 8, CMAP_FLOPS), (terms.pairs14.len(), 2, PAIR14_FLOPS)];
+        macro_rules! lists {
+            ($($(#[$doc:meta])* $energy:ident {
+                $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+            })*) => {
+                $($(kinds.push((terms.$list.len(), $n, system::$Term::FLOPS));)+)*
+            };
+        }
+        bonded_terms!(lists);
         kinds.into_iter().fold(Work::default(), |sum, (count, atoms, flops)| Work {
             flops: sum.flops + flops * count as f64,
-            bytes: sum.bytes + (atoms * (3.0 * VECTOR + 4.0) + 16.0) * count as f64,
+            bytes: sum.bytes + (f64::from(atoms) * (3.0 * VECTOR + 4.0) + 16.0) * count as f64,
         })
     }
 

@@ -54,18 +54,11 @@ fn topology(one: &Topology, copies: usize) -> Topology {
 }
 
 fn bonded(one: &BondedTerms, copies: usize, atoms: usize) -> BondedTerms {
-    let mut all = one.clone();
-    macro_rules! copy {
-        ($($kind:ident)*) => {
-            $(all.$kind = copied(&one.$kind, copies, atoms)
-                .map(|(offset, term)| {
-                    let mut term = *term;
-                    term.atoms = term.atoms.map(|i| i + offset);
-                    term
-                })
-                .collect();)*
-        };
+    let mut all = BondedTerms { cmap_grids: one.cmap_grids.clone(), ..BondedTerms::default() };
+    for copy in 0..copies {
+        let mut terms = one.clone();
+        terms.renumber(|atom| atom + (copy * atoms) as u32);
+        all.append(&mut terms);
     }
-    copy!(bonds angles urey_bradleys propers impropers harmonic_impropers cmaps pairs14);
     all
 }

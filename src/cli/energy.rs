@@ -80,12 +80,7 @@ impl Energy {
 fn report(system: &System, state: &State, evaluation: &Evaluation) -> Report {
     Report {
         atoms: system.topology.atoms.len(),
-        energies: evaluation
-            .energies
-            .named()
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.into()))
-            .collect(),
+        energies: evaluation.energies.named().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         virial: evaluation.virial.0,
         pme: match system.settings.electrostatics {
             Electrostatics::Pme(parameters) => Some(parameters),

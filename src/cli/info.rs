@@ -89,20 +89,12 @@ fn beginning(path: &Path) -> Vec<u8> {
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
 fn topology(format: &str, description: &Description) -> String {
-    let (topology, bonded) = (&description.topology, &description.topology.bonded);
+    let topology = &description.topology;
     let mut text = format!("{format}{}\n", if topology.charmm { " of a CHARMM force field" } else { "" });
     let _ = writeln!(text, "title        {}", topology.title.trim());
     let _ = writeln!(text, "contents     {}", contents(topology));
-    let counts = [
-        ("bonds", bonded.bonds.len()),
-        ("angles", bonded.angles.len()),
-        ("Urey-Bradley", bonded.urey_bradleys.len()),
-        ("propers", bonded.propers.len()),
-        ("impropers", bonded.impropers.len() + bonded.harmonic_impropers.len()),
-        ("cmaps", bonded.cmaps.len()),
-        ("1-4 pairs", bonded.pairs14.len()),
-        ("exclusions", topology.exclusions.len()),
-    ];
+    let mut counts = topology.bonded.counts();
+    counts.push(("exclusions", topology.exclusions.len()));
     let terms: Vec<String> = counts.iter().filter(|c| c.1 > 0).map(|(name, count)| format!("{count} {name}")).collect();
     let _ = writeln!(text, "terms        {}", terms.join(", "));
     let _ = writeln!(text, "LJ types     {}, {}", description.nonbonded.types, combination(&description.nonbonded));

@@ -17,27 +17,11 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::units;
 
-/// Columns that exist with or without a cell.
-const COMMON: usize = 17;
-/// All columns of numbers; before them stand step, time and stage.
-const COLUMNS: [(&str, &str); 26] = [
-    ("bond", "kJ/mol"),
-    ("angle", "kJ/mol"),
-    ("urey_bradley", "kJ/mol"),
-    ("proper", "kJ/mol"),
-    ("improper", "kJ/mol"),
-    ("cmap", "kJ/mol"),
-    ("lj", "kJ/mol"),
-    ("lj_14", "kJ/mol"),
-    ("dispersion_correction", "kJ/mol"),
-    ("coulomb", "kJ/mol"),
-    ("coulomb_14", "kJ/mol"),
-    ("coulomb_reciprocal", "kJ/mol"),
-    ("potential", "kJ/mol"),
-    ("kinetic", "kJ/mol"),
-    ("total", "kJ/mol"),
-    ("conserved", "kJ/mol"),
-    ("temperature", "K"),
+/// Columns after the energies that exist with or without a cell.
+const STATE: [(&str, &str); 4] =
+    [("kinetic", "kJ/mol"), ("total", "kJ/mol"), ("conserved", "kJ/mol"), ("temperature", "K")];
+/// Columns that only a periodic system has.
+const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
     ("volume", "nm^3"),
     ("density", "g/cm^3"),
@@ -48,6 +32,25 @@ const COLUMNS: [(&str, &str); 26] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
+const TERMS: usize = Energies::NAMES.len();
+/// Columns that exist with or without a cell.
+const COMMON: usize = TERMS + STATE.len();
+/// All columns of numbers; before them stand step, time and stage.
+const COLUMNS: [(&str, &str); COMMON + PERIODIC.len()] = {
+    let mut columns = [("", "kJ/mol"); COMMON + PERIODIC.len()];
+    let mut index = 0;
+    while index < columns.len() {
+        if index < TERMS {
+            columns[index].0 = Energies::NAMES[index];
+        } else if index < COMMON {
+            columns[index] = STATE[index - TERMS];
+        } else {
+            columns[index] = PERIODIC[index - COMMON];
+        }
+        index += 1;
+    }
+    columns
+};
 
 /// What one row reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,12 +86,9 @@ impl EnergyRow {
     /// All numbers in the order and the units of [`Self::columns`]; the last nine are NaN without a cell.
     pub fn values(&self) -> [f64; COLUMNS.len()] {
         let mut values = [f64::NAN; COLUMNS.len()];
-        let terms = self.energies.named();
-        for (value, (_, energy)) in values.iter_mut().zip(terms) {
-            *value = energy;
-        }
+        values[..TERMS].copy_from_slice(&self.energies.values());
         let total = self.kinetic + self.energies.potential();
-        values[terms.len()..COMMON].copy_from_slice(&[self.kinetic, total, self.conserved, self.temperature]);
+        values[TERMS..COMMON].copy_from_slice(&[self.kinetic, total, self.conserved, self.temperature]);
         if let Some(cell) = &self.cell {
             let ([a, b, c], volume) = (cell.rows(), cell.volume());
             let density = units::DENSITY * self.mass / volume;
@@ -307,8 +307,6 @@ mod tests {
 
     #[test]
     fn columns_and_units_are_in_place() {
-        let names: Vec<_> = Energies::default().named().map(|(name, _)| name).to_vec();
-        assert_eq!(COLUMNS[..names.len()].iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("energies.csv");
         EnergyTable::create(&path, true).unwrap().write(&row(5, 1)).unwrap();
@@ -333,7 +331,7 @@ mod tests {
         ] {
             assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
         }
-        assert_eq!(fields.len(), 29);
+        assert_eq!(fields.len(), 31);
     }
 
     #[test]

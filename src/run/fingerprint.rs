@@ -1,8 +1,7 @@
 //! What identifies a system: a hash of each of its parts, so that a changed one can be named.
 
 use crate::system::{
-    Angle, Atom, Bond, Cmap, CmapGrid, Constraint, ForceSettings, HarmonicImproper, Name, Pair14, Residue, Settle,
-    System, Torsion,
+    Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, bonded_terms,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -55,26 +54,14 @@ impl Fingerprint {
             }),
             part("constraints", "tolerances", std::slice::from_ref(&constraints.tolerance), |&value| value),
         ];
-        readings.extend(terms("bonds", &bonded.bonds, |&Bond { atoms, length, force_constant }| {
-            (atoms, (length, force_constant))
-        }));
-        readings.extend(terms(
-            "Urey-Bradley terms",
-            &bonded.urey_bradleys,
-            |&Bond { atoms, length, force_constant }| (atoms, (length, force_constant)),
-        ));
-        readings.extend(terms("angles", &bonded.angles, |&Angle { atoms, angle, force_constant }| {
-            (atoms, (angle, force_constant))
-        }));
-        for (name, torsions) in [("proper torsions", &bonded.propers), ("improper torsions", &bonded.impropers)] {
-            readings.extend(terms(name, torsions, |&Torsion { atoms, periodicity, phase, force_constant }| {
-                (atoms, (periodicity, phase, force_constant))
-            }));
+        macro_rules! lists {
+            ($($(#[$doc:meta])* $energy:ident {
+                $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+            })*) => {
+                $($(readings.extend(terms($name, &bonded.$list, |term| (term.atoms(), numbers(term.parameters()))));)+)*
+            };
         }
-        readings.extend(terms("harmonic impropers", &bonded.harmonic_impropers, |term| {
-            let &HarmonicImproper { atoms, angle, force_constant } = term;
-            (atoms, (angle, force_constant))
-        }));
+        bonded_terms!(lists);
         readings.extend(terms("CMAP terms", &bonded.cmaps, |&Cmap { atoms, grid }| (atoms, grid)));
         readings.extend(terms("1-4 pairs", &bonded.pairs14, |&Pair14 { atoms, charge_product, c6, c12 }| {
             (atoms, (charge_product, c6, c12))
@@ -130,6 +117,11 @@ fn part<'a, T: Sync, V: Serialize>(
     read: impl Fn(&T) -> V + Send + Sync + 'a,
 ) -> Reading<'a> {
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
+}
+
+/// Any number of parameters, in a form that can be written.
+fn numbers<const P: usize>(parameters: [f64; P]) -> Vec<f64> {
+    parameters.to_vec()
 }
 
 /// Atoms and parameters of bonded terms, which `split` tells apart.

@@ -51,7 +51,7 @@ pub(super) fn name(topology: &Topology, atom: u32) -> String {
 
 /// The term of the largest size; what is not a number is larger than any.
 fn largest(energies: &Energies) -> (&'static str, f64) {
-    let terms = energies.named().into_iter().filter(|(name, _)| *name != "potential");
+    let terms = energies.named().filter(|(name, _)| *name != "potential");
     terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or(("none", 0.0))
 }
 

@@ -121,7 +121,7 @@ pub(super) fn compare_energies(
     let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
     let total = terms.iter().map(|term| term.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
     let mut largest: f64 = 0.0;
-    for ((name, ours), (_, theirs)) in found.named().into_iter().zip(e.named()) {
+    for ((name, ours), (_, theirs)) in found.named().zip(e.named()) {
         let off = (ours - theirs).abs() / total;
         let agrees = off <= bar + slack / total;
         if !agrees {

@@ -1,5 +1,6 @@
 //! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
 
+mod bonded;
 mod description;
 mod molecules;
 mod nonbonded;
@@ -7,6 +8,10 @@ mod settings;
 mod state;
 mod topology;
 
+pub(crate) use bonded::bonded_terms;
+pub use bonded::{
+    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
+};
 pub use description::{BoxKind, CellHint, Description};
 pub use molecules::Molecules;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
@@ -15,10 +20,7 @@ pub use settings::{
     Settle,
 };
 pub use state::{Coupling, State};
-pub use topology::{
-    Angle, Atom, Bond, BondedTerms, Cmap, CmapGrid, Exclusions, HarmonicImproper, Name, Pair14, Residue, Topology,
-    Torsion,
-};
+pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
 /// The frozen description of a simulation: atoms and their interactions, and how they are to be computed. It is made by
 /// [`crate::prepare::prepare`] of a [`Description`], or in code by [`System::builder`].

@@ -1,5 +1,6 @@
-//! Atoms, residues and bonded terms in topology order (the order of the input file).
+//! Atoms, residues, exclusions and names, in topology order (the order of the input file).
 
+use super::BondedTerms;
 use std::fmt;
 
 /// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
@@ -66,126 +67,6 @@ pub struct Residue {
     pub number: i32,
     /// first atom
     pub first: u32,
-}
-
-/// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bond {
-    /// the two atoms
-    pub atoms: [u32; 2],
-    /// r₀ in nm
-    pub length: f64,
-    /// k in kJ/mol/nm² (with the ½)
-    pub force_constant: f64,
-}
-
-/// Harmonic angle E = ½ k (θ − θ₀)².
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Angle {
-    /// the three atoms, the vertex in the middle
-    pub atoms: [u32; 3],
-    /// θ₀ in rad
-    pub angle: f64,
-    /// k in kJ/mol/rad² (with the ½)
-    pub force_constant: f64,
-}
-
-/// Periodic torsion E = k (1 + cos(nφ − φ₀)), IUPAC sign (trans = π).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Torsion {
-    /// the four atoms
-    pub atoms: [u32; 4],
-    /// n ≥ 0
-    pub periodicity: u8,
-    /// φ₀ in rad
-    pub phase: f64,
-    /// k in kJ/mol
-    pub force_constant: f64,
-}
-
-/// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to (−π, π] (CHARMM).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HarmonicImproper {
-    /// the four atoms
-    pub atoms: [u32; 4],
-    /// φ₀ in rad
-    pub angle: f64,
-    /// k in kJ/mol/rad² (with the ½)
-    pub force_constant: f64,
-}
-
-/// A torsion–torsion correction map term on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or of two quadruples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cmap {
-    /// atoms of φ then atoms of ψ
-    pub atoms: [u32; 8],
-    /// index into [`BondedTerms::cmap_grids`]
-    pub grid: u32,
-}
-
-/// Energies of a correction map on a square periodic grid, starting at −π in both angles.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CmapGrid {
-    /// points per angle
-    pub size: usize,
-    /// kJ/mol, `energies[i_phi * size + i_psi]`, at φ = −π + 2π i/size
-    pub energies: Vec<f64>,
-}
-
-/// A scaled 1-4 interaction E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, never cut off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair14 {
-    /// the two atoms
-    pub atoms: [u32; 2],
-    /// q_i q_j times the electrostatic scale, e²
-    pub charge_product: f64,
-    /// kJ/mol nm⁶, scaled
-    pub c6: f64,
-    /// kJ/mol nm¹², scaled
-    pub c12: f64,
-}
-
-/// Every bonded interaction.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct BondedTerms {
-    /// harmonic bonds
-    pub bonds: Vec<Bond>,
-    /// harmonic angles
-    pub angles: Vec<Angle>,
-    /// 1-3 distance terms of CHARMM
-    pub urey_bradleys: Vec<Bond>,
-    /// proper torsions
-    pub propers: Vec<Torsion>,
-    /// periodic impropers (AMBER)
-    pub impropers: Vec<Torsion>,
-    /// harmonic impropers (CHARMM)
-    pub harmonic_impropers: Vec<HarmonicImproper>,
-    /// torsion–torsion maps
-    pub cmaps: Vec<Cmap>,
-    /// the grids the maps use
-    pub cmap_grids: Vec<CmapGrid>,
-    /// scaled 1-4 pairs
-    pub pairs14: Vec<Pair14>,
-}
-
-impl BondedTerms {
-    /// The terms that `atom` takes part in.
-    pub fn of_atom(&self, atom: u32) -> Self {
-        fn with<T: Clone, const N: usize>(atom: u32, terms: &[T], atoms: impl Fn(&T) -> [u32; N]) -> Vec<T> {
-            terms.iter().filter(|term| atoms(term).contains(&atom)).cloned().collect()
-        }
-        BondedTerms {
-            bonds: with(atom, &self.bonds, |t| t.atoms),
-            angles: with(atom, &self.angles, |t| t.atoms),
-            urey_bradleys: with(atom, &self.urey_bradleys, |t| t.atoms),
-            propers: with(atom, &self.propers, |t| t.atoms),
-            impropers: with(atom, &self.impropers, |t| t.atoms),
-            harmonic_impropers: with(atom, &self.harmonic_impropers, |t| t.atoms),
-            cmaps: with(atom, &self.cmaps, |t| t.atoms),
-            cmap_grids: self.cmap_grids.clone(),
-            pairs14: with(atom, &self.pairs14, |t| t.atoms),
-        }
-    }
 }
 
 /// Excluded pairs, compressed rows: for atom i all j > i, ascending.

@@ -9,7 +9,7 @@ use crate::vec3::Vec3;
 /// θ = atan2(|u × v|, u · v) keeps its precision at 0 and π, and ∂θ/∂u = u × n̂/|u|² with n̂ the direction of u × v is
 /// bounded by 1/|u| everywhere; where n̂ is undefined the force is zero.
 #[inline(always)]
-pub fn angle<T: Real>(u: Vec3<T>, v: Vec3<T>, equilibrium: T, force_constant: T) -> ([Vec3<T>; 3], T) {
+pub fn angle<T: Real>([u, v]: [Vec3<T>; 2], [equilibrium, force_constant]: [T; 2]) -> ([Vec3<T>; 3], T) {
     let normal = u.cross(v);
     let squared = normal.norm_squared();
     let inverse = inverse_norm(squared);
@@ -31,7 +31,7 @@ mod tests {
     use crate::vec3::vec3;
 
     fn term([i, j, k]: [Vec3<Dual>; 3]) -> ([Vec3<Dual>; 3], Dual) {
-        angle(i - j, k - j, Dual::constant(1.9), Dual::constant(400.0))
+        angle([i - j, k - j], [1.9, 400.0].map(Dual::constant))
     }
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
     fn a_right_angle() {
         // ½ · 100 · (π/2 − 1)²
         let expected = 50.0 * (std::f64::consts::FRAC_PI_2 - 1.0).powi(2);
-        let (_, energy) = angle(vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0), 1.0, 100.0);
+        let (_, energy) = angle([vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0)], [1.0, 100.0]);
         assert!((energy / expected - 1.0).abs() < 1e-14);
     }
 }

@@ -4,15 +4,16 @@ use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
 /// Harmonic bond E = ½ k (r − r₀)², with r the length of `displacement` = r_i − r_j (nm), r₀ = `length` (nm) and
-/// k = `force_constant` (kJ/mol/nm²). Returns the force on atom i (kJ/mol/nm) and E.
+/// k = `force_constant` (kJ/mol/nm²). Returns the forces on i and j (kJ/mol/nm) and E.
 /// At r = 0 the direction is undefined and the force zero.
 #[inline(always)]
-pub fn bond<T: Real>(displacement: Vec3<T>, length: T, force_constant: T) -> (Vec3<T>, T) {
+pub fn bond<T: Real>([displacement]: [Vec3<T>; 1], [length, force_constant]: [T; 2]) -> ([Vec3<T>; 2], T) {
     let squared = displacement.norm_squared();
     let inverse = inverse_norm(squared);
     let stretch = squared * inverse - length;
     let tension = force_constant * stretch;
-    (displacement * (-(tension * inverse)), T::constant(0.5) * tension * stretch)
+    let force = displacement * (-(tension * inverse));
+    ([force, -force], T::constant(0.5) * tension * stretch)
 }
 
 #[cfg(test)]
@@ -23,8 +24,7 @@ mod tests {
     use crate::vec3::vec3;
 
     fn term([i, j]: [Vec3<Dual>; 2]) -> ([Vec3<Dual>; 2], Dual) {
-        let (force, energy) = bond(i - j, Dual::constant(0.11), Dual::constant(3e5));
-        ([force, -force], energy)
+        bond([i - j], [0.11, 3e5].map(Dual::constant))
     }
 
     #[test]
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn one_hundredth_of_a_nanometre() {
         // ½ · 2·10⁵ · 0.01² = 10 kJ/mol, force 2·10³ towards the partner
-        let (force, energy) = bond::<f64>(vec3(0.11, 0.0, 0.0), 0.1, 2e5);
+        let ([force, _], energy) = bond::<f64>([vec3(0.11, 0.0, 0.0)], [0.1, 2e5]);
         assert!((energy - 10.0).abs() < 1e-11 && (force.x + 2e3).abs() < 1e-9);
     }
 }

@@ -160,7 +160,7 @@ mod tests {
         let table = CmapTable::new(SIZE, &energies(|_, _| random.between(-10.0, 10.0)));
         for _ in 0..100 {
             check(chain::<5>(&mut random), |[a, b, c, d, e]| {
-                let (phi, psi) = (Dihedral::new(a - b, c - b, d - c), Dihedral::new(b - c, d - c, e - d));
+                let (phi, psi) = (Dihedral::new([a - b, c - b, d - c]), Dihedral::new([b - c, d - c, e - d]));
                 let (first, second, energy) = cmap(&phi, &psi, |phi, psi| {
                     let found = table.patch(phi.value, psi.value);
                     let steps = Dual::constant(found.steps_per_radian);

@@ -20,13 +20,13 @@ pub struct Dihedral<T> {
 const COLLINEAR: f64 = 1e-18;
 
 impl<T: Real> Dihedral<T> {
-    /// From `ij` = r_i − r_j, `kj` = r_k − r_j and `lk` = r_l − r_k (nm).
+    /// From the displacements `ij` = r_i − r_j, `kj` = r_k − r_j and `lk` = r_l − r_k (nm).
     ///
     /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)):
     /// cos φ = a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b².
     /// Where three atoms are collinear, φ is taken as 0 and the gradient of that side as zero.
     #[inline(always)]
-    pub fn new(ij: Vec3<T>, kj: Vec3<T>, lk: Vec3<T>) -> Self {
+    pub fn new([ij, kj, lk]: [Vec3<T>; 3]) -> Self {
         let (zero, one) = (T::constant(0.0), T::constant(1.0));
         let g = -kj;
         let (a, b) = (ij.cross(g), lk.cross(g));
@@ -73,7 +73,7 @@ mod tests {
 
     /// Four atoms with a given dihedral angle about the z axis.
     fn at(phi: f64) -> Dihedral<f64> {
-        Dihedral::new(vec3(0.1, 0.0, -0.03), vec3(0.0, 0.0, 0.15), vec3(0.12 * phi.cos(), 0.12 * phi.sin(), 0.05))
+        Dihedral::new([vec3(0.1, 0.0, -0.03), vec3(0.0, 0.0, 0.15), vec3(0.12 * phi.cos(), 0.12 * phi.sin(), 0.05)])
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn collinear_atoms_have_no_gradient() {
-        let dihedral = Dihedral::new(vec3(0.0, 0.0, 0.1), vec3(0.0, 0.0, 0.1), vec3(0.1, 0.0, 0.0));
+        let dihedral = Dihedral::new([vec3(0.0, 0.0, 0.1), vec3(0.0, 0.0, 0.1), vec3(0.1, 0.0, 0.0)]);
         assert_eq!(dihedral.angle(), 0.0);
         assert_eq!(dihedral.gradient[0], Vec3::ZERO);
         assert!(dihedral.gradient.iter().all(|g| g.is_finite()));

@@ -6,7 +6,11 @@ use crate::vec3::Vec3;
 /// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to [−π, π], φ₀ = `equilibrium` (rad),
 /// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k, l (kJ/mol/nm) and E.
 #[inline(always)]
-pub fn harmonic_improper<T: Real>(dihedral: &Dihedral<T>, equilibrium: T, force_constant: T) -> ([Vec3<T>; 4], T) {
+pub fn harmonic_improper<T: Real>(
+    displacements: [Vec3<T>; 3],
+    [equilibrium, force_constant]: [T; 2],
+) -> ([Vec3<T>; 4], T) {
+    let dihedral = Dihedral::new(displacements);
     let turn = T::constant(std::f64::consts::TAU);
     let difference = dihedral.angle() - equilibrium;
     let deviation = difference - turn * (difference / turn).round();
@@ -22,10 +26,7 @@ mod tests {
     use crate::vec3::vec3;
 
     fn term(equilibrium: f64) -> impl Fn([Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {
-        move |[i, j, k, l]| {
-            let dihedral = Dihedral::new(i - j, k - j, l - k);
-            harmonic_improper(&dihedral, Dual::constant(equilibrium), Dual::constant(80.0))
-        }
+        move |[i, j, k, l]| harmonic_improper([i - j, k - j, l - k], [equilibrium, 80.0].map(Dual::constant))
     }
 
     #[test]
@@ -43,9 +44,10 @@ mod tests {
 
     #[test]
     fn difference_is_wrapped() {
-        let (cosine, sine) = ((-3.0f64).cos(), (-3.0f64).sin());
-        let dihedral = Dihedral { cosine, sine, gradient: [Vec3::ZERO; 4] };
-        let (_, energy) = harmonic_improper(&dihedral, 3.0, 2.0);
+        // φ = −3: l is turned from the direction of i around that from j to k
+        let (sine, cosine) = (-3.0f64).sin_cos();
+        let displacements = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(cosine, sine, 0.0)];
+        let (_, energy) = harmonic_improper(displacements, [3.0, 2.0]);
         assert!((energy - (std::f64::consts::TAU - 6.0).powi(2)).abs() < 1e-14, "{energy}");
     }
 }

@@ -9,6 +9,7 @@
 
 mod angle;
 mod bond;
+mod chain;
 mod cmap;
 mod coulomb;
 mod dihedral;
@@ -17,6 +18,7 @@ mod lanes;
 mod lennard_jones;
 mod pair14;
 mod real;
+mod ryckaert_bellemans;
 mod torsion;
 
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod tests;
 
 pub use angle::angle;
 pub use bond::bond;
+pub use chain::{DISPLACEMENTS, relative_positions};
 pub use cmap::{CmapTable, Patch, cmap};
 pub use coulomb::{ReactionField, coulomb, ewald_direct, ewald_excluded, reaction_field};
 pub use dihedral::Dihedral;
@@ -37,4 +40,5 @@ pub use improper::harmonic_improper;
 pub use lennard_jones::lennard_jones;
 pub use pair14::pair14;
 pub use real::{Real, Special, inverse_norm};
+pub use ryckaert_bellemans::ryckaert_bellemans;
 pub use torsion::{MAX_PERIODICITY, torsion};

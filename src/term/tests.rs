@@ -4,7 +4,9 @@
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
-use super::{Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, torsion};
+use super::{
+    Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, ryckaert_bellemans, torsion,
+};
 use crate::backend::cuda::emulator;
 use crate::rng::Stream;
 use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
@@ -27,6 +29,12 @@ fn vector<T: Real>(input: &[T], first: usize) -> Vec3<T> {
     Vec3::from([input[first], input[first + 1], input[first + 2]])
 }
 
+/// The three vectors that a torsion begins with.
+#[inline(always)]
+fn displacements<T: Real>(input: &[T]) -> [Vec3<T>; 3] {
+    [vector(input, 0), vector(input, 3), vector(input, 6)]
+}
+
 /// The components of N forces, then E energies.
 #[inline(always)]
 fn flat<T: Real, const N: usize, const E: usize, const OUT: usize>(forces: [Vec3<T>; N], energies: [T; E]) -> [T; OUT] {
@@ -40,7 +48,7 @@ impl Formula<5, 4> for Distance {
     const TWIN: &str = "term_distance";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 5]) -> [T; 4] {
-        let (force, energy) = bond(vector(&input, 0), input[3], input[4]);
+        let ([force, _], energy) = bond([vector(&input, 0)], [input[3], input[4]]);
         flat([force], [energy])
     }
     fn parameters(random: &mut Stream) -> Vec<f64> {
@@ -54,7 +62,7 @@ impl Formula<8, 10> for Bend {
     const TWIN: &str = "term_bend";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 8]) -> [T; 10] {
-        let (forces, energy) = angle(vector(&input, 0), vector(&input, 3), input[6], input[7]);
+        let (forces, energy) = angle([vector(&input, 0), vector(&input, 3)], [input[6], input[7]]);
         flat(forces, [energy])
     }
     fn parameters(random: &mut Stream) -> Vec<f64> {
@@ -69,8 +77,7 @@ impl Formula<13, 13> for Periodic {
     const TWIN: &str = "term_periodic";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 13]) -> [T; 13] {
-        let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
-        let (forces, energy) = torsion(&dihedral, input[9], input[10], input[11], input[12]);
+        let (forces, energy) = torsion(displacements(&input), [input[9], input[10], input[11], input[12]]);
         flat(forces, [energy])
     }
     fn parameters(random: &mut Stream) -> Vec<f64> {
@@ -80,14 +87,28 @@ impl Formula<13, 13> for Periodic {
     }
 }
 
+struct Polynomial;
+
+impl Formula<15, 13> for Polynomial {
+    const TWIN: &str = "term_ryckaert_bellemans";
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 15]) -> [T; 13] {
+        let coefficients = [input[9], input[10], input[11], input[12], input[13], input[14]];
+        let (forces, energy) = ryckaert_bellemans(displacements(&input), coefficients);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        (0..6).map(|_| random.between(-20.0, 20.0)).collect()
+    }
+}
+
 struct HarmonicDihedral;
 
 impl Formula<11, 13> for HarmonicDihedral {
     const TWIN: &str = "term_harmonic_dihedral";
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 11]) -> [T; 13] {
-        let dihedral = Dihedral::new(vector(&input, 0), vector(&input, 3), vector(&input, 6));
-        let (forces, energy) = harmonic_improper(&dihedral, input[9], input[10]);
+        let (forces, energy) = harmonic_improper(displacements(&input), [input[9], input[10]]);
         flat(forces, [energy])
     }
     fn parameters(random: &mut Stream) -> Vec<f64> {
@@ -119,7 +140,7 @@ impl Formula<31, 25> for Map {
         let [ij, kj, lk, ml] = [0, 3, 6, 9].map(|first| vector(&input, first));
         let patch =
             Patch { coefficients: from_fn(|k| input[12 + k]), u: input[28], v: input[29], steps_per_radian: input[30] };
-        let (phi, psi) = (Dihedral::new(ij, kj, lk), Dihedral::new(-kj, lk, ml));
+        let (phi, psi) = (Dihedral::new([ij, kj, lk]), Dihedral::new([-kj, lk, ml]));
         let (on_phi, on_psi, energy) = cmap(&phi, &psi, |_, _| patch);
         flat::<T, 8, 1, 25>(from_fn(|k| if k < 4 { on_phi[k] } else { on_psi[k - 4] }), [energy])
     }
@@ -210,6 +231,11 @@ fn angles() {
 #[test]
 fn torsions() {
     check::<Periodic, _, _, 4>(3, |[i, j, k, l]| vec![i - j, k - j, l - k]);
+}
+
+#[test]
+fn ryckaert_bellemans_torsions() {
+    check::<Polynomial, _, _, 4>(7, |[i, j, k, l]| vec![i - j, k - j, l - k]);
 }
 
 #[test]

@@ -11,13 +11,11 @@ pub const MAX_PERIODICITY: u8 = 7;
 /// Returns the forces on i, j, k, l (kJ/mol/nm) and E.
 #[inline(always)]
 pub fn torsion<T: Real>(
-    dihedral: &Dihedral<T>,
-    periodicity: T,
-    cosine_phase: T,
-    sine_phase: T,
-    force_constant: T,
+    displacements: [Vec3<T>; 3],
+    [periodicity, cosine_phase, sine_phase, force_constant]: [T; 4],
 ) -> ([Vec3<T>; 4], T) {
-    let (cosine, sine) = multiple_angle(dihedral, periodicity);
+    let dihedral = Dihedral::new(displacements);
+    let (cosine, sine) = multiple_angle(&dihedral, periodicity);
     let energy = force_constant * (T::constant(1.0) + cosine * cosine_phase + sine * sine_phase);
     let slope = force_constant * periodicity * (cosine * sine_phase - sine * cosine_phase);
     (dihedral.forces(slope), energy)
@@ -47,9 +45,8 @@ mod tests {
 
     fn term(periodicity: u8, phase: f64) -> impl Fn([Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {
         move |[i, j, k, l]| {
-            let c = Dual::constant;
-            let dihedral = Dihedral::new(i - j, k - j, l - k);
-            torsion(&dihedral, c(f64::from(periodicity)), c(phase.cos()), c(phase.sin()), c(6.5))
+            let parameters = [f64::from(periodicity), phase.cos(), phase.sin(), 6.5];
+            torsion([i - j, k - j, l - k], parameters.map(Dual::constant))
         }
     }
 
@@ -74,10 +71,10 @@ mod tests {
         let mut random = random(4);
         for n in 0..=MAX_PERIODICITY {
             let [i, j, k, l] = chain(&mut random);
-            let dihedral = Dihedral::new(i - j, k - j, l - k);
+            let displacements = [i - j, k - j, l - k];
             let phase = random.between(-3.0, 3.0);
-            let (_, energy) = torsion(&dihedral, f64::from(n), phase.cos(), phase.sin(), 2.0);
-            let expected = 2.0 * (1.0 + (f64::from(n) * dihedral.angle() - phase).cos());
+            let (_, energy) = torsion(displacements, [f64::from(n), phase.cos(), phase.sin(), 2.0]);
+            let expected = 2.0 * (1.0 + (f64::from(n) * Dihedral::new(displacements).angle() - phase).cos());
             assert!((energy - expected).abs() < 1e-14, "n = {n}: {energy} against {expected}");
         }
     }

@@ -4,7 +4,8 @@ use md::cell::PeriodicCell;
 use md::rng::{Purpose, Stream};
 use md::system::{
     Angle, Atom, Bond, Cmap, CmapGrid, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
-    HarmonicImproper, ListPolicy, Modifier, Name, Nonbonded, Pair14, Residue, System, Topology, Torsion,
+    HarmonicImproper, ListPolicy, Modifier, Name, Nonbonded, Pair14, Residue, RyckaertBellemans, System, Topology,
+    Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
@@ -112,6 +113,9 @@ fn bond_chain(topology: &mut Topology, first: u32, random: &mut Stream) {
         let atoms = [at(i), at(i + 1), at(i + 2), at(i + 3)];
         let phase = random.between(-3.0, 3.0);
         bonded.propers.push(Torsion { atoms, periodicity: 3, phase, force_constant: 5.0 });
+        bonded
+            .ryckaert_bellemans
+            .push(RyckaertBellemans { atoms, coefficients: [9.3, 12.2, -13.1, -3.1, 26.2, -31.5] });
         bonded.impropers.push(Torsion { atoms, periodicity: 2, phase, force_constant: 8.0 });
         bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle: phase, force_constant: 20.0 });
         bonded.pairs14.push(Pair14 { atoms: [at(i), at(i + 3)], charge_product: -0.2, c6: 1e-4, c12: 2e-9 });

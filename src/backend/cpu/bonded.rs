@@ -1,4 +1,4 @@
-//! Bonded terms on sixteen lanes: each formula of [`crate::term`] over batches of terms of one kind.
+//! Bonded terms on sixteen lanes: each formula of the table ([`bonded_terms`]) over batches of terms of one list.
 //!
 //! Displacements are formed in `f64` and then rounded, forces are summed in `f64` over the atoms that have bonded terms
 //! at all. Bonds, whose force constants are stiff enough to show the rounding, and the few correction maps stay in
@@ -8,104 +8,111 @@ use super::threads::{Parts, part};
 use crate::backend::Energies;
 use crate::cell::{PeriodicCell, displacement};
 use crate::simd::{Float, Kernel, LANES, Simd};
-use crate::system::{Bond, BondedTerms, Cmap, Electrostatics, System, Torsion};
-use crate::term::{self, CmapTable, Dihedral};
+use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, bonded_terms};
+use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// Sixteen terms of `A` atoms and `P` parameters each.
-struct Batch<const A: usize, const P: usize> {
+/// Sixteen terms of `N` atoms and `P` parameters each.
+struct Batch<const N: usize, const P: usize> {
     /// atoms as indices into the bonded atoms
-    atoms: [[u32; LANES]; A],
+    atoms: [[u32; LANES]; N],
     parameters: [[f32; LANES]; P],
 }
 
-/// All terms of one kind. The last batch is filled up with copies whose strength parameters are zero.
-struct Batches<const A: usize, const P: usize>(Vec<Batch<A, P>>);
+/// Terms in batches. The last one is filled up with copies whose parameters `strengths` are zero.
+fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
+    let batch = |chunk: &[([u32; N], [f64; P])]| {
+        let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };
+        for lane in 0..LANES {
+            let (atoms, parameters) = chunk[lane.min(chunk.len() - 1)];
+            for (to, atom) in batch.atoms.iter_mut().zip(atoms) {
+                to[lane] = atom;
+            }
+            for (index, (to, value)) in batch.parameters.iter_mut().zip(parameters).enumerate() {
+                let idle = lane >= chunk.len() && strengths.contains(&index);
+                to[lane] = if idle { 0.0 } else { value as f32 };
+            }
+        }
+        batch
+    };
+    terms.chunks(LANES).map(batch).collect()
+}
 
-impl<const A: usize, const P: usize> Batches<A, P> {
-    /// `strengths` are the parameters to be zero in the copies that fill up.
-    fn new(terms: impl Iterator<Item = ([u32; A], [f64; P])>, strengths: &[usize]) -> Self {
-        let mut batches = vec![];
-        let terms: Vec<_> = terms.collect();
-        for chunk in terms.chunks(LANES) {
-            let mut batch = Batch { atoms: [[0; LANES]; A], parameters: [[0.0; LANES]; P] };
-            for lane in 0..LANES {
-                let (atoms, parameters) = chunk[lane.min(chunk.len() - 1)];
-                for (to, atom) in batch.atoms.iter_mut().zip(atoms) {
-                    to[lane] = atom;
-                }
-                for (index, (to, value)) in batch.parameters.iter_mut().zip(parameters).enumerate() {
-                    let idle = lane >= chunk.len() && strengths.contains(&index);
-                    to[lane] = if idle { 0.0 } else { value as f32 };
+/// The terms of one list of the table, in the number type that is theirs; the other vector is empty.
+struct Terms<const N: usize, const P: usize> {
+    exact: Vec<([u32; N], [f64; P])>,
+    batches: Vec<Batch<N, P>>,
+}
+
+/// Whether terms of this kind stay in `f64`.
+const fn is_exact<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>() -> bool {
+    size_of::<K::Number>() == size_of::<f64>()
+}
+
+impl<const N: usize, const P: usize> Terms<N, P> {
+    fn new<K: BondedTerm<N, E, P>, const E: usize>(list: &[K], local: impl Fn(u32) -> u32) -> Self {
+        let terms: Vec<_> = list.iter().map(|term| (term.atoms().map(&local), term.parameters())).collect();
+        if is_exact::<K, N, E, P>() {
+            Terms { exact: terms, batches: vec![] }
+        } else {
+            Terms { exact: vec![], batches: batches(&terms, K::STRENGTHS) }
+        }
+    }
+}
+
+macro_rules! define_bonded {
+    ($($(#[$doc:meta])* $energy:ident {
+        $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+    })*) => {
+        /// The bonded terms of a system.
+        pub(super) struct Bonded {
+            /// topology index of each bonded atom, ascending
+            pub(super) atoms: Vec<u32>,
+            $($($list: Terms<$n, $p>,)+)*
+            cmaps: Vec<Cmap>,
+            tables: Vec<CmapTable>,
+            pairs14: Vec<Batch<2, 3>>,
+        }
+
+        impl Bonded {
+            /// Sort the terms of a system into batches.
+            pub(super) fn new(system: &System) -> Self {
+                let terms = &system.topology.bonded;
+                let mut used = vec![false; system.topology.atoms.len()];
+                let mut mark = |atoms: &[u32]| atoms.iter().for_each(|&a| used[a as usize] = true);
+                $($(terms.$list.iter().for_each(|term| mark(&term.atoms));)+)*
+                terms.cmaps.iter().for_each(|term| mark(&term.atoms));
+                terms.pairs14.iter().for_each(|term| mark(&term.atoms));
+                let atoms: Vec<u32> = (0..used.len() as u32).filter(|&a| used[a as usize]).collect();
+                let mut place = vec![0u32; used.len()];
+                atoms.iter().enumerate().for_each(|(index, &atom)| place[atom as usize] = index as u32);
+                let local = |atom: u32| place[atom as usize];
+                let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
+                let pair14 = |t: &Pair14| (t.atoms.map(local), [scale * t.charge_product, t.c6, t.c12]);
+                let pairs14: Vec<_> = terms.pairs14.iter().map(pair14).collect();
+                Bonded {
+                    $($($list: Terms::new::<_, $e>(&terms.$list, local),)+)*
+                    cmaps: terms.cmaps.iter().map(|c| Cmap { atoms: c.atoms.map(local), ..*c }).collect(),
+                    tables: terms.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect(),
+                    pairs14: batches(&pairs14, &[0, 1, 2]),
+                    atoms,
                 }
             }
-            batches.push(batch);
         }
-        Batches(batches)
-    }
-}
 
-/// The bonded terms of a system.
-pub(super) struct Bonded {
-    /// topology index of each bonded atom, ascending
-    pub(super) atoms: Vec<u32>,
-    bonds: Vec<Bond>,
-    urey_bradleys: Vec<Bond>,
-    cmaps: Vec<Cmap>,
-    tables: Vec<CmapTable>,
-    angles: Batches<3, 2>,
-    propers: Batches<4, 4>,
-    impropers: Batches<4, 4>,
-    harmonic_impropers: Batches<4, 2>,
-    pairs14: Batches<2, 3>,
-}
-
-impl Bonded {
-    /// Sort the terms of a system into batches.
-    pub(super) fn new(system: &System) -> Self {
-        let BondedTerms {
-            bonds, angles, urey_bradleys, propers, impropers, harmonic_impropers, cmaps, pairs14, ..
-        } = &system.topology.bonded;
-        let mut used = vec![false; system.topology.atoms.len()];
-        let mut mark = |atoms: &[u32]| atoms.iter().for_each(|&a| used[a as usize] = true);
-        bonds.iter().chain(urey_bradleys).for_each(|t| mark(&t.atoms));
-        angles.iter().for_each(|t| mark(&t.atoms));
-        propers.iter().chain(impropers).for_each(|t| mark(&t.atoms));
-        harmonic_impropers.iter().for_each(|t| mark(&t.atoms));
-        cmaps.iter().for_each(|t| mark(&t.atoms));
-        pairs14.iter().for_each(|t| mark(&t.atoms));
-        let atoms: Vec<u32> = (0..used.len() as u32).filter(|&a| used[a as usize]).collect();
-        let mut place = vec![0u32; used.len()];
-        atoms.iter().enumerate().for_each(|(index, &atom)| place[atom as usize] = index as u32);
-        let local = |atom: u32| place[atom as usize];
-        let bond = |b: &Bond| Bond { atoms: b.atoms.map(local), ..*b };
-        let torsion = |t: &Torsion| {
-            let (sine, cosine) = t.phase.sin_cos();
-            (t.atoms.map(local), [f64::from(t.periodicity), cosine, sine, t.force_constant])
-        };
-        let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
-        let grids = &system.topology.bonded.cmap_grids;
-        Bonded {
-            bonds: bonds.iter().map(bond).collect(),
-            urey_bradleys: urey_bradleys.iter().map(bond).collect(),
-            cmaps: cmaps.iter().map(|c| Cmap { atoms: c.atoms.map(local), ..*c }).collect(),
-            tables: grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect(),
-            angles: Batches::new(angles.iter().map(|t| (t.atoms.map(local), [t.angle, t.force_constant])), &[1]),
-            propers: Batches::new(propers.iter().map(torsion), &[3]),
-            impropers: Batches::new(impropers.iter().map(torsion), &[3]),
-            harmonic_impropers: Batches::new(
-                harmonic_impropers.iter().map(|t| (t.atoms.map(local), [t.angle, t.force_constant])),
-                &[1],
-            ),
-            pairs14: Batches::new(
-                pairs14.iter().map(|t| (t.atoms.map(local), [scale * t.charge_product, t.c6, t.c12])),
-                &[0, 1, 2],
-            ),
-            atoms,
+        impl<const SUMS: bool> BondedKernel<'_, SUMS> {
+            /// The lists of the table.
+            #[inline(always)]
+            fn lists<S: Simd>(&mut self) -> Energies {
+                let (bonded, mut energies) = (self.bonded, Energies::default());
+                $($(energies.$energy += self.list::<S, system::$Term, $n, $e, $p>(&bonded.$list);)+)*
+                energies
+            }
         }
-    }
+    };
 }
+bonded_terms!(define_bonded);
 
 /// One part of all bonded terms; forces are added by bonded atom, energies and virial to `output`.
 pub(super) struct BondedKernel<'a, const SUMS: bool> {
@@ -132,26 +139,8 @@ impl<const SUMS: bool> Kernel for BondedKernel<'_, SUMS> {
     #[inline(always)]
     fn run<S: Simd>(mut self) {
         let bonded = self.bonded;
-        let (bond, urey_bradley) = (self.bonds(&bonded.bonds), self.bonds(&bonded.urey_bradleys));
-        let mut energies = Energies { bond, urey_bradley, ..Energies::default() };
-        for batch in self.share(&bonded.angles.0) {
-            let [i, j, k] = &batch.atoms;
-            let (u, v) = (self.between::<S>(i, j), self.between::<S>(k, j));
-            let [angle, strength] = load::<S, 2>(&batch.parameters);
-            let (forces, energy) = term::angle(u, v, angle, strength);
-            energies.angle += self.energy::<S>(energy);
-            self.add::<S, 3>(&batch.atoms, [u, zero::<S>(), v], forces);
-        }
-        energies.proper = self.torsions::<S>(&bonded.propers);
-        energies.improper = self.torsions::<S>(&bonded.impropers);
-        for batch in self.share(&bonded.harmonic_impropers.0) {
-            let (dihedral, along) = self.dihedral::<S>(&batch.atoms);
-            let [angle, strength] = load::<S, 2>(&batch.parameters);
-            let (forces, energy) = term::harmonic_improper(&dihedral, angle, strength);
-            energies.improper += self.energy::<S>(energy);
-            self.add::<S, 4>(&batch.atoms, along, forces);
-        }
-        for batch in self.share(&bonded.pairs14.0) {
+        let mut energies = self.lists::<S>();
+        for batch in self.share(&bonded.pairs14) {
             let [i, j] = &batch.atoms;
             let d = self.between::<S>(i, j);
             let [charges, c6, c12] = load::<S, 3>(&batch.parameters);
@@ -241,38 +230,51 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
+    /// Add the forces of one term in `f64`; `along` are positions relative to a common origin.
     #[inline(always)]
-    fn dihedral<S: Simd>(&self, atoms: &[[u32; LANES]; 4]) -> (Dihedral<S::F>, [Vec3<S::F>; 4]) {
-        let [i, j, k, l] = atoms;
-        let (ij, kj, lk) = (self.between::<S>(i, j), self.between::<S>(k, j), self.between::<S>(l, k));
-        (Dihedral::new(ij, kj, lk), [ij, zero::<S>(), kj, kj + lk])
-    }
-
-    #[inline(always)]
-    fn torsions<S: Simd>(&mut self, batches: &'a Batches<4, 4>) -> f64 {
-        let mut total = 0.0;
-        for batch in self.share(&batches.0) {
-            let (dihedral, along) = self.dihedral::<S>(&batch.atoms);
-            let [periodicity, cosine, sine, strength] = load::<S, 4>(&batch.parameters);
-            let (forces, energy) = term::torsion(&dihedral, periodicity, cosine, sine, strength);
-            total += self.energy::<S>(energy);
-            self.add::<S, 4>(&batch.atoms, along, forces);
-        }
-        total
-    }
-
-    #[inline(always)]
-    fn bonds(&mut self, terms: &'a [Bond]) -> f64 {
-        let mut total = 0.0;
-        for b in self.share(terms) {
-            let [i, j] = b.atoms;
-            let d = displacement(self.cell, self.position(i) - self.position(j));
-            let (force, energy) = term::bond(d, b.length, b.force_constant);
-            total += energy;
-            self.forces[i as usize] += force;
-            self.forces[j as usize] -= force;
+    fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
+        for a in 0..N {
+            self.forces[atoms[a] as usize] += forces[a];
             if SUMS {
-                self.output.virial += Mat3::outer(d, force);
+                self.output.virial += Mat3::outer(along[a], forces[a]);
+            }
+        }
+    }
+
+    /// r_i − r_j.
+    #[inline(always)]
+    fn displacement(&self, i: u32, j: u32) -> Vec3 {
+        displacement(self.cell, self.position(i) - self.position(j))
+    }
+
+    /// The terms of one list; returns their energy.
+    #[inline(always)]
+    fn list<S: Simd, K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>(
+        &mut self,
+        terms: &'a Terms<N, P>,
+    ) -> f64 {
+        let mut total = 0.0;
+        if is_exact::<K, N, E, P>() {
+            for (atoms, parameters) in self.share(&terms.exact) {
+                let mut displacements = [Vec3::ZERO; E];
+                for e in 0..E {
+                    let [i, j] = DISPLACEMENTS[e];
+                    displacements[e] = self.displacement(atoms[i], atoms[j]);
+                }
+                let (forces, energy) = K::evaluate(displacements, *parameters);
+                total += energy;
+                self.add_exact(atoms, relative_positions(displacements), forces);
+            }
+        } else {
+            for batch in self.share(&terms.batches) {
+                let mut displacements = [zero::<S>(); E];
+                for e in 0..E {
+                    let [i, j] = DISPLACEMENTS[e];
+                    displacements[e] = self.between::<S>(&batch.atoms[i], &batch.atoms[j]);
+                }
+                let (forces, energy) = K::evaluate(displacements, load::<S, P>(&batch.parameters));
+                total += self.energy::<S>(energy);
+                self.add::<S, N>(&batch.atoms, relative_positions(displacements), forces);
             }
         }
         total
@@ -283,24 +285,14 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         let bonded = self.bonded;
         let mut total = 0.0;
         for c in self.share(&bonded.cmaps) {
-            let chain = |atoms: &[u32]| {
-                let between = |a: u32, b: u32| displacement(self.cell, self.position(a) - self.position(b));
-                [between(atoms[0], atoms[1]), between(atoms[2], atoms[1]), between(atoms[3], atoms[2])]
-            };
+            let chain = |atoms: &[u32]| DISPLACEMENTS.map(|[i, j]| self.displacement(atoms[i], atoms[j]));
             let (first, second) = (chain(&c.atoms[..4]), chain(&c.atoms[4..]));
-            let dihedral = |[ij, kj, lk]: [Vec3; 3]| Dihedral::new(ij, kj, lk);
             let table = &bonded.tables[c.grid as usize];
             let (on_phi, on_psi, energy) =
-                term::cmap(&dihedral(first), &dihedral(second), |phi, psi| table.patch(phi, psi));
+                term::cmap(&Dihedral::new(first), &Dihedral::new(second), |phi, psi| table.patch(phi, psi));
             total += energy;
-            for (atoms, [ij, kj, lk], forces) in [(&c.atoms[..4], first, on_phi), (&c.atoms[4..], second, on_psi)] {
-                for ((&atom, along), force) in atoms.iter().zip([ij, Vec3::ZERO, kj, kj + lk]).zip(forces) {
-                    self.forces[atom as usize] += force;
-                    if SUMS {
-                        self.output.virial += Mat3::outer(along, force);
-                    }
-                }
-            }
+            self.add_exact(&c.atoms[..4], relative_positions(first), on_phi);
+            self.add_exact(&c.atoms[4..], relative_positions(second), on_psi);
         }
         total
     }

@@ -87,11 +87,11 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-numbered! {
-    /// Kinds of bonded terms; the energy of each is the sum of the same number.
-    BONDED_KINDS: KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER KIND_CMAP
-        KIND_PAIR14 KIND_EXCLUDED
-}
+/// Kinds of bonded terms, the lists of the table first; the energy of each is the sum of the same number.
+pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
+pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
+pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
+pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 3;
 numbered! {
     /// Kinds of units that move by themselves.
     UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_SHAKE1 UNIT_SHAKE2 UNIT_SHAKE3 UNIT_SHAKE4
@@ -278,12 +278,7 @@ shared! {
         inner: Pointer<[u32; 2]>,
         type_table: Pointer<[f32; 2]>,
         // bonded terms
-        bonds: Pointer<BondTerm>,
-        urey_bradleys: Pointer<BondTerm>,
-        angles: Pointer<AngleTerm>,
-        propers: Pointer<TorsionTerm>,
-        impropers: Pointer<TorsionTerm>,
-        harmonic_impropers: Pointer<ImproperTerm>,
+        bonded: BondedLists,
         cmaps: Pointer<CmapTerm>,
         cmap_patches: Pointer<f64>,
         pairs14: Pointer<Pair14Term>,
@@ -373,7 +368,8 @@ shared! {
 pub(super) fn declarations() -> String {
     let mut text = String::from(
         "using u32 = unsigned int;\nusing i64 = long long;\nusing u64 = unsigned long long;\n\
-         template <class T>\nstruct Vec3;\nconstexpr u32 ALL_LANES = 0xffffffffu;\n",
+         template <class T>\nstruct Vec3;\n\
+         template <class T, int N, int P>\nstruct Bonded {\n    u32 atoms[N];\n    T parameters[P];\n};\nconstexpr u32 ALL_LANES = 0xffffffffu;\n",
     );
     macro_rules! constants {
         ($c:literal: $($name:ident)*) => {
@@ -383,7 +379,6 @@ pub(super) fn declarations() -> String {
     constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
     constants!("u32": SCAN_THREADS PAIR_BLOCKS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
-    constants!("u32": KIND_BOND KIND_UREY_BRADLEY KIND_ANGLE KIND_PROPER KIND_IMPROPER KIND_HARMONIC_IMPROPER);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
@@ -393,6 +388,7 @@ pub(super) fn declarations() -> String {
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
     constants!("int": FIRST_TERMS STAR_ITERATIONS);
+    text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
         Lattice::declaration(),
@@ -401,10 +397,7 @@ pub(super) fn declarations() -> String {
         Rescaling::declaration(),
         BoxScaling::declaration(),
         Smooth::declaration(),
-        BondTerm::declaration(),
-        AngleTerm::declaration(),
-        TorsionTerm::declaration(),
-        ImproperTerm::declaration(),
+        BondedLists::declaration(),
         CmapTerm::declaration(),
         Pair14Term::declaration(),
         ExcludedTerm::declaration(),

@@ -2,9 +2,9 @@
 
 use super::device::{Device, allocate, store, zeros};
 use super::layout::{
-    AngleTerm, Arguments, BONDED_KINDS, BondTerm, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm,
-    GRID_BITS, ImproperTerm, Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE,
-    SHIFTS, SLOT_BITS, SUMS, ShakeUnit, Smooth, Status, TorsionTerm, UNIT_KINDS, WARP, WaterUnit,
+    Arguments, BondedLists, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm, GRID_BITS, Lattice,
+    NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, ShakeUnit,
+    Smooth, Status, UNIT_KINDS, WARP, WaterUnit,
 };
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
@@ -12,7 +12,7 @@ use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
 use crate::pme::Influence;
-use crate::system::{Bond, CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System, Torsion};
+use crate::system::{CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System};
 use crate::term::CmapTable;
 use crate::units::COULOMB;
 use bytemuck::Zeroable;
@@ -150,44 +150,10 @@ fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     starts
 }
 
-fn bond_terms(bonds: &[Bond]) -> Vec<BondTerm> {
-    let term = |b: &Bond| BondTerm { atoms: b.atoms, length: b.length, force_constant: b.force_constant };
-    bonds.iter().map(term).collect()
-}
-
-fn torsion_terms(torsions: &[Torsion]) -> Vec<TorsionTerm> {
-    let term = |t: &Torsion| {
-        let (sine, cosine) = t.phase.sin_cos();
-        TorsionTerm {
-            atoms: t.atoms,
-            periodicity: f32::from(t.periodicity),
-            cosine_phase: cosine as f32,
-            sine_phase: sine as f32,
-            force_constant: t.force_constant as f32,
-        }
-    };
-    torsions.iter().map(term).collect()
-}
-
 /// Bonded terms, and the excluded pairs that the reciprocal sum counts.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
-    let bonds = bond_terms(&terms.bonds);
-    let urey_bradleys = bond_terms(&terms.urey_bradleys);
-    let angle = |t: &crate::system::Angle| AngleTerm {
-        atoms: t.atoms,
-        angle: t.angle as f32,
-        force_constant: t.force_constant as f32,
-    };
-    let angles: Vec<_> = terms.angles.iter().map(angle).collect();
-    let (propers, impropers) = (torsion_terms(&terms.propers), torsion_terms(&terms.impropers));
-    let improper = |t: &crate::system::HarmonicImproper| ImproperTerm {
-        atoms: t.atoms,
-        angle: t.angle as f32,
-        force_constant: t.force_constant as f32,
-    };
-    let harmonic_impropers: Vec<_> = terms.harmonic_impropers.iter().map(improper).collect();
     let (cmaps, patches) = correction_maps(system);
     let pair14 = |t: &crate::system::Pair14| Pair14Term {
         atoms: t.atoms,
@@ -197,25 +163,13 @@ fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()
     };
     let pairs14: Vec<_> = terms.pairs14.iter().map(pair14).collect();
     let excluded = excluded_pairs(system);
-    let counts: [usize; BONDED_KINDS as usize] = [
-        bonds.len(),
-        urey_bradleys.len(),
-        angles.len(),
-        propers.len(),
-        impropers.len(),
-        harmonic_impropers.len(),
-        cmaps.len(),
-        pairs14.len(),
-        excluded.len(),
-    ];
-    a.bonded_counts = counts.map(|count| count as u32);
+    let (lists, lengths) = BondedLists::store(device, terms)?;
+    let others = [cmaps.len(), pairs14.len(), excluded.len()];
+    for (count, length) in a.bonded_counts.iter_mut().zip(lengths.into_iter().chain(others)) {
+        *count = length as u32;
+    }
     a.bonded_starts = starts(a.bonded_counts);
-    a.bonds = store(device, &bonds)?;
-    a.urey_bradleys = store(device, &urey_bradleys)?;
-    a.angles = store(device, &angles)?;
-    a.propers = store(device, &propers)?;
-    a.impropers = store(device, &impropers)?;
-    a.harmonic_impropers = store(device, &harmonic_impropers)?;
+    a.bonded = lists;
     a.cmaps = store(device, &cmaps)?;
     a.cmap_patches = store(device, &patches)?;
     a.pairs14 = store(device, &pairs14)?;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 /// What an array on the device may hold.
 pub(crate) trait Element: Pod {
     /// Its name in C.
-    const C: &'static str;
+    fn c() -> String;
 }
 
 /// What a shared structure may hold.
@@ -41,13 +41,17 @@ unsafe impl<T: 'static> Pod for Pointer<T> {}
 
 impl<T: Element> Member for Pointer<T> {
     fn declare(name: &str) -> String {
-        format!("{}* {name}", T::C)
+        format!("{}* {name}", T::c())
     }
 }
 
 /// Names number types in C.
 macro_rules! elements {
-    ($($rust:ty = $c:literal),*) => { $(impl Element for $rust { const C: &'static str = $c; })* };
+    ($($rust:ty = $c:literal),*) => { $(impl Element for $rust {
+            fn c() -> String {
+                $c.into()
+            }
+        })* };
 }
 elements!(
     u32 = "u32",
@@ -67,12 +71,12 @@ macro_rules! members {
     ($($rust:ty),*) => {
         $(impl Member for $rust {
             fn declare(name: &str) -> String {
-                format!("{} {name}", <$rust as Element>::C)
+                format!("{} {name}", <$rust as Element>::c())
             }
         }
         impl<const N: usize> Member for [$rust; N] {
             fn declare(name: &str) -> String {
-                format!("{} {name}[{N}]", <$rust as Element>::C)
+                format!("{} {name}[{N}]", <$rust as Element>::c())
             }
         })*
     };
@@ -105,7 +109,11 @@ macro_rules! shared {
             }
         }
 
-        impl Element for $name { const C: &'static str = stringify!($name); }
+        impl Element for $name {
+            fn c() -> String {
+                stringify!($name).into()
+            }
+        }
     };
 }
 

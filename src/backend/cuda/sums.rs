@@ -3,9 +3,9 @@
 use super::device::{Device, read, read_one};
 use super::lattice;
 use super::layout::{
-    Arguments, FORCE_SCALE, KIND_ANGLE, KIND_BOND, KIND_CMAP, KIND_EXCLUDED, KIND_HARMONIC_IMPROPER, KIND_IMPROPER,
-    KIND_PAIR14, KIND_PROPER, KIND_UREY_BRADLEY, NO_ATOM, STOPPED_BY_CELL, STOPPED_BY_PRESSURE, STOPPED_BY_SPEED,
-    SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL, SUMS, Status,
+    Arguments, BondedLists, FORCE_SCALE, KIND_CMAP, KIND_EXCLUDED, KIND_PAIR14, NO_ATOM, STOPPED_BY_CELL,
+    STOPPED_BY_PRESSURE, STOPPED_BY_SPEED, SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL,
+    SUMS, Status,
 };
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
@@ -39,20 +39,17 @@ impl Sums {
     pub(super) fn energies(&self) -> Energies {
         let (lj_14, coulomb_14) = (self.at(KIND_PAIR14), self.at(SUM_COULOMB_14));
         let reciprocal = self.at(SUM_RECIPROCAL);
-        Energies {
-            bond: self.at(KIND_BOND),
-            angle: self.at(KIND_ANGLE),
-            urey_bradley: self.at(KIND_UREY_BRADLEY),
-            proper: self.at(KIND_PROPER),
-            improper: self.at(KIND_IMPROPER) + self.at(KIND_HARMONIC_IMPROPER),
+        let mut energies = Energies {
             cmap: self.at(KIND_CMAP),
             lj: self.at(SUM_LJ) + lj_14,
             lj_14,
-            dispersion_correction: 0.0,
             coulomb: self.at(SUM_COULOMB) + self.at(KIND_EXCLUDED) + coulomb_14 + reciprocal,
             coulomb_14,
             coulomb_reciprocal: reciprocal,
-        }
+            ..Energies::default()
+        };
+        BondedLists::add_energies(&mut energies, |list| self.at(list));
+        energies
     }
 
     /// Their virial.

@@ -1,78 +1,54 @@
-//! The bonded terms, one plain loop each.
+//! The bonded terms, one plain loop for each list of the table ([`bonded_terms`]) and one for correction maps.
 
 use super::{Geometry, Sums};
-use crate::system::{Bond, BondedTerms, Torsion};
-use crate::term::{CmapTable, Dihedral, angle, bond, cmap, harmonic_improper, torsion};
+use crate::system::{BondedTerm, BondedTerms, bonded_terms};
+use crate::term::{CmapTable, DISPLACEMENTS, Dihedral, cmap, relative_positions};
 use crate::vec3::Vec3;
 
 impl Geometry<'_> {
-    /// The three displacements along a chain of four atoms, as [`Dihedral::new`] takes them.
-    fn chain(&self, [i, j, k, l]: [u32; 4]) -> [Vec3; 3] {
-        [self.between(i, j), self.between(k, j), self.between(l, k)]
+    /// The displacements of the formula of a term on these atoms.
+    fn displacements<const N: usize, const E: usize>(&self, atoms: [u32; N]) -> [Vec3; E] {
+        std::array::from_fn(|k| {
+            let [i, j] = DISPLACEMENTS[k];
+            self.between(atoms[i], atoms[j])
+        })
     }
 }
 
 /// Every bonded term but the 1-4 pairs; `tables` are those of the correction maps' grids.
 pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geometry, sums: &mut Sums) {
-    sums.energies.bond = bonds(&terms.bonds, geometry, sums);
-    sums.energies.urey_bradley = bonds(&terms.urey_bradleys, geometry, sums);
-    for term in &terms.angles {
-        let [i, j, k] = term.atoms;
-        let (u, v) = (geometry.between(i, j), geometry.between(k, j));
-        let (forces, energy) = angle(u, v, term.angle, term.force_constant);
-        sums.energies.angle += energy;
-        sums.add(term.atoms, [u, Vec3::ZERO, v], forces);
+    macro_rules! lists {
+        ($($(#[$doc:meta])* $energy:ident {
+            $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+        })*) => {
+            $($(sums.energies.$energy += list::<_, $n, $e, $p>(&terms.$list, geometry, sums);)+)*
+        };
     }
-    sums.energies.proper = torsions(&terms.propers, geometry, sums);
-    sums.energies.improper = torsions(&terms.impropers, geometry, sums);
-    for term in &terms.harmonic_impropers {
-        let chain = geometry.chain(term.atoms);
-        let (forces, energy) = harmonic_improper(&dihedral(chain), term.angle, term.force_constant);
-        sums.energies.improper += energy;
-        sums.add(term.atoms, along(chain), forces);
-    }
+    bonded_terms!(lists);
     for term in &terms.cmaps {
         let [a, b, c, d, e, f, g, h] = term.atoms;
         let (first, second) = ([a, b, c, d], [e, f, g, h]);
-        let (phi, psi) = (geometry.chain(first), geometry.chain(second));
+        let (phi, psi) = (geometry.displacements(first), geometry.displacements(second));
         let table = &tables[term.grid as usize];
-        let (on_phi, on_psi, energy) = cmap(&dihedral(phi), &dihedral(psi), |phi, psi| table.patch(phi, psi));
+        let (on_phi, on_psi, energy) = cmap(&Dihedral::new(phi), &Dihedral::new(psi), |phi, psi| table.patch(phi, psi));
         sums.energies.cmap += energy;
-        sums.add(first, along(phi), on_phi);
-        sums.add(second, along(psi), on_psi);
+        sums.add(first, relative_positions(phi), on_phi);
+        sums.add(second, relative_positions(psi), on_psi);
     }
 }
 
-fn bonds(terms: &[Bond], geometry: Geometry, sums: &mut Sums) -> f64 {
+/// Adds the forces of the terms of one list; returns their energy.
+fn list<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>(
+    terms: &[K],
+    geometry: Geometry,
+    sums: &mut Sums,
+) -> f64 {
     let mut total = 0.0;
     for term in terms {
-        let [i, j] = term.atoms;
-        let d = geometry.between(i, j);
-        let (force, energy) = bond(d, term.length, term.force_constant);
+        let displacements = geometry.displacements(term.atoms());
+        let (forces, energy) = K::evaluate(displacements, term.parameters());
         total += energy;
-        sums.pair(term.atoms, d, force);
+        sums.add(term.atoms(), relative_positions(displacements), forces);
     }
     total
-}
-
-fn torsions(terms: &[Torsion], geometry: Geometry, sums: &mut Sums) -> f64 {
-    let mut total = 0.0;
-    for term in terms {
-        let chain = geometry.chain(term.atoms);
-        let (sine, cosine) = term.phase.sin_cos();
-        let (forces, energy) =
-            torsion(&dihedral(chain), f64::from(term.periodicity), cosine, sine, term.force_constant);
-        total += energy;
-        sums.add(term.atoms, along(chain), forces);
-    }
-    total
-}
-
-fn dihedral([ij, kj, lk]: [Vec3; 3]) -> Dihedral<f64> {
-    Dihedral::new(ij, kj, lk)
-}
-
-/// Positions of i, j, k, l relative to j.
-fn along([ij, kj, lk]: [Vec3; 3]) -> [Vec3; 4] {
-    [ij, Vec3::ZERO, kj, kj + lk]
 }

@@ -3,6 +3,7 @@
 use super::Geometry;
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
+use rayon::prelude::*;
 
 /// Atoms sorted into boxes at least one cutoff wide, or not sorted at all.
 pub(super) struct Neighbours<'a> {
@@ -27,6 +28,8 @@ pub(super) struct Boxes {
 
 /// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
 const MOST_BOXES: f64 = 128.0;
+/// Atoms per unit of parallel work.
+const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {
     /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff; `boxes` is room
@@ -64,14 +67,12 @@ impl Boxes {
         }
         let Self { starts, members, next, of_atom, wrapped, .. } = self;
         self.size = size;
-        wrapped.clear();
-        wrapped.extend(positions.iter().map(|&r| cell.wrap(r).0));
+        positions.par_iter().with_min_len(ATOMS).map(|&r| cell.wrap(r).0).collect_into_vec(wrapped);
         let place = |r: &Vec3| {
             let s = cell.to_fractional(*r).to_array();
             [0, 1, 2].map(|d| ((s[d] * size[d] as f64) as usize).min(size[d] - 1))
         };
-        of_atom.clear();
-        of_atom.extend(wrapped.iter().map(place));
+        wrapped.par_iter().with_min_len(ATOMS).map(place).collect_into_vec(of_atom);
         let number = |[x, y, z]: [usize; 3]| (x * size[1] + y) * size[2] + z;
         starts.clear();
         starts.resize(size.iter().product::<usize>() + 1, 0);

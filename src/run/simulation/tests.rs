@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
-use crate::backend::{Host, Reference};
+use crate::backend::{External, Host, Reference};
 use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -11,6 +11,7 @@ use crate::run::plan::Velocities;
 use crate::simd::Level;
 use crate::system::Coupling;
 use crate::team::Team;
+use crate::vec3::Vec3;
 
 const TIMESTEP: f64 = 0.002;
 /// One lifetime of the sample's lists and a little.
@@ -228,4 +229,49 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     let mut again = Simulation::new(context, setup(&sample, &dynamics), &half, progress).unwrap();
     assert_eq!(go(&mut again, 8), go(&mut whole, 8));
     assert!(again.searches() > 1);
+}
+
+/// A field of gravity: the centre of mass falls freely whatever else acts, and the energy of the field is counted.
+#[test]
+fn external_force() {
+    const FALL: f64 = 500.0; // nm/ps²
+    let sample = Sample::load("water").rigid();
+    let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+    let mass: f64 = masses.iter().sum();
+    let field = {
+        let masses = masses.clone();
+        move |_: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]| {
+            let energy = positions.iter().zip(&masses).map(|(r, m)| -m * FALL * r.z).sum();
+            forces.iter_mut().zip(&masses).for_each(|(force, m)| force.z += m * FALL);
+            External { energy, ..External::default() }
+        }
+    };
+    let dynamics = Dynamics { thermostat: None, com_removal: None, ..dynamics(ThermostatKind::VRescale, None) };
+    let host =
+        Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable, Team::single()).unwrap();
+    let mut context = Context::new(Box::new(host), sample.schedule());
+    context.add_external_force(field.clone()).unwrap();
+    let mut falling =
+        Simulation::new(context, setup(&sample, &dynamics), &sample.state, StageProgress::default()).unwrap();
+    let momentum = |state: &State| state.velocities.iter().zip(&masses).map(|(v, m)| v.z * m).sum::<f64>();
+    let observed = |simulation: &mut Simulation<'_, _>| simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
+    let first = observed(&mut falling);
+    for _ in 2..STEPS {
+        falling.step(Wanted::default(), |_| Ok(())).unwrap();
+    }
+    let last = observed(&mut falling);
+    let mut state = State::default();
+    falling.download(&mut state).unwrap();
+    let gained = (momentum(&state) - momentum(&sample.state)) / mass;
+    let expected = FALL * TIMESTEP * STEPS as f64;
+    // forces by interpolation on a mesh do not quite cancel: 10⁻⁴ of them, which on all atoms together are 10⁻³ of the field
+    assert!((gained / expected - 1.0).abs() < 1e-7, "{gained} against {expected}");
+    let fallen = last.energies.external - first.energies.external;
+    assert!(fallen < -100.0 * (last.conserved - first.conserved).abs(), "{fallen} {first:?} {last:?}");
+    let of_parts = last.energies.lj + last.energies.coulomb + last.energies.external;
+    assert!((last.energies.potential() - of_parts).abs() < 1e-9 * of_parts.abs());
+
+    let mut emulated = Context::new(Box::new(sample.emulated(0)), sample.schedule());
+    let refusal = emulated.add_external_force(field).unwrap_err();
+    assert!(refusal.to_string().contains("external forces"), "{refusal}");
 }

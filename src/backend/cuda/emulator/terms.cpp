@@ -16,7 +16,15 @@ void put(float* out, const Term<float, N>& term) {
     *out = term.energy;
 }
 
-Dihedral<float> chain_of(const float* in) { return dihedral(vector(in), vector(in + 3), vector(in + 6)); }
+// The displacements of a term of N atoms, then its P parameters.
+template <int N, int P, class Formula>
+void put_formula(const float* in, float* out, Formula formula) {
+    Vec3<float> displacements[N - 1];
+    float parameters[P];
+    for (int k = 0; k < N - 1; ++k) displacements[k] = vector(in + 3 * k);
+    for (int k = 0; k < P; ++k) parameters[k] = in[3 * (N - 1) + k];
+    put(out, formula(displacements, parameters));
+}
 
 template <int N>
 void put_spline(const float* in, float* out) {
@@ -27,13 +35,29 @@ void put_spline(const float* in, float* out) {
 
 extern "C" {
 
-void term_distance(const float* in, float* out) { put(out, bond(vector(in), in[3], in[4])); }
+void term_distance(const float* in, float* out) {
+    const Vec3<float> displacements[1] = {vector(in)};
+    const float parameters[2] = {in[3], in[4]};
+    const Term<float, 2> term = bond(displacements, parameters);
+    put(out, term.force[0]);
+    *out = term.energy;
+}
 
-void term_bend(const float* in, float* out) { put(out, angle(vector(in), vector(in + 3), in[6], in[7])); }
+void term_bend(const float* in, float* out) {
+    put_formula<3, 2>(in, out, [](const auto& d, const auto& p) { return angle(d, p); });
+}
 
-void term_periodic(const float* in, float* out) { put(out, torsion(chain_of(in), in[9], in[10], in[11], in[12])); }
+void term_periodic(const float* in, float* out) {
+    put_formula<4, 4>(in, out, [](const auto& d, const auto& p) { return torsion(d, p); });
+}
 
-void term_harmonic_dihedral(const float* in, float* out) { put(out, harmonic_improper(chain_of(in), in[9], in[10])); }
+void term_ryckaert_bellemans(const float* in, float* out) {
+    put_formula<4, 6>(in, out, [](const auto& d, const auto& p) { return ryckaert_bellemans(d, p); });
+}
+
+void term_harmonic_dihedral(const float* in, float* out) {
+    put_formula<4, 2>(in, out, [](const auto& d, const auto& p) { return harmonic_improper(d, p); });
+}
 
 void term_pair(const float* in, float* out) {
     const Pair14<float> term = pair14(vector(in), in[3], in[4], in[5]);
@@ -44,7 +68,8 @@ void term_pair(const float* in, float* out) {
 
 void term_map(const float* in, float* out) {
     const Vec3<float> ij = vector(in), kj = vector(in + 3), lk = vector(in + 6), ml = vector(in + 9);
-    const Dihedral<float> phi = dihedral(ij, kj, lk), psi = dihedral(-kj, lk, ml);
+    const Vec3<float> first[3] = {ij, kj, lk}, second[3] = {-kj, lk, ml};
+    const Dihedral<float> phi = dihedral(first), psi = dihedral(second);
     const Surface<float> at = cmap(in + 12, in[28], in[29], in[30]);
     put(out, turned(phi, at.slope_phi, 0.0f));
     put(out + 12, turned(psi, at.slope_psi, at.energy));

@@ -49,8 +49,8 @@ fn forces_are_those_of_the_emulated_device() {
         let (ours, theirs) = (real.evaluation(), emulated.evaluation());
         let error = rms(ours.forces.iter().zip(&theirs.forces).map(|(a, b)| *a - *b));
         assert!(error <= FORCE * rms(theirs.forces.iter().copied()), "{name}: forces off by {error} kJ/mol/nm");
-        let largest = theirs.energies.named().into_iter().fold(0f64, |most, (_, value)| most.max(value.abs()));
-        for ((term, a), (_, b)) in ours.energies.named().into_iter().zip(theirs.energies.named()) {
+        let largest = theirs.energies.named().fold(0f64, |most, (_, value)| most.max(value.abs()));
+        for ((term, a), (_, b)) in ours.energies.named().zip(theirs.energies.named()) {
             assert!((a - b).abs() <= ENERGY * largest, "{name}: {term} {a} against {b}");
         }
     }

@@ -1,52 +1,104 @@
 //! Bonded terms and units of motion.
 
-use crate::backend::cuda::shared::{Element, Member, shared};
+use crate::backend::Energies;
+use crate::backend::cuda::device::{Device, store};
+use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
+use crate::error::Result;
+use crate::system::{self, BondedTerm, BondedTerms, bonded_terms};
 use bytemuck::{Pod, Zeroable};
 
-shared! {
-    /// Harmonic distance.
-    BondTerm {
-        atoms: [u32; 2],
-        /// nm
-        length: f64,
-        /// kJ/mol/nm²
-        force_constant: f64,
+/// A number that a GPU computes bonded terms in.
+pub(in crate::backend::cuda) trait Number: Element {
+    /// Nearest to a value.
+    fn nearest(value: f64) -> Self;
+}
+
+impl Number for f64 {
+    fn nearest(value: f64) -> Self {
+        value
     }
 }
 
-shared! {
-    /// Harmonic angle.
-    AngleTerm {
-        atoms: [u32; 3],
-        /// rad
-        angle: f32,
-        /// kJ/mol/rad²
-        force_constant: f32,
+impl Number for f32 {
+    fn nearest(value: f64) -> Self {
+        value as f32
     }
 }
 
-shared! {
-    /// Periodic torsion.
-    TorsionTerm {
-        atoms: [u32; 4],
-        periodicity: f32,
-        cosine_phase: f32,
-        sine_phase: f32,
-        /// kJ/mol
-        force_constant: f32,
+/// A term of the table: N atoms and P parameters. In C it is `Bonded<T, N, P>`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
+    atoms: [u32; N],
+    parameters: [T; P],
+}
+
+impl<T: Number, const N: usize, const P: usize> Bonded<T, N, P> {
+    /// Rounded to what the device computes in.
+    pub(in crate::backend::cuda) fn new<K: BondedTerm<N, E, P, Number = T>, const E: usize>(term: &K) -> Self {
+        const { assert!(size_of::<Self>() == N * size_of::<u32>() + P * size_of::<T>(), "no padding") };
+        Bonded { atoms: term.atoms(), parameters: term.parameters().map(T::nearest) }
     }
 }
 
-shared! {
-    /// Harmonic improper.
-    ImproperTerm {
-        atoms: [u32; 4],
-        /// rad
-        angle: f32,
-        /// kJ/mol/rad²
-        force_constant: f32,
+// SAFETY: zeros are numbers
+unsafe impl<T: Zeroable, const N: usize, const P: usize> Zeroable for Bonded<T, N, P> {}
+// SAFETY: arrays of numbers without padding, as is asserted where one is made
+unsafe impl<T: Pod, const N: usize, const P: usize> Pod for Bonded<T, N, P> {}
+
+impl<T: Number, const N: usize, const P: usize> Element for Bonded<T, N, P> {
+    fn c() -> String {
+        format!("Bonded<{}, {N}, {P}>", T::c())
     }
 }
+
+macro_rules! define_bonded_lists {
+    ($($(#[$doc:meta])* $energy:ident {
+        $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+    })*) => {
+        shared! {
+            /// The lists of the table of bonded terms.
+            BondedLists {
+                $($($list: Pointer<Bonded<<system::$Term as BondedTerm<$n, $e, $p>>::Number, $n, $p>>,)+)*
+            }
+        }
+
+        /// How many of them there are.
+        pub(in crate::backend::cuda) const BONDED_LISTS: u32 = [$($(stringify!($list)),+),*].len() as u32;
+
+        impl BondedLists {
+            /// Stores all lists; returns their lengths.
+            pub(in crate::backend::cuda) fn store(
+                device: &impl Device,
+                terms: &BondedTerms,
+            ) -> Result<(Self, [usize; BONDED_LISTS as usize])> {
+                let lists = BondedLists {
+                    $($($list: store(device, &terms.$list.iter().map(Bonded::new).collect::<Vec<_>>())?,)+)*
+                };
+                Ok((lists, [$($(terms.$list.len()),+),*]))
+            }
+
+            /// Adds the energies that `sum` gives by the numbers of the lists.
+            pub(in crate::backend::cuda) fn add_energies(energies: &mut Energies, sum: impl Fn(u32) -> f64) {
+                let mut lists = 0..;
+                $($(
+                    let _ = stringify!($list);
+                    energies.$energy += lists.next().map_or(0.0, &sum);
+                )+)*
+            }
+
+            /// `LISTS(ROW)` applies `ROW` to number, list and formula of each.
+            pub(in crate::backend::cuda) fn table() -> String {
+                let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::FORMULA)),+),*];
+                let row = |(number, (list, formula)): (usize, &(&str, &str))| format!(" ROW({number}, {list}, {formula})");
+                let rows: String = rows.iter().enumerate().map(row).collect();
+                format!("#define BONDED_LISTS_TABLE(ROW){rows}\n")
+            }
+        }
+    };
+}
+bonded_terms!(define_bonded_lists);
+members!(BondedLists);
 
 shared! {
     /// Correction map.

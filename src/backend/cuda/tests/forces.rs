@@ -3,7 +3,7 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
-use crate::system::{DispersionCorrection, Electrostatics, Modifier};
+use crate::system::{DispersionCorrection, Electrostatics, Modifier, RyckaertBellemans, Torsion};
 use crate::vec3::{Mat3, Vec3};
 
 /// The project's bar for interactions in f32: RMS force error over RMS force.
@@ -46,9 +46,10 @@ fn compare(sample: &Sample, what: &str) {
     let error = rms(ours.forces.iter().zip(&exact.forces).map(|(a, b)| *a - *b));
     let scale = rms(exact.forces.iter().copied());
     let e = &exact.energies;
-    let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
-    let total: f64 = terms.iter().map(|term| term.abs()).sum();
-    for ((name, mine), (_, theirs)) in ours.energies.named().into_iter().zip(exact.energies.named()) {
+    let bonded = [e.bond, e.angle, e.urey_bradley, e.proper, e.ryckaert_bellemans, e.improper, e.cmap];
+    let terms = bonded.into_iter().chain([e.lj, e.coulomb]);
+    let total: f64 = terms.map(f64::abs).sum();
+    for ((name, mine), (_, theirs)) in ours.energies.named().zip(exact.energies.named()) {
         let off = (mine - theirs).abs() / total;
         assert!(off <= ENERGY, "{what}: {name} {mine} against {theirs}, {off:.1e} of all terms");
     }
@@ -86,6 +87,16 @@ fn correction_maps() {
 #[test]
 fn urey_bradley_and_harmonic_impropers() {
     compare(&Sample::load("peptide-charmm36"), "peptide-charmm36");
+}
+
+#[test]
+fn ryckaert_bellemans_torsions() {
+    let mut sample = Sample::load("peptide-vacuum");
+    let bonded = &mut sample.system.topology.bonded;
+    let coefficients = [9.3, 12.2, -13.1, -3.1, 26.2, -31.5];
+    let torsion = |torsion: &Torsion| RyckaertBellemans { atoms: torsion.atoms, coefficients };
+    bonded.ryckaert_bellemans = bonded.propers.iter().map(torsion).collect();
+    compare(&sample, "ryckaert-bellemans");
 }
 
 #[test]

@@ -1,0 +1,37 @@
+//! The displacements that a bonded term is computed from.
+
+use super::Real;
+use crate::vec3::Vec3;
+
+/// The two atoms of each displacement, first less second: r_i − r_j of a bond, then r_k − r_j of an angle, then r_l − r_k of
+/// a torsion. A term of N atoms takes the first N − 1.
+pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
+
+/// The positions of the atoms relative to the second, from their displacements: what the virial needs.
+#[inline(always)]
+pub fn relative_positions<T: Real, const N: usize, const E: usize>(displacements: [Vec3<T>; E]) -> [Vec3<T>; N] {
+    let mut positions = [Vec3::splat(T::constant(0.0)); N];
+    positions[0] = displacements[0];
+    if N > 2 {
+        positions[2] = displacements[1];
+    }
+    if N > 3 {
+        positions[3] = displacements[1] + displacements[2];
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    #[test]
+    fn displacements_lead_back_to_the_positions() {
+        // multiples of powers of two: no rounding
+        let atoms = [vec3(0.5, 1.0, 2.0), vec3(-1.0, 0.25, 4.0), vec3(3.0, -2.0, 1.0), vec3(0.0, 8.0, -0.5)];
+        let displacements = DISPLACEMENTS.map(|[i, j]| atoms[i] - atoms[j]);
+        assert_eq!(relative_positions(displacements), atoms.map(|r| r - atoms[1]));
+        assert_eq!(relative_positions([displacements[0]]), [atoms[0] - atoms[1], Vec3::ZERO]);
+    }
+}
