@@ -212,14 +212,14 @@ fn terms_of_atoms_that_are_not_there_are_refused() {
     refused("a 1-4 pair names atom 6", |b| {
         b.bonded().pairs14.push(Pair14 { atoms: [0, 5], charge_product: 0.0, c6: 0.0, c12: 0.0 })
     });
-    refused("bond 4 names atom 6", |b| {
+    refused("bonds: term 4 names atom 6", |b| {
         b.bonded().bonds.push(Bond { atoms: [0, 5], length: 0.1, force_constant: 1.0 })
     });
-    refused("angle 1 names atom 2 twice", |b| {
+    refused("angles: term 1 names atom 2 twice", |b| {
         b.bonded().angles.push(Angle { atoms: [1, 0, 1], angle: 2.0, force_constant: 1.0 })
     });
     let torsion = Torsion { atoms: [0, 1, 2, 3], periodicity: 3, phase: f64::NAN, force_constant: 1.0 };
-    refused("proper torsion 1 has parameters that are no numbers", |b| b.bonded().propers.push(torsion));
+    refused("proper torsions: term 1 has parameters that are no numbers", |b| b.bonded().propers.push(torsion));
     refused("correction map takes grid 0, but there are 0", |b| {
         b.bonded().cmaps.push(Cmap { atoms: [0, 1, 2, 3, 1, 2, 3, 4], grid: 0 })
     });

@@ -19,7 +19,7 @@ pub(super) fn problems(description: &Description) -> Vec<Problem> {
     problems.extend(check_types(&description.nonbonded));
     problems.extend(atoms.iter().enumerate().find_map(|(i, atom)| check_atom(i, atom, description.nonbonded.types)));
     problems.extend(check_residues(&description.topology));
-    problems.extend(check_terms("bond", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
+    problems.extend(check_terms("chemical bonds", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
     check_bonded(atoms.len(), bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
         problems.push(Problem::new(format!("exclusions are of {} atoms, not of {}", exclusions.atoms(), atoms.len())));
@@ -76,22 +76,30 @@ fn check_residues(topology: &Topology) -> Option<Problem> {
     Some(Problem::new(format!("atom {} is not within the residue it names", wrong.0 + 1)))
 }
 
+/// Calls [`check_terms`] for every list of the table of bonded terms.
+macro_rules! check_lists {
+    ($($(#[$doc:meta])* $energy:ident {
+        $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+    })*) => {
+        fn check_lists(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>) {
+            $($(problems.extend(check_terms(
+                $name,
+                atoms,
+                &bonded.$list,
+                BondedTerm::<$n, $e, $p>::atoms,
+                BondedTerm::<$n, $e, $p>::parameters,
+            ));)+)*
+        }
+    };
+}
+bonded_terms!(check_lists);
+
 fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>) {
-    macro_rules! lists {
-        ($($(#[$doc:meta])* $energy:ident {
-            $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
-        })*) => {
-            $($(
-                let name = $name.trim_end_matches('s');
-                problems.extend(check_terms(name, atoms, &bonded.$list, |term| term.atoms, |term| term.parameters()));
-            )+)*
-        };
-    }
-    bonded_terms!(lists);
+    check_lists(atoms, bonded, problems);
     let BondedTerms { cmaps, cmap_grids, pairs14, .. } = bonded;
     let quadruple = |atoms: [u32; 8], first: usize| [0, 1, 2, 3].map(|k| atoms[first + k]);
     for first in [0, 4] {
-        problems.extend(check_terms("correction map", atoms, cmaps, |t| quadruple(t.atoms, first), |_| [0.0; 0]));
+        problems.extend(check_terms("correction maps", atoms, cmaps, |t| quadruple(t.atoms, first), |_| [0.0; 0]));
     }
     let grid = cmaps.iter().find(|term| term.grid as usize >= cmap_grids.len());
     problems.extend(grid.map(|term| {
@@ -106,7 +114,7 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
             format!("a grid of a correction map is not square, below {SMALLEST_MAP} points, or holds no number");
         problems.push(Problem::new(message));
     }
-    problems.extend(check_terms("1-4 pair", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
+    problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
 
 /// The first term that names an atom which is not there, or one twice, or whose parameters are no numbers.
@@ -118,7 +126,7 @@ fn check_terms<T, const N: usize, const M: usize>(
     parameters: impl Fn(&T) -> [f64; M],
 ) -> Option<Problem> {
     terms.iter().enumerate().find_map(|(index, term)| {
-        let (named, what) = (of(term), || format!("{what} {}", index + 1));
+        let (named, what) = (of(term), || format!("{what}: term {}", index + 1));
         if let Some(&atom) = named.iter().find(|&&atom| atom as usize >= atoms) {
             return Some(absent(&what(), atom, atoms));
         }

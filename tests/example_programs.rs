@@ -38,17 +38,24 @@ fn number(text: &str, beginning: &str, unit: &str) -> f64 {
     line.unwrap_or_else(|| panic!("{beginning} in {text}")).trim().parse().expect("a number")
 }
 
+/// Rust sources of a folder of the package.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
 #[test]
-fn every_example_is_known_here_and_runs() {
-    let files =
-        std::fs::read_dir(root().join("examples")).expect("a folder").map(|entry| entry.expect("a file").path());
-    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let known = EXAMPLES.iter().find(|(known, _)| *known == name);
-        let (_, arguments) = known.unwrap_or_else(|| panic!("add examples/{name}.rs to EXAMPLES"));
-        if name != "argon" {
-            assert!(!output(&name, arguments).is_empty(), "{name} prints nothing");
-        }
+fn every_example_is_run_here_or_included_in_another_test() {
+    let read = |path: PathBuf| std::fs::read_to_string(path).expect("a source");
+    let tests: String = sources("tests").into_iter().map(read).collect();
+    for path in sources("examples") {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let included = tests.contains(&format!("#[path = \"../examples/{name}.rs\"]"));
+        assert!(included || EXAMPLES.iter().any(|(known, _)| *known == name), "add examples/{name}.rs to EXAMPLES");
+    }
+    for (name, arguments) in EXAMPLES {
+        assert!(!output(name, arguments).is_empty(), "{name} prints nothing");
     }
 }
 
