@@ -114,7 +114,7 @@ fn a_full_file_becomes_the_plan_it_describes() {
     assert_eq!(plan.run.tuning, TuningMethod::Measure);
     assert_eq!((plan.run.seed, plan.run.device, plan.run.threads), (7, Device::Cuda(1), Some(3)));
     assert_eq!((plan.run.max_time, plan.run.max_steps), (Some(Duration::from_secs(5400)), Some(12)));
-    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Steps(500));
+    assert_eq!(plan.output.trajectories[0].every, Interval::Steps(500));
     assert_eq!(plan.output.energies, None);
     assert_eq!(plan.stages[0].name, "minimize");
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
@@ -192,7 +192,7 @@ fn options_are_laid_over_the_file() {
     assert_eq!((plan.forces.cutoff, plan.run.threads), (Some(1.0), Some(5)));
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(1e-4)));
     assert_eq!(plan.output.directory, Path::new("/else/where"));
-    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Time(20.0));
+    assert_eq!(plan.output.trajectories[0].every, Interval::Time(20.0));
     let StageKind::Minimize(first) = &plan.stages[0].kind else { panic!("a minimisation") };
     assert_eq!(first.steps, 99);
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };

@@ -11,13 +11,15 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::{self, AmberTopology, Coordinates};
 use crate::observe::energies::TABLE_START;
+use crate::observe::trajectory::Format;
 use crate::system::{CombinationRule, Molecules, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Say what a file contains: topology, coordinates, or what a run wrote
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; trajectory, checkpoint, summary, status or energy table of a run
+    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
+    /// energy table of a run
     file: PathBuf,
 }
 
@@ -35,8 +37,8 @@ impl Info {
 /// Files are told apart by how they begin, not by their names.
 fn describe(path: &Path) -> Result<String> {
     let beginning = beginning(path);
-    if beginning.starts_with(b"\x89HDF") {
-        return outputs::trajectory(path);
+    if let Ok(format) = Format::of_file(path) {
+        return outputs::trajectory(path, format);
     }
     if beginning.starts_with(b"MDCHECKP") {
         return outputs::checkpoint(path);
@@ -64,7 +66,7 @@ fn perhaps_unknown(error: Error) -> Error {
     }
 }
 
-const KNOWN: &str = "md info knows AMBER prmtop, rst7 and NetCDF restart files, and of a run trajectory.h5md, \
+const KNOWN: &str = "md info knows AMBER prmtop, rst7 and NetCDF restart files, trajectories (H5MD, XTC, DCD), and of a run \
     checkpoint.md, summary.json, status.json and energies.csv; the other files of a run are text";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
