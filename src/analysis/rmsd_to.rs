@@ -92,7 +92,7 @@ impl RmsdToReference {
 /// Takes the weighted centre off; gives Σ w |r|².
 fn centre(positions: &mut [Vec3], weights: &[f64]) -> f64 {
     let centre = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
-    positions.iter_mut().for_each(|r| *r = *r - centre);
+    positions.iter_mut().for_each(|r| *r -= centre);
     positions.iter().zip(weights).map(|(r, weight)| weight * r.norm_squared()).sum()
 }
 

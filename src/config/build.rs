@@ -248,25 +248,24 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
         precision: table.number("precision"),
     };
     let mut refuse = |key: &str, problem: Problem| {
-        problems.push(
-            table.place(key).problem(Problem { message: format!("output.trajectory.{}", problem.message), ..problem }),
-        );
+        let message = format!("output.trajectory.{key}: {}", problem.message);
+        problems.push(table.place(key).problem(Problem { message, ..problem }));
     };
     let is_plain = std::path::Path::new(&options.file).file_name().is_some_and(|name| name == options.file.as_str());
     if !is_plain || options.file.starts_with('.') {
-        let message = format!("file: \"{}\" is not the name of a file in the output folder", options.file);
+        let message = format!("\"{}\" is not the name of a file in the output folder", options.file);
         refuse("file", Problem::new(message).help("leave out folders: output.directory names the only one"));
         return None;
     }
     let format = match Format::of_name(&options.file) {
         Ok(format) => format,
         Err(problem) => {
-            refuse("file", Problem { message: format!("file: {}", problem.message), ..problem });
+            refuse("file", problem);
             return None;
         }
     };
     if let Some(word) = table.word("format").filter(|word| *word != format.extension) {
-        let message = format!("format: \"{word}\" is not the format of a file called \"{}\"", options.file);
+        let message = format!("\"{word}\" is not the format of a file called \"{}\"", options.file);
         refuse("format", Problem::new(message).help("remove one of the two"));
         return None;
     }

@@ -61,7 +61,7 @@ impl TrajectoryReporter {
         let provenance = Provenance {
             run_id: run.run_id.to_owned(),
             version: env!("CARGO_PKG_VERSION").into(),
-            commit: option_env!("MD_COMMIT").unwrap_or_default().into(),
+            commit: crate::COMMIT.into(),
             host: host_name(),
             author: String::new(),
             input: run.input.to_owned(),
