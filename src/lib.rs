@@ -22,7 +22,7 @@
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
-//! | [`analysis`] | what the frames of a trajectory have in common, and how they differ |
+//! | [`analysis`] | what is computed of the frames of a trajectory |
 //! | [`bench`](mod@bench) | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
@@ -150,6 +150,20 @@
 //! `f64` in either precision, are not compared. A run that differs ends. [`run::warnings()`] holds what a referee would
 //! object to in a plan.
 //!
+//! # Output and trajectories
+//!
+//! What writes something of a run is a [`run::Reporter`]: before each step the run asks all of them what they want of it
+//! and computes only that. Trajectories and the energy table are reporters, a program may add others
+//! ([`run::Job::reporters`]). A checkpoint knows each output by its name, with the number of its records and their checksum
+//! ([`observe::extent::Mark`]): a run that goes on cuts every file back to what the checkpoint has seen.
+//!
+//! A format of trajectories is a module and a row of [`observe::trajectory::FORMATS`]; nothing else names one. It gives a
+//! [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for reading. H5MD holds
+//! everything and is the default; XTC and DCD share what appending, damage and repair mean where frames are runs of bytes.
+//!
+//! Frames pass once, one at a time, through any number of [`analysis::Observable`]s; a row of [`analysis::OBSERVABLES`]
+//! makes one a subcommand of `md analyze`, and results are written in one way ([`analysis::write()`]).
+//!
 //! # Speed
 //!
 //! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps), and its operations and bytes
@@ -226,3 +240,9 @@ pub mod team;
 pub mod term;
 pub mod units;
 pub mod vec3;
+
+/// Source revision that this was built from; empty where the build did not know it.
+pub const COMMIT: &str = env!("MD_COMMIT");
+
+/// Version of this program, with the source revision where it is known: `0.1.0 (1a2b3c4)`.
+pub const VERSION: &str = env!("MD_VERSION");

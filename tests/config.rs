@@ -114,7 +114,7 @@ fn a_full_file_becomes_the_plan_it_describes() {
     assert_eq!(plan.run.tuning, TuningMethod::Measure);
     assert_eq!((plan.run.seed, plan.run.device, plan.run.threads), (7, Device::Cuda(1), Some(3)));
     assert_eq!((plan.run.max_time, plan.run.max_steps), (Some(Duration::from_secs(5400)), Some(12)));
-    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Steps(500));
+    assert_eq!(plan.output.trajectories[0].every, Interval::Steps(500));
     assert_eq!(plan.output.energies, None);
     assert_eq!(plan.stages[0].name, "minimize");
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
@@ -141,6 +141,25 @@ fn defaults_are_those_documented() {
 }
 
 #[test]
+fn trajectories_are_one_or_several_by_their_names() {
+    let files = |output: &str| {
+        let trajectories = plan(&format!("{SYSTEM}[output]\n{output}\n")).output.trajectories;
+        trajectories.into_iter().map(|options| (options.file, options.precision)).collect::<Vec<_>>()
+    };
+    let named = |file: &str, precision| (file.to_owned(), precision);
+    assert_eq!(files(""), [named("trajectory.h5md", None)]);
+    assert_eq!(files("trajectory = \"none\""), []);
+    assert_eq!(files("trajectory = { format = \"h5md\", every = \"1 ps\" }"), [named("trajectory.h5md", None)]);
+    // XTC always rounds, to 0.001 nm unless asked for finer
+    assert_eq!(files("trajectory = { file = \"a.xtc\" }"), [named("a.xtc", Some(0.001))]);
+    assert_eq!(files("trajectory = { format = \"dcd\" }"), [named("trajectory.dcd", None)]);
+    let list = "trajectory = [{}, { file = \"b.xtc\", precision = \"0.0001 nm\" }]";
+    assert_eq!(files(list), [named("trajectory.h5md", None), named("b.xtc", Some(0.0001))]);
+    let headed = "directory = \"o\"\n[[output.trajectory]]\nfile = \"a.dcd\"\n[[output.trajectory]]";
+    assert_eq!(files(headed), [named("a.dcd", None), named("trajectory.h5md", None)]);
+}
+
+#[test]
 fn vacuum_needs_only_a_cutoff_of_none() {
     let plan = plan(&format!("{SYSTEM}[forces]\ncutoff = \"none\"\n"));
     assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (None, None));
@@ -152,7 +171,8 @@ fn vacuum_needs_only_a_cutoff_of_none() {
 fn the_effective_configuration_reads_back_to_the_same_plan() {
     let vacuum = format!("{SYSTEM}[forces]\ncutoff = \"none\"\n");
     let field = format!("{SYSTEM}[forces]\nelectrostatics = \"reaction-field\"\npermittivity = \"infinity\"\n");
-    for text in [SYSTEM, EVERYTHING, &vacuum, &field, &template("a.prmtop", "a \"b\".rst7")] {
+    let several = format!("{SYSTEM}[output]\ntrajectory = [{{ file = \"a.xtc\" }}, {{ every = \"2 ps\" }}]\n");
+    for text in [SYSTEM, EVERYTHING, &vacuum, &field, &several, &template("a.prmtop", "a \"b\".rst7")] {
         let first = parse(text).unwrap_or_else(|problems| panic!("{problems:?}"));
         // from another folder: paths in it are absolute
         let second = Config::parse(&first.effective, Path::new("/elsewhere/effective.toml"), &[])
@@ -192,7 +212,7 @@ fn options_are_laid_over_the_file() {
     assert_eq!((plan.forces.cutoff, plan.run.threads), (Some(1.0), Some(5)));
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(1e-4)));
     assert_eq!(plan.output.directory, Path::new("/else/where"));
-    assert_eq!(plan.output.trajectory.unwrap().every, Interval::Time(20.0));
+    assert_eq!(plan.output.trajectories[0].every, Interval::Time(20.0));
     let StageKind::Minimize(first) = &plan.stages[0].kind else { panic!("a minimisation") };
     assert_eq!(first.steps, 99);
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
@@ -216,6 +236,7 @@ fn bad_options_say_how_to_write_them() {
         ("stage=3", "stage: expected sections headed [[stage]]; found a whole number"),
         ("forces=3", "forces: expected keys in braces"),
         ("a..b=3", "unknown key \"a\""),
+        ("forces.pme.grid.x=3", "a key of one entry of a list cannot be set by itself"),
         ("a.a.a.a.a.a.a.a.a=3", "there is no key so deep"),
     ];
     for (setting, expected) in table {

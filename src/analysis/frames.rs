@@ -1,17 +1,13 @@
 //! The selected atoms of a trajectory in memory, centred and weighted.
 
-use crate::cell::PeriodicCell;
+use super::pass::Selection;
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::TrajectoryReader;
-use crate::system::Molecules;
 use crate::vec3::Vec3;
 
 /// Positions of the selected atoms of some frames.
 ///
 /// What is kept of atom i is √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r: then sums over
-/// atoms need no weights, and any rotation acts as on positions. Trajectories hold whole molecules; the molecules of a
-/// selection are put into the periodic image nearest to its first one, by the centres of their selected atoms, so a
-/// complex stays together as long as its parts are closer to the first than half the cell.
+/// atoms need no weights, and any rotation acts as on positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -22,6 +18,8 @@ pub struct Frames {
     pub times: Vec<f64>,
     /// w_i: equal, or proportional to the masses; they add up to 1
     pub weights: Vec<f64>,
+    /// whether these are the masses
+    pub by_mass: bool,
     /// what the weights were divided by: the number of atoms, or their mass in amu
     pub total_weight: f64,
     /// centre of the first frame, nm
@@ -36,25 +34,6 @@ impl Frames {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
 
-    /// Reads every `stride`-th frame, one at a time.
-    pub fn read(trajectory: &TrajectoryReader, atoms: &[u32], stride: usize, mass_weighted: bool) -> Result<Self> {
-        let topology = trajectory.topology();
-        let masses: Vec<f64> = atoms.iter().map(|&i| topology.atoms[i as usize].mass).collect();
-        let mut frames = Self::new(atoms.to_vec(), mass_weighted.then_some(&masses))?;
-        let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
-        let parts = parts(atoms, &molecules);
-        for index in (0..trajectory.frames()).step_by(stride.max(1)) {
-            let (all, cell) = trajectory.frame(index)?;
-            let (step, time) = trajectory.step_and_time(index)?;
-            let mut positions: Vec<Vec3> = atoms.iter().map(|&i| all[i as usize]).collect();
-            if let Some(cell) = cell {
-                gather(&mut positions, &parts, &cell);
-            }
-            frames.push(step, time, &positions);
-        }
-        Ok(frames)
-    }
-
     /// No frames yet; atoms weigh the same unless masses (amu) are given.
     pub fn new(atoms: Vec<u32>, masses: Option<&[f64]>) -> Result<Self> {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
@@ -63,7 +42,18 @@ impl Frames {
             return Err(Problem::new("the selected atoms have no mass").help("leave out the mass weighting").into());
         }
         let weights = raw.iter().map(|weight| weight / total_weight).collect();
-        Ok(Self { atoms, weights, total_weight, ..Self::default() })
+        Ok(Self { atoms, weights, by_mass: masses.is_some(), total_weight, ..Self::default() })
+    }
+
+    /// No frames yet, of these atoms.
+    pub fn of(selection: &Selection<'_>, by_mass: bool) -> Result<Self> {
+        let masses = by_mass.then(|| selection.masses());
+        Self::new(selection.atoms.to_vec(), masses.as_deref())
+    }
+
+    /// How atoms weigh, for the file of a result.
+    pub(super) fn weights_setting(&self) -> (&'static str, String) {
+        ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
 
     /// Adds a frame: its step, time (ps) and the positions (nm) of the selected atoms.
@@ -97,47 +87,10 @@ impl Frames {
     }
 }
 
-/// For every molecule the places of its selected atoms.
-fn parts(atoms: &[u32], molecules: &Molecules) -> Vec<Vec<usize>> {
-    let mut sorted: Vec<(usize, usize)> =
-        atoms.iter().enumerate().map(|(place, &atom)| (molecules.of_atom(atom as usize), place)).collect();
-    // places ascend already; molecules need not be runs of atoms
-    sorted.sort();
-    sorted.chunk_by(|a, b| a.0 == b.0).map(|part| part.iter().map(|&(_, place)| place).collect()).collect()
-}
-
-/// Moves every part by whole lattice vectors to where its centre is nearest to that of the first.
-fn gather(positions: &mut [Vec3], parts: &[Vec<usize>], cell: &PeriodicCell) {
-    let centre = |positions: &[Vec3], part: &[usize]| {
-        part.iter().fold(Vec3::ZERO, |sum, &place| sum + positions[place]) / part.len() as f64
-    };
-    let Some((first, others)) = parts.split_first() else { return };
-    let anchor = centre(positions, first);
-    for part in others {
-        let away = centre(positions, part) - anchor;
-        let shift = cell.minimum_image(away) - away;
-        part.iter().for_each(|&place| positions[place] += shift);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::vec3::vec3;
-
-    #[test]
-    fn molecules_come_to_the_first() {
-        let cell = PeriodicCell::orthorhombic([3.0, 4.0, 5.0]);
-        let molecules = Molecules::from_bonds(6, &[[1, 2], [3, 5]]);
-        let parts = parts(&[1, 2, 3, 5], &molecules);
-        assert_eq!(parts, [vec![0, 1], vec![2, 3]]);
-        let mut positions = vec![vec3(0.1, 0.2, 0.3), vec3(0.3, 0.2, 0.3), vec3(2.9, 0.2, 4.7), vec3(2.7, 0.4, 4.9)];
-        gather(&mut positions, &parts, &cell);
-        let expected = [vec3(0.1, 0.2, 0.3), vec3(0.3, 0.2, 0.3), vec3(-0.1, 0.2, -0.3), vec3(-0.3, 0.4, -0.1)];
-        for (found, expected) in positions.iter().zip(expected) {
-            assert!((*found - expected).norm() < 1e-14, "{found:?}");
-        }
-    }
 
     #[test]
     fn frames_are_centred_by_weight() {

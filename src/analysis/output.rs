@@ -4,10 +4,50 @@ use std::path::Path;
 
 use hdf5::types::VarLenUnicode;
 use hdf5::{File, Result as Hdf5Result};
-use ndarray::Array;
+use ndarray::ArrayView;
 
-use super::{Frames, Pca, RmsdMatrix};
+use super::pass::Passed;
 use crate::error::{Error, Result};
+
+/// What an observable found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// for the file
+    pub arrays: Vec<Array>,
+    /// how they were computed, by name: attributes of the file
+    pub settings: Vec<(&'static str, String)>,
+    /// for people, a line each
+    pub summary: Vec<String>,
+}
+
+/// Numbers with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// of the dataset
+    pub name: &'static str,
+    /// extent along each axis, the last varying fastest
+    pub shape: Vec<usize>,
+    /// as many as the shape says
+    pub values: Values,
+    /// H5MD unit; empty for pure numbers
+    pub unit: &'static str,
+}
+
+/// Numbers of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// 32 bits
+    Single(Vec<f32>),
+    /// 64 bits
+    Double(Vec<f64>),
+}
+
+impl Array {
+    /// An array of this shape.
+    pub fn new(name: &'static str, shape: &[usize], values: Vec<f64>, unit: &'static str) -> Self {
+        Self { name, shape: shape.to_vec(), values: Values::Double(values), unit }
+    }
+}
 
 /// What a result was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,48 +56,30 @@ pub struct Origin {
     pub trajectory: String,
     /// the selection, word for word
     pub selection: String,
-    /// whether atoms weigh by their masses
-    pub mass_weighted: bool,
+    /// the selected atoms, 0-based
+    pub atoms: Vec<u32>,
 }
 
-/// `/rmsd` (nm, frames × frames), `/step`, `/time` (ps), `/atoms` (0-based).
-pub fn write_rmsd(path: &Path, origin: &Origin, frames: &Frames, matrix: &RmsdMatrix) -> Result<()> {
-    write(path, origin, frames, |file| {
-        array(file, "rmsd", &[matrix.frames, matrix.frames], matrix.values.clone(), "nm")
-    })
-}
-
-/// `/eigenvalues` (all), `/eigenvectors` (components × atoms × 3), `/projections` (frames × components), `/mean` (nm, atoms
-/// × 3), `/step`, `/time` (ps), `/atoms` (0-based).
-pub fn write_pca(path: &Path, origin: &Origin, frames: &Frames, pca: &Pca) -> Result<()> {
-    let (variance, length) = if origin.mass_weighted { ("u nm+2", "u+1/2 nm") } else { ("nm+2", "nm") };
-    let (atoms, components) = (frames.atoms.len(), pca.eigenvectors.len());
-    write(path, origin, frames, |file| {
-        array(file, "eigenvalues", &[pca.eigenvalues.len()], pca.eigenvalues.clone(), variance)?;
-        let vectors = pca.eigenvectors.iter().flatten().flatten().copied().collect();
-        array::<f64>(file, "eigenvectors", &[components, atoms, 3], vectors, "")?;
-        array(file, "projections", &[frames.len(), components], pca.projections.concat(), length)?;
-        array(file, "mean", &[atoms, 3], pca.mean.as_flattened().to_vec(), "nm")
-    })
-}
-
-/// A file with what all results have in common, and `content`. What could not be finished is removed.
-fn write(path: &Path, origin: &Origin, frames: &Frames, content: impl FnOnce(&File) -> Hdf5Result<()>) -> Result<()> {
+/// Writes what was found, with `/step`, `/time` (ps) and `/atoms` (0-based). What could not be finished is removed.
+pub fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<()> {
     let all = || {
         let file = File::create(path)?;
-        let attributes = [
+        let own = [
             ("program", concat!("md ", env!("CARGO_PKG_VERSION"))),
             ("trajectory", &origin.trajectory),
             ("selection", &origin.selection),
-            ("weights", if origin.mass_weighted { "mass" } else { "equal" }),
         ];
-        for (name, text) in attributes {
-            text_attribute(&file, name, text)?;
+        let settings = findings.settings.iter().map(|(name, text)| (*name, text.as_str()));
+        own.into_iter().chain(settings).try_for_each(|(name, text)| text_attribute(&file, name, text))?;
+        dataset(&file, "step", &[passed.steps.len()], &passed.steps, "")?;
+        dataset(&file, "time", &[passed.times.len()], &passed.times, "ps")?;
+        dataset(&file, "atoms", &[origin.atoms.len()], &origin.atoms, "")?;
+        for Array { name, shape, values, unit } in &findings.arrays {
+            match values {
+                Values::Single(values) => dataset(&file, name, shape, values, unit)?,
+                Values::Double(values) => dataset(&file, name, shape, values, unit)?,
+            }
         }
-        array(&file, "step", &[frames.len()], frames.steps.clone(), "")?;
-        array(&file, "time", &[frames.len()], frames.times.clone(), "ps")?;
-        array(&file, "atoms", &[frames.atoms.len()], frames.atoms.clone(), "")?;
-        content(&file)?;
         file.close()
     };
     all().map_err(|error| {
@@ -66,9 +88,9 @@ fn write(path: &Path, origin: &Origin, frames: &Frames, content: impl FnOnce(&Fi
     })
 }
 
-fn array<T: hdf5::H5Type>(file: &File, name: &str, shape: &[usize], values: Vec<T>, unit: &str) -> Hdf5Result<()> {
-    let values = Array::from_shape_vec(shape, values).map_err(|error| hdf5::Error::from(error.to_string()))?;
-    let dataset = file.new_dataset_builder().with_data(&values).create(name)?;
+fn dataset<T: hdf5::H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], unit: &str) -> Hdf5Result<()> {
+    let values = ArrayView::from_shape(shape, values).map_err(|error| hdf5::Error::from(error.to_string()))?;
+    let dataset = file.new_dataset_builder().with_data(values).create(name)?;
     if unit.is_empty() { Ok(()) } else { text_attribute(&dataset, "unit", unit) }
 }
 

@@ -3,10 +3,78 @@
 use nalgebra::{DMatrix, Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
-use super::Frames;
+use super::output::{Array, Findings};
+use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::superpose::{Correlation, rotation};
+use super::{Ask, Frames};
 use crate::compute::{Matrix, gemm};
 use crate::error::{Problem, Result};
+use crate::observe::trajectory::FrameSource;
+
+/// File of the result: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames × components), /mean
+/// (nm, atoms × 3), /time, /step, /atoms
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Atoms weigh by their masses, not all the same
+    #[arg(long)]
+    mass_weighted: bool,
+    /// Eigenvectors and projections that are kept; eigenvalues are kept all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    components: u32,
+}
+
+impl Ask for Options {
+    fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+        let Options { mass_weighted: by_mass, components } = *self;
+        Ok(Box::new(Components { by_mass, components: components as usize, frames: Frames::default() }))
+    }
+}
+
+/// Principal components of all frames, of which it keeps the selected atoms.
+struct Components {
+    by_mass: bool,
+    components: usize,
+    frames: Frames,
+}
+
+impl Observable for Components {
+    fn memory(&self, frames: usize, atoms: usize) -> f64 {
+        Frames::bytes(frames, atoms) + Pca::bytes(frames, atoms)
+    }
+
+    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
+        self.frames = Frames::of(selection, self.by_mass)?;
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
+        self.frames.push(frame.step, frame.time, frame.positions);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Findings> {
+        let pca = Pca::new(&self.frames, self.components)?;
+        let (variance, length, words) =
+            if self.by_mass { ("u nm+2", "u+1/2 nm", "amu nm2") } else { ("nm+2", "nm", "nm2") };
+        let total = pca.total_variance();
+        let mut summary = vec![format!("variance     {total:.6} {words} in {} directions", pca.eigenvalues.len())];
+        let mut sum = 0.0;
+        for (number, value) in (1..=self.components).zip(&pca.eigenvalues) {
+            sum += value;
+            let share = 100.0 * sum / total;
+            summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % with those before"));
+        }
+        let (atoms, kept, count) = (self.frames.atoms.len(), pca.eigenvectors.len(), self.frames.len());
+        let vectors = pca.eigenvectors.iter().flatten().flatten().copied().collect();
+        let arrays = vec![
+            Array::new("eigenvalues", &[pca.eigenvalues.len()], pca.eigenvalues.clone(), variance),
+            Array::new("eigenvectors", &[kept, atoms, 3], vectors, ""),
+            Array::new("projections", &[count, kept], pca.projections.concat(), length),
+            Array::new("mean", &[atoms, 3], pca.mean.as_flattened().to_vec(), "nm"),
+        ];
+        Ok(Findings { arrays, settings: vec![self.frames.weights_setting()], summary })
+    }
+}
 
 /// Largest eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with its cube; this one
 /// takes minutes on one core.

@@ -2,10 +2,93 @@
 
 use rayon::prelude::*;
 
-use super::Frames;
+use super::output::{Array, Findings, Values};
+use super::pass::{Observable, SelectedFrame, Selection, Selector};
+use super::rmsd_to::{Reference, RmsdToReference};
 use super::superpose::{Correlation, overlap};
-use crate::compute::{Core, Operand};
+use super::{Ask, Frames};
+use crate::compute::{Core, CudaCore, HostCore, Operand};
 use crate::error::{Problem, Result};
+use crate::observe::trajectory::FrameSource;
+use crate::run::Device;
+
+/// File of the result: /rmsd (nm; frames × frames, or of each frame from the reference), /time, /step, /atoms
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Compare with one structure instead of every frame with every other: first, the number of a frame (from 0), or an AMBER
+    /// coordinate file of the same atoms
+    #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
+    reference: Option<Reference>,
+    /// Atoms weigh by their masses, not all the same
+    #[arg(long)]
+    mass_weighted: bool,
+    /// Where all frames are multiplied with all: auto, cpu, cuda or cuda:1; auto is the CPU
+    #[arg(long, value_parser = device, conflicts_with = "reference")]
+    device: Option<Device>,
+}
+
+fn device(text: &str) -> std::result::Result<Device, String> {
+    Device::from_text(text).ok_or_else(|| format!("\"{text}\" is not a device; write {}", Device::SPELLING))
+}
+
+impl Ask for Options {
+    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+        if let Some(reference) = &self.reference {
+            let positions = reference.positions(trajectory, selector)?;
+            return Ok(Box::new(RmsdToReference::new(reference.to_string(), positions, self.mass_weighted)));
+        }
+        Ok(match self.device.unwrap_or(Device::Auto) {
+            Device::Cuda(number) => Box::new(AllToAll::new(CudaCore::open(number)?, self.mass_weighted)),
+            Device::Auto | Device::Cpu => Box::new(AllToAll::new(HostCore, self.mass_weighted)),
+        })
+    }
+}
+
+/// All frames against all, of which it keeps the selected atoms.
+struct AllToAll<C> {
+    core: C,
+    by_mass: bool,
+    frames: Frames,
+}
+
+impl<C: Core> AllToAll<C> {
+    fn new(core: C, by_mass: bool) -> Self {
+        Self { core, by_mass, frames: Frames::default() }
+    }
+}
+
+impl<C: Core> Observable for AllToAll<C> {
+    fn memory(&self, frames: usize, atoms: usize) -> f64 {
+        Frames::bytes(frames, atoms) + RmsdMatrix::bytes(frames)
+    }
+
+    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
+        self.frames = Frames::of(selection, self.by_mass)?;
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
+        self.frames.push(frame.step, frame.time, frame.positions);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Findings> {
+        let matrix = rmsd_matrix(&self.core, &self.frames)?;
+        let ([a, b], largest) = matrix.largest();
+        let time = |frame: usize| format!("{:.3}", self.frames.times[frame]);
+        let shape = vec![matrix.frames; 2];
+        let summary = vec![
+            format!("mean         {:.5} nm over all pairs", matrix.mean()),
+            format!("largest      {largest:.5} nm, between {} and {} ps", time(a), time(b)),
+            format!("central      {} ps, the frame nearest to all others", time(matrix.central())),
+        ];
+        Ok(Findings {
+            arrays: vec![Array { name: "rmsd", shape, values: Values::Single(matrix.values), unit: "nm" }],
+            settings: vec![self.frames.weights_setting()],
+            summary,
+        })
+    }
+}
 
 /// Frames on an edge of the tiles in which correlations are formed: 384² of them take 2.6 MiB, of which every element is
 /// used once. Larger tiles reach no higher rate.

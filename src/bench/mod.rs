@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// version of this program
     pub version: String,
-    /// source revision, where the build was told (`MD_COMMIT`)
+    /// source revision, where the build knew it
     pub commit: Option<String>,
     /// computer
     pub host: String,
@@ -65,7 +65,7 @@ impl Report {
     pub fn new() -> Self {
         Report {
             version: env!("CARGO_PKG_VERSION").into(),
-            commit: option_env!("MD_COMMIT").map(Into::into),
+            commit: Some(crate::COMMIT.to_owned()).filter(|commit| !commit.is_empty()),
             host: crate::observe::lock::host_name(),
             processor: processor(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),

@@ -4,111 +4,110 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::input::device;
 use super::outputs::rounded;
-use crate::analysis::{Frames, Origin, Pca, RmsdMatrix, rmsd_matrix, write_pca, write_rmsd};
-use crate::compute::{Core, CudaCore, HostCore};
+use crate::analysis::{Ask, OBSERVABLES, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::TrajectoryReader;
-use crate::run::{Device, Engine};
+use crate::format::read_topology;
+use crate::observe::trajectory::{Format, FrameSource, open};
+use crate::run::Engine;
 use crate::select::select;
+use crate::system::Topology;
 
-/// Compare the frames of a trajectory
+/// Compute something of every frame of a trajectory
 #[derive(Debug, Args)]
 pub(super) struct Analyze {
     #[command(subcommand)]
-    observable: Observable,
+    choice: Choice,
 }
 
-#[derive(Debug, Subcommand)]
-enum Observable {
-    /// Root mean square deviation of every frame from every other, each pair superposed at its best
-    Rmsd(Rmsd),
-    /// Principal components: eigenvectors of the covariance of positions superposed on the first frame
-    Pca(Components),
-}
-
-#[derive(Debug, Args)]
-struct Rmsd {
-    #[command(flatten)]
+/// An observable with its options.
+#[derive(Debug)]
+struct Choice {
+    name: &'static str,
+    options: Box<dyn Ask>,
     common: Common,
-    /// Where frames are multiplied: auto, cpu, cuda or cuda:1; auto is the CPU
-    #[arg(long)]
-    device: Option<String>,
-    /// File of the result, HDF5: /rmsd (nm), /time, /step, /atoms
-    #[arg(long, short, value_name = "FILE", default_value = "rmsd.h5")]
-    output: PathBuf,
-}
-
-#[derive(Debug, Args)]
-struct Components {
-    #[command(flatten)]
-    common: Common,
-    /// Eigenvectors and projections that are kept; eigenvalues are kept all
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    components: u32,
-    /// File of the result, HDF5: /eigenvalues, /eigenvectors, /projections, /mean, /time, /step, /atoms
-    #[arg(long, short, value_name = "FILE", default_value = "pca.h5")]
-    output: PathBuf,
 }
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory of md (trajectory.h5md); one that is still being written has the frames so far
+    /// Trajectory: H5MD, XTC or DCD; one that is still being written has the frames so far
     trajectory: PathBuf,
+    /// Where the trajectory holds no topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
     /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
     /// and, or, not, parentheses. Molecules are whole; several are put into the periodic image nearest to the first
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
-    /// Atoms weigh by their masses, not all the same
-    #[arg(long)]
-    mass_weighted: bool,
     /// Take every N-th frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
     /// Worker threads; all processors unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// File of the result, HDF5; the name of the observable with .h5 unless given
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Replace the file of the result where there is one
     #[arg(long)]
     force: bool,
 }
 
-impl Analyze {
-    /// What it reads.
-    pub(super) fn file(&self) -> &Path {
-        match &self.observable {
-            Observable::Rmsd(rmsd) => &rmsd.common.trajectory,
-            Observable::Pca(pca) => &pca.common.trajectory,
-        }
+impl Subcommand for Choice {
+    fn augment_subcommands(command: Command) -> Command {
+        OBSERVABLES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), |command, offer| {
+            let own = Common::augment_args((offer.arguments)(Command::new(offer.name)));
+            // after the arguments, whose types have words of their own
+            command.subcommand(own.about(offer.about).long_about(offer.about))
+        })
     }
 
-    pub(super) fn execute(&self) -> Result<()> {
-        let (common, output) = match &self.observable {
-            Observable::Rmsd(rmsd) => (&rmsd.common, &rmsd.output),
-            Observable::Pca(pca) => (&pca.common, &pca.output),
-        };
-        common.check_output(output)?;
-        let begin = Instant::now();
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Engine::on(common.threads.map_or(available, usize::from))?;
-        let read = || common.read(&self.observable);
-        // what is asked for is looked for before frames are read
-        let text = engine.pool.install(|| match &self.observable {
-            Observable::Rmsd(rmsd) => match device(rmsd.device.as_deref())? {
-                Device::Cuda(number) => rmsd.compute(&CudaCore::open(number)?, &read()?),
-                Device::Auto | Device::Cpu => rmsd.compute(&HostCore, &read()?),
-            },
-            Observable::Pca(pca) => pca.compute(&read()?),
-        })?;
-        let seconds = begin.elapsed().as_secs_f64();
-        super::print(&format!("{text}written      {}, after {seconds:.1} s\n", output.display()))
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        OBSERVABLES.iter().any(|offer| offer.name == name)
     }
 }
 
-// Writing to a String cannot fail: results of `writeln!` are dropped below.
+impl FromArgMatches for Choice {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let chosen = matches.subcommand().and_then(|(name, matches)| {
+            OBSERVABLES.into_iter().find(|offer| offer.name == name).map(|offer| (offer, matches))
+        });
+        let (offer, matches) = chosen.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingSubcommand))?;
+        Ok(Choice { name: offer.name, options: (offer.options)(matches)?, common: Common::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Analyze {
+    /// What it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.choice.common.trajectory
+    }
+
+    pub(super) fn execute(&self) -> Result<()> {
+        let Choice { name, options, common } = &self.choice;
+        let output = common.output.clone().unwrap_or_else(|| format!("{name}.h5").into());
+        common.check_output(&output)?;
+        let begin = Instant::now();
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let engine = Engine::on(common.threads.map_or(available, usize::from))?;
+        let mut text = engine.pool.install(|| common.compute(options.as_ref(), &output))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        // writing to a String cannot fail
+        let _ = writeln!(text, "written      {}, after {seconds:.1} s", output.display());
+        super::print(&text)
+    }
+}
 
 impl Common {
     /// Nothing is replaced unasked, the trajectory never.
@@ -124,66 +123,57 @@ impl Common {
         Ok(())
     }
 
-    /// The selected frames; says what they are and what memory it takes before they are read.
-    fn read(&self, observable: &Observable) -> Result<Frames> {
-        let trajectory = TrajectoryReader::open(&self.trajectory)?;
-        let atoms = select(trajectory.topology(), &self.select)?;
+    /// Says what is read and what memory it takes before frames are read; writes what was found and sums it up.
+    fn compute(&self, options: &dyn Ask, output: &Path) -> Result<String> {
+        let mut trajectory = open(&self.trajectory)?;
+        let topology = self.topology(trajectory.as_ref())?;
+        let atoms = select(&topology, &self.select)?;
         let stride = self.stride as usize;
         let count = trajectory.frames().div_ceil(stride);
         if count == 0 {
             return Err(Problem::new("the trajectory has no frame yet").in_file(&self.trajectory).into());
         }
-        let memory = Frames::bytes(count, atoms.len())
-            + match observable {
-                Observable::Rmsd(_) => RmsdMatrix::bytes(count),
-                Observable::Pca(_) => Pca::bytes(count, atoms.len()),
-            };
-        let mut text = format!("trajectory   {}\n", self.trajectory.display());
-        let weights = if self.mass_weighted { ", weighted by mass" } else { "" };
-        let _ = writeln!(text, "selection    {}: {} atoms{weights}", self.select, atoms.len());
-        let _ = writeln!(text, "memory       {:.1} MB for {count} frames", memory * 1e-6);
-        super::print(&text)?;
-        let frames = Frames::read(&trajectory, &atoms, stride, self.mass_weighted)?;
-        let [first, last] = [frames.times[0], frames.times[count - 1]].map(rounded);
+        let selection = Selection { topology: &topology, atoms: &atoms };
+        let mut selector = Selector::new(selection, trajectory.topology().is_some());
+        let mut observables = [options.observable(trajectory.as_mut(), &mut selector)?];
+        let memory: f64 = observables.iter().map(|observable| observable.memory(count, atoms.len())).sum();
+        super::print(&format!(
+            "trajectory   {}\nselection    {}: {} atoms\nmemory       {:.1} MB for {count} frames\n",
+            self.trajectory.display(),
+            self.select,
+            atoms.len(),
+            memory * 1e-6
+        ))?;
+        let passed = pass(trajectory.as_mut(), &mut selector, stride, &mut observables)?;
+        let [first, last] = [passed.times[0], passed.times[count - 1]].map(rounded);
         super::print(&format!("times        {first} to {last} ps\n"))?;
-        Ok(frames)
+        let findings = observables[0].finish()?;
+        let trajectory = self.trajectory.display().to_string();
+        write(output, &Origin { trajectory, selection: self.select.clone(), atoms }, &passed, &findings)?;
+        Ok(findings.summary.iter().map(|line| format!("{line}\n")).collect())
     }
 
-    fn origin(&self) -> Origin {
-        Origin {
-            trajectory: self.trajectory.display().to_string(),
-            selection: self.select.clone(),
-            mass_weighted: self.mass_weighted,
+    /// The topology that is named, or else that of the trajectory.
+    fn topology(&self, trajectory: &dyn FrameSource) -> Result<Topology> {
+        let topology = match (&self.topology, trajectory.topology()) {
+            (None, Some(own)) => return Ok(own.clone()),
+            (None, None) => {
+                let problem = Problem::new("this trajectory holds positions only: no names, masses or bonds");
+                let help = "name the topology with --topology, a prmtop or an H5MD trajectory of the same atoms";
+                return Err(problem.in_file(&self.trajectory).help(help).into());
+            }
+            (Some(path), _) if Format::of_file(path).is_ok() => open(path)?.topology().cloned().ok_or_else(|| {
+                Problem::new("this trajectory holds no topology")
+                    .in_file(path)
+                    .help("name a topology file or an H5MD trajectory")
+            })?,
+            (Some(path), _) => read_topology(path)?.topology,
+        };
+        let (found, expected) = (topology.atoms.len(), trajectory.atoms());
+        if found != expected {
+            let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
+            return Err(problem.in_file(&self.trajectory).help("both must belong together").into());
         }
-    }
-}
-
-impl Rmsd {
-    fn compute(&self, core: &impl Core, frames: &Frames) -> Result<String> {
-        let matrix = rmsd_matrix(core, frames)?;
-        write_rmsd(&self.output, &self.common.origin(), frames, &matrix)?;
-        let ([a, b], largest) = matrix.largest();
-        let time = |frame: usize| rounded(frames.times[frame]);
-        let mut text = format!("mean         {:.5} nm over all pairs\n", matrix.mean());
-        let _ = writeln!(text, "largest      {largest:.5} nm, between {} and {} ps", time(a), time(b));
-        let _ = writeln!(text, "central      {} ps, the frame nearest to all others", time(matrix.central()));
-        Ok(text)
-    }
-}
-
-impl Components {
-    fn compute(&self, frames: &Frames) -> Result<String> {
-        let pca = Pca::new(frames, self.components as usize)?;
-        write_pca(&self.output, &self.common.origin(), frames, &pca)?;
-        let unit = if self.common.mass_weighted { "amu nm2" } else { "nm2" };
-        let total = pca.total_variance();
-        let mut text = format!("variance     {total:.6} {unit} in {} directions\n", pca.eigenvalues.len());
-        let mut sum = 0.0;
-        for (number, value) in (1..=self.components).zip(&pca.eigenvalues) {
-            sum += value;
-            let share = 100.0 * sum / total;
-            let _ = writeln!(text, "component {number:<3}{value:12.6} {unit}, {share:5.1} % with those before");
-        }
-        Ok(text)
+        Ok(topology)
     }
 }

@@ -8,7 +8,9 @@ use super::input::Input;
 use super::{estimate, info};
 use crate::error::Result;
 use crate::prepare::{ConstrainedTerms, Prepared};
-use crate::run::{Dynamics, Plan, StageKind, describe_lists, freedom, load, processors, refuse, warnings};
+use crate::run::{
+    Dynamics, Plan, StageKind, TrajectoryOptions, describe_lists, freedom, load, processors, refuse, warnings,
+};
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
@@ -106,11 +108,17 @@ fn output(plan: &Plan, atoms: usize) -> String {
         StageKind::Minimize(_) => None,
     });
     let directory = plan.output.directory.display();
-    let Some(trajectory) = &plan.output.trajectory else { return format!("{directory}: no frames") };
-    // frame 0 of each stage is always written
-    let frames: u64 = stages.map(|stage| 1 + stage.steps / trajectory.every.steps(stage.timestep)).sum();
-    let fields = 1 + u64::from(trajectory.velocities) + u64::from(trajectory.forces);
-    // three f32 per atom and field, uncompressed
-    let bytes = frames as f64 * atoms as f64 * (fields * 12) as f64;
-    format!("{directory}: {frames} frames, at most {:.1} MB", bytes / 1e6)
+    let file = |trajectory: &TrajectoryOptions| {
+        // frame 0 of each stage is always written
+        let frames: u64 = stages.clone().map(|stage| 1 + stage.steps / trajectory.every.steps(stage.timestep)).sum();
+        let fields = 1 + u64::from(trajectory.velocities) + u64::from(trajectory.forces);
+        // three f32 per atom and field, uncompressed
+        let bytes = frames as f64 * atoms as f64 * (fields * 12) as f64;
+        format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6)
+    };
+    let files: Vec<String> = plan.output.trajectories.iter().map(file).collect();
+    match files.is_empty() {
+        true => format!("{directory}: no frames"),
+        false => format!("{directory}: {}", files.join("; ")),
+    }
 }

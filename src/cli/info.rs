@@ -12,13 +12,15 @@ use crate::error::{Error, Problem, Result};
 use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
 use crate::format::{self, Coordinates};
 use crate::observe::energies::TABLE_START;
+use crate::observe::trajectory;
 use crate::system::{CombinationRule, Description, Molecules, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Say what a file contains: topology, coordinates, or what a run wrote
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; trajectory, checkpoint, summary, status or energy table of a run
+    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
+    /// energy table of a run
     file: PathBuf,
 }
 
@@ -36,8 +38,8 @@ impl Info {
 /// Files are told apart by how they begin, not by their names.
 fn describe(path: &Path) -> Result<String> {
     let beginning = beginning(path);
-    if beginning.starts_with(b"\x89HDF") {
-        return outputs::trajectory(path);
+    if let Ok(format) = trajectory::Format::of_file(path) {
+        return outputs::trajectory(path, format);
     }
     if beginning.starts_with(b"MDCHECKP") {
         return outputs::checkpoint(path);
@@ -69,8 +71,8 @@ fn perhaps_unknown(problem: Problem) -> Error {
     problem.help(help).into()
 }
 
-const OF_A_RUN: &str = "of a run trajectory.h5md, checkpoint.md, summary.json, status.json and energies.csv; the other \
-    files of a run are text";
+const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD), and of a run checkpoint.md, summary.json, status.json and \
+    energies.csv; the other files of a run are text";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())

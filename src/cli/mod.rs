@@ -42,7 +42,7 @@ Exit codes:
 
 /// Molecular dynamics of biomolecular systems.
 #[derive(Debug, Parser)]
-#[command(name = "md", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(name = "md", version = crate::VERSION, disable_help_subcommand = true, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

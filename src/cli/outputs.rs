@@ -8,18 +8,17 @@ use clap::Args;
 use super::info::cell_line;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
-use crate::observe::extent::Extent;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::observe::trajectory::{Precision, Repaired, TrajectoryInfo, info, repair};
-use crate::run::Checkpoint;
+use crate::observe::trajectory::{Description, Format, Repair as Repaired};
+use crate::run::{Checkpoint, ENERGIES};
 
 /// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (trajectory.h5md) that no run is writing to; a good one stays as it is, a damaged one is kept as .bak
+    /// Trajectory (H5MD, XTC, DCD) that no run is writing to; a good one stays as it is, a damaged one is kept as .bak
     file: PathBuf,
 }
 
@@ -30,61 +29,29 @@ impl Repair {
     }
 
     pub(super) fn execute(&self) -> Result<()> {
-        let Repaired { info, lost, backup } = repair(&self.file)?;
+        let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
         let mut text = String::new();
         if let Some(backup) = backup {
-            let _ = writeln!(
-                text,
-                "{} frames saved, {} lost; {} is the damaged file",
-                info.frames,
-                lost.len(),
-                backup.display()
-            );
+            let _ =
+                writeln!(text, "{frames} frames saved, {} lost; {} is the damaged file", lost.len(), backup.display());
             let list: Vec<String> = lost.iter().map(u64::to_string).collect();
             if !lost.is_empty() {
                 let _ = writeln!(text, "lost frames (from 0): {}", list.join(" "));
             }
         }
-        super::print(&(text + &describe_trajectory(&info)))
+        super::print(&(text + &trajectory(&self.file, Format::of_file(&self.file)?)?))
     }
 }
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
-pub(super) fn trajectory(path: &Path) -> Result<String> {
-    Ok(describe_trajectory(&info(path)?))
-}
-
-fn describe_trajectory(found: &TrajectoryInfo) -> String {
-    let mut text = format!("H5MD trajectory, written by md {}\n", found.version);
-    let state = if found.closed { "closed" } else { "open: a run writes to it, or was killed (then see `md repair`)" };
-    let _ = writeln!(text, "state        {state}");
-    let _ = writeln!(text, "atoms        {}", found.atoms);
-    let _ = writeln!(text, "frames       {}, {:.1} MB", found.frames, found.size as f64 / 1e6);
-    for (name, place) in [("first", found.first), ("last", found.last)] {
-        if let Some((step, time)) = place {
-            let _ = writeln!(text, "{name:<13}step {step}, {time} ps");
-        }
+pub(super) fn trajectory(path: &Path, format: &Format) -> Result<String> {
+    let Description { title, lines } = format.files.describe(path)?;
+    let mut text = format!("{title}\n");
+    for (label, value) in lines {
+        let _ = writeln!(text, "{label:<13}{value}");
     }
-    let positions = match found.precision {
-        Precision::Raw => "positions in 32 bits, not compressed",
-        Precision::Lossless => "positions in 32 bits",
-        Precision::Decimals3 => "positions to 0.001 nm",
-        Precision::Decimals4 => "positions to 0.0001 nm",
-    };
-    let fields = &found.fields;
-    let present = [
-        (true, positions),
-        (found.periodic, "cell"),
-        (fields.velocities, "velocities"),
-        (fields.forces, "forces"),
-        (fields.image, "images"),
-    ];
-    let present: Vec<&str> = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
-    let _ = writeln!(text, "fields       {}", present.join(", "));
-    let observables: Vec<&str> = found.observables.iter().map(|observable| observable.name.as_str()).collect();
-    let _ = writeln!(text, "observables  {}", observables.join(", "));
-    text
+    Ok(text)
 }
 
 pub(super) fn checkpoint(path: &Path) -> Result<String> {
@@ -103,9 +70,10 @@ pub(super) fn checkpoint(path: &Path) -> Result<String> {
         let _ = writeln!(text, "step         {}, {} ps", state.step, rounded(state.time));
         let _ = writeln!(text, "atoms        {}", state.positions.len());
         let _ = writeln!(text, "cell         {}", state.cell.map_or("none".to_owned(), |cell| cell_line(&cell)));
-        let count = |extent: Option<Extent>| extent.map_or(0, |extent| extent.count);
-        let _ = writeln!(text, "frames       {} in the trajectory", count(written.trajectory));
-        let _ = writeln!(text, "rows         {} in the energy table", count(written.energies));
+        for (name, mark) in written {
+            let records = if name == ENERGIES { "rows" } else { "frames" };
+            let _ = writeln!(text, "{records:<13}{} in {name}", mark.extent.count);
+        }
     }
     let _ = writeln!(text, "topology     {}", plan.system.topology.display());
     Ok(text)

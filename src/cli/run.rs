@@ -77,6 +77,7 @@ impl Run {
             compare: &|old| physics_diff(old, &config.plan),
             force: self.force,
             no_append: self.no_append,
+            reporters: vec![],
             requests,
             started,
         };

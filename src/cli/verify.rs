@@ -6,13 +6,14 @@ use clap::Args;
 
 use crate::error::{Error, Result};
 use crate::observe::checkpoint::is_checkpoint;
-use crate::observe::trajectory::{Verification, verify};
+use crate::observe::trajectory::{Format, Verification};
 use crate::run::Checkpoint;
 
-/// Check every frame of a trajectory, or a checkpoint, against its checksum; exit code 5 where it is damaged
+/// Check every frame of a trajectory, or a checkpoint, against its checksum where it has one; exit code 5 where it is
+/// damaged
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Trajectory (trajectory.h5md) or checkpoint (checkpoint.md)
+    /// Trajectory (H5MD, XTC, DCD) or checkpoint (checkpoint.md)
     file: PathBuf,
 }
 
@@ -29,7 +30,7 @@ impl Verify {
                 None => super::print("the checkpoint is as it was written\n"),
             };
         }
-        let Verification { frames, bad, checksums } = verify(&self.file)?;
+        let Verification { frames, bad, checksums } = Format::of_file(&self.file)?.files.verify(&self.file)?;
         if bad.is_empty() {
             let how = if checksums { "are as they were written" } else { "can be read; this file has no checksums" };
             return super::print(&format!("{frames} frames {how}\n"));

@@ -8,6 +8,7 @@ use super::dynamics;
 use super::value::Table;
 use super::words::{self, ElectrostaticsWord};
 use crate::error::Problem;
+use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
     Precision, RunOptions, SystemFiles, TrajectoryOptions,
@@ -208,10 +209,7 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
     let checkpoint = table.table("checkpoint")?;
     Some(OutputOptions {
         directory: table.text("directory")?.into(),
-        trajectory: match table.word("trajectory") {
-            Some(_) => None,
-            None => Some(trajectory(table.table("trajectory")?)?),
-        },
+        trajectories: trajectories(table, problems)?,
         energies: match table.word("energies") {
             Some(_) => None,
             None => Some(EnergyOptions { every: table.table("energies")?.interval("every")? }),
@@ -220,11 +218,64 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
     })
 }
 
-fn trajectory(table: &Table) -> Option<TrajectoryOptions> {
-    Some(TrajectoryOptions {
+fn trajectories(output: &Table, problems: &mut Vec<Problem>) -> Option<Vec<TrajectoryOptions>> {
+    let tables = output.tables("trajectory");
+    if tables.is_empty() && output.word("trajectory").is_none() {
+        if output.get("trajectory").is_some() {
+            let message = "output.trajectory: an empty list";
+            report(problems, output, "trajectory", message, "write trajectory = \"none\" where no frames are wanted");
+        }
+        return None;
+    }
+    let mut found: Vec<TrajectoryOptions> = vec![];
+    for table in tables {
+        let options = trajectory(table, problems)?;
+        if found.iter().any(|other| other.file == options.file) {
+            let message = format!("output.trajectory.file: two trajectories are called \"{}\"", options.file);
+            report(problems, table, "file", message, "give each a file of its own");
+        }
+        found.push(options);
+    }
+    Some(found)
+}
+
+fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOptions> {
+    let options = TrajectoryOptions {
+        file: table.text("file")?.to_owned(),
         every: table.interval("every")?,
         velocities: table.boolean("velocities")?,
         forces: table.boolean("forces")?,
         precision: table.number("precision"),
-    })
+    };
+    let mut refuse = |key: &str, problem: Problem| {
+        let message = format!("output.trajectory.{key}: {}", problem.message);
+        problems.push(table.place(key).problem(Problem { message, ..problem }));
+    };
+    let is_plain = std::path::Path::new(&options.file).file_name().is_some_and(|name| name == options.file.as_str());
+    if !is_plain || options.file.starts_with('.') {
+        let message = format!("\"{}\" is not the name of a file in the output folder", options.file);
+        refuse("file", Problem::new(message).help("leave out folders: output.directory names the only one"));
+        return None;
+    }
+    let format = match Format::of_name(&options.file) {
+        Ok(format) => format,
+        Err(problem) => {
+            refuse("file", problem);
+            return None;
+        }
+    };
+    if let Some(word) = table.word("format").filter(|word| *word != format.extension) {
+        let message = format!("\"{word}\" is not the format of a file called \"{}\"", options.file);
+        refuse("format", Problem::new(message).help("remove one of the two"));
+        return None;
+    }
+    match options.check(format) {
+        Ok(_) => Some(options),
+        Err(problem) => {
+            let given = [("velocities", options.velocities), ("forces", options.forces), ("precision", true)];
+            let key = given.into_iter().find(|(key, on)| *on && table.is_given(key)).map_or("file", |(key, _)| key);
+            refuse(key, problem);
+            None
+        }
+    }
 }

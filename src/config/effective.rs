@@ -31,11 +31,17 @@ fn section(text: &mut String, header: &str, table: &Table) {
 
 fn value(entry: &Entry) -> String {
     match &entry.value {
-        Value::Table(table) => {
-            let members: Vec<String> =
-                table.entries.iter().map(|(key, entry)| format!("{} = {}", key.name, value(entry))).collect();
-            format!("{{ {} }}", members.join(", "))
-        }
+        Value::Table(table) => braces(table),
+        Value::Tables(tables) => match tables.as_slice() {
+            [table] => braces(table),
+            tables => format!("[{}]", tables.iter().map(braces).collect::<Vec<_>>().join(", ")),
+        },
         _ => entry.text.clone(),
     }
+}
+
+fn braces(table: &Table) -> String {
+    let members: Vec<String> =
+        table.entries.iter().map(|(key, entry)| format!("{} = {}", key.name, value(entry))).collect();
+    format!("{{ {} }}", members.join(", "))
 }

@@ -52,6 +52,8 @@ pub enum Kind {
     Table(&'static [Key]),
     /// any number of sections `[[name]]`
     Tables(&'static [Key]),
+    /// keys in braces, or a list of such
+    OneOrMore(&'static [Key]),
 }
 
 /// Admissible values of a number, in internal units.
@@ -128,6 +130,7 @@ impl Key {
             Kind::Grid => "three whole numbers, for example [64, 64, 64]".to_owned(),
             Kind::Table(_) => format!("keys in braces, for example {}", self.example),
             Kind::Tables(_) => format!("sections headed [[{}]]", self.name),
+            Kind::OneOrMore(_) => format!("keys in braces, for example {}, or a list of such", self.example),
         };
         let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
         match (kind.is_empty(), words.len()) {
@@ -141,7 +144,7 @@ impl Key {
     /// Keys below this one.
     pub fn children(&self) -> &'static [Key] {
         match self.kind {
-            Kind::Table(keys) | Kind::Tables(keys) => keys,
+            Kind::Table(keys) | Kind::Tables(keys) | Kind::OneOrMore(keys) => keys,
             _ => &[],
         }
     }

@@ -169,6 +169,10 @@ impl Override {
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {
+            if matches!(target.node, Node::Array(_)) {
+                let message = "a key of one entry of a list cannot be set by itself";
+                return Err(place.problem(Problem::new(message).help("set the whole list")));
+            }
             target = member(target, name, &place);
             if name == "stage" && self.key.starts_with("stage") && matches!(target.node, Node::Array(_)) {
                 let Some(which) = path.next() else { break };

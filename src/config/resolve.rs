@@ -86,7 +86,11 @@ impl Resolver<'_> {
                 let table = self.table(&nested, keys, members, &raw.place);
                 entry(Value::Table(table), String::new())
             }
-            (Kind::Tables(keys), Node::Array(items)) => {
+            (Kind::OneOrMore(keys), Node::Table(members)) => {
+                let table = self.table(&nested, keys, members, &raw.place);
+                entry(Value::Tables(vec![table]), String::new())
+            }
+            (Kind::Tables(keys) | Kind::OneOrMore(keys), Node::Array(items)) => {
                 let tables = items.iter().filter_map(|item| match &item.node {
                     Node::Table(members) => Some(self.table(&nested, keys, members, &item.place)),
                     other => {

@@ -11,3 +11,12 @@ pub struct Extent {
     /// CRC-32 of their contents, each continued from the one before; 0 where there are none
     pub checksum: u32,
 }
+
+/// An output as a checkpoint knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// what there was
+    pub extent: Extent,
+    /// step of the last record; `None` where there are none, or where the file itself tells
+    pub last_step: Option<u64>,
+}

@@ -1,9 +1,9 @@
-//! Everything a run writes: trajectory, energies, checkpoint, log, progress, status, summary, and the lock on the
+//! Everything a run writes: trajectories, energies, checkpoint, log, progress, status, summary, and the lock on the
 //! directory they are in.
 //!
 //! Nothing here knows the engine, prints, or keeps global state. Files that are replaced (checkpoint, status,
-//! summary) are replaced at once; files that grow (trajectory, energies, log) stay readable up to the last flush
-//! whatever happens, and trajectory and energies can be cut back to a checkpoint and continued.
+//! summary) are replaced at once; files that grow (trajectories, energies, log) stay readable up to the last
+//! flush whatever happens, and trajectories and energies can be cut back to a checkpoint and continued.
 
 pub mod checkpoint;
 pub mod energies;

@@ -25,7 +25,7 @@ pub struct Summary {
     pub run_id: String,
     /// version of this program
     pub version: String,
-    /// source revision
+    /// source revision it was built from; empty where the build did not know it
     pub commit: String,
     /// computer
     pub host: String,

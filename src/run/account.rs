@@ -55,7 +55,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     let settings = &system.settings;
     let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
-    log.section(&format!("md {} on {}", env!("CARGO_PKG_VERSION"), host_name()))?;
+    log.section(&format!("md {} on {}", crate::VERSION, host_name()))?;
     let cell = state.cell.map_or("none".to_owned(), |cell| {
         let (edges, angles) = cell.lengths_angles();
         format!(
@@ -168,6 +168,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
     let tuning = (timing.tuning > 0.0).then(|| beside("tuning", 1, timing.tuning));
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
+        commit: crate::COMMIT.into(),
         host: host_name(),
         device: device(plan, system, engine),
         device_reason: reason(plan, system, engine).unwrap_or_default(),

@@ -6,17 +6,18 @@ use super::plan::{Plan, StageKind};
 use crate::context::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
-use crate::observe::extent::Extent;
+use crate::observe::extent::Mark;
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
 use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
 use crate::system::State;
 use crate::vec3::Vec3;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Changes whenever the contents below change.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -45,14 +46,8 @@ pub struct Checkpoint {
     pub lists_on_gpu: Option<bool>,
 }
 
-/// How much of the files that grow there was when a checkpoint was written; `None` for one that was never begun.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Written {
-    /// frames
-    pub trajectory: Option<Extent>,
-    /// rows
-    pub energies: Option<Extent>,
-}
+/// How much of each output there was when a checkpoint was written, by its name.
+pub type Written = BTreeMap<String, Mark>;
 
 /// A place in a stage.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]

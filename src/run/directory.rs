@@ -1,12 +1,15 @@
 //! The output directory of a run: its paths, its lock, and what is there when a run begins.
 
 use super::instability::UNSTABLE;
-use super::plan::Plan;
+use super::plan::{OutputOptions, Plan};
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
-use crate::observe::trajectory::info;
+use crate::observe::trajectory::Format;
 use std::fs;
 use std::path::PathBuf;
+
+/// What to do about files in the way.
+const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
 
 /// The output directory, held until dropped.
 #[derive(Debug)]
@@ -20,7 +23,7 @@ impl Directory {
     pub(super) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
         let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
-        if force && directory.is_used() {
+        if force && directory.is_used(&plan.output) {
             let root = &directory.root;
             fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
             // the old directory stays locked until the new one is
@@ -49,26 +52,29 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// True when a run has written here.
-    fn is_used(&self) -> bool {
-        ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"]
-            .iter()
-            .any(|name| self.file(name).exists())
+    /// True when a run has written here, or something is in the way of what one is to write.
+    fn is_used(&self, output: &OutputOptions) -> bool {
+        let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
+        usual.into_iter().any(|name| self.file(name).exists())
+            || output.names().iter().any(|name| self.file(name).exists())
     }
 
     /// Remove what run `run_id` wrote before it had anything to keep; what is another's is refused.
-    pub(super) fn clear(&self, run_id: &str) -> Result<()> {
-        let trajectory = self.file("trajectory.h5md");
-        if info(&trajectory).is_ok_and(|found| found.run_id != run_id) {
-            return Err(Problem::new("the trajectory of another run is here")
-                .in_file(&trajectory)
-                .help("move it away, choose another output.directory, or use --force to move all old output aside")
-                .into());
+    pub(super) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
+        let mut names = output.names();
+        for name in output.names() {
+            let Ok(format) = Format::of_name(&name) else { continue };
+            let path = self.file(&name);
+            if format.files.run_id(&path).is_some_and(|found| found != run_id) {
+                return Err(Problem::new("the trajectory of another run is here").in_file(&path).help(ASIDE).into());
+            }
+            names.extend(format.files.companions(&name));
         }
-        for name in ["energies.csv", "trajectory.h5", "trajectory.h5md", ".trajectory.h5md.journal", UNSTABLE] {
-            match fs::remove_file(self.file(name)) {
+        names.push(UNSTABLE.to_owned());
+        for name in names {
+            match fs::remove_file(self.file(&name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&self.file(name), error));
+                    return Err(Error::io(&self.file(&name), error));
                 }
                 _ => {}
             }
@@ -76,15 +82,24 @@ impl Directory {
         Ok(())
     }
 
+    /// Refuse to write files that are there already, from whomever.
+    pub(super) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
+        match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
+            Some(path) => Err(Problem::new("a file of this name is here already").in_file(&path).help(ASIDE).into()),
+            None => Ok(()),
+        }
+    }
+
     /// Gives files names of their own, `energies.csv` that of `energies.part1.csv`, so that new ones can be begun.
-    pub(super) fn rename_as_part(&self, names: &[&str]) -> Result<()> {
+    /// Links stay: they lead to a name.
+    pub(super) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
             self.file(&format!("{stem}.part{n}{rest}"))
         };
         let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
         let number = (1..).find(is_free).expect("there are more numbers than files");
-        for name in names {
+        for name in names.iter().filter(|name| !self.file(name).is_symlink()) {
             match fs::rename(self.file(name), part(number, name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Error::io(&self.file(name), error));
@@ -96,8 +111,8 @@ impl Directory {
     }
 
     /// Refuse to mix with output that no checkpoint explains; `reason` says what is wrong with one that is there.
-    pub(super) fn check_unused(&self, reason: Option<String>) -> Result<()> {
-        if !self.is_used() {
+    pub(super) fn check_unused(&self, output: &OutputOptions, reason: Option<String>) -> Result<()> {
+        if !self.is_used(output) {
             return Ok(());
         }
         let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));

@@ -1,6 +1,7 @@
 //! What a run is given, and how it ends.
 
 use super::plan::Plan;
+use super::reporter::Reporter;
 use super::signals::Requests;
 use crate::prepare::Alternatives;
 use crate::system::{State, System};
@@ -27,6 +28,8 @@ pub struct Job<'a> {
     pub force: bool,
     /// begin a new trajectory and a new energy table where the run goes on
     pub no_append: bool,
+    /// reporters beside those of the plan
+    pub reporters: Vec<Box<dyn Reporter>>,
     /// stop and checkpoint requests
     pub requests: Requests,
     /// when the program started

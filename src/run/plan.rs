@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::reporter::Moment;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
@@ -38,7 +39,7 @@ impl Default for Plan {
             run: RunOptions::default(),
             output: OutputOptions {
                 directory: PathBuf::new(),
-                trajectory: None,
+                trajectories: vec![],
                 energies: None,
                 checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
             },
@@ -168,24 +169,38 @@ pub enum SimdLevel {
 pub struct OutputOptions {
     /// absolute path of the folder that takes every file of the run
     pub directory: PathBuf,
-    /// frames; `None` = none are written
-    pub trajectory: Option<TrajectoryOptions>,
+    /// frames, one entry for each file
+    #[serde(rename = "trajectory")]
+    pub trajectories: Vec<TrajectoryOptions>,
     /// rows of the energy table; `None` = none are written
     pub energies: Option<EnergyOptions>,
     /// restart points
     pub checkpoint: CheckpointOptions,
 }
 
-/// Frames.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+impl OutputOptions {
+    /// Names of the files that grow.
+    pub fn names(&self) -> Vec<String> {
+        let trajectories = self.trajectories.iter().map(|options| options.file.clone());
+        trajectories.chain(self.energies.map(|_| ENERGIES.to_owned())).collect()
+    }
+}
+
+/// Name of the energy table.
+pub const ENERGIES: &str = "energies.csv";
+
+/// Frames of one file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptions {
+    /// name in the output folder; its ending decides the format ([`crate::observe::trajectory::Format::of_name`])
+    pub file: String,
     /// distance of frames
     pub every: Interval,
     /// frames carry velocities
     pub velocities: bool,
     /// frames carry forces
     pub forces: bool,
-    /// positions are rounded to this many nm; `None` = as f32
+    /// positions may be rounded to this many nm; `None` = as f32
     pub precision: Option<f64>,
 }
 
@@ -214,6 +229,11 @@ pub enum Interval {
 }
 
 impl Interval {
+    /// Whether an interval ends at a step of a stage.
+    pub fn is_due(self, moment: &Moment) -> bool {
+        moment.stage_step.is_multiple_of(self.steps(moment.timestep))
+    }
+
     /// Steps of length `timestep` (ps) in one interval, at least one.
     pub fn steps(self, timestep: f64) -> u64 {
         match self {

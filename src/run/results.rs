@@ -2,14 +2,14 @@
 
 use super::checkpoint::{Checkpoint, Written, state_hash};
 use super::directory::Directory;
+use super::outputs::Outputs;
+use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, write_pdb, write_rst7};
-use crate::observe::energies::EnergyTable;
 use crate::observe::extent::Extent;
 use crate::observe::replace::replace_synced;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::observe::trajectory::info;
 use crate::system::{State, System};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,7 +22,12 @@ const STRUCTURES: [&str; 2] = ["final.rst7", "final.pdb"];
 /// True when the run of `checkpoint`, whose stages are done, has left everything it was to leave. False where
 /// something is missing or unfinished: the run goes on from its checkpoint, which makes it again or says what is wrong.
 /// A final structure that somebody has changed is refused.
-pub(super) fn are_complete(directory: &Directory, checkpoint: &Checkpoint) -> Result<bool> {
+pub(super) fn are_complete(
+    directory: &Directory,
+    outputs: &Outputs,
+    run: &RunInfo<'_>,
+    checkpoint: &Checkpoint,
+) -> Result<bool> {
     let Checkpoint { run_id, state, .. } = checkpoint;
     let Ok(Summary { state: how, run_id: of, final_state_hash, files, .. }) =
         Summary::read(&directory.file("summary.json"))
@@ -35,24 +40,17 @@ pub(super) fn are_complete(directory: &Directory, checkpoint: &Checkpoint) -> Re
     if !is_of_this_end || !is_said || STRUCTURES.iter().any(|&name| !files.contains_key(name)) {
         return Ok(false);
     }
-    for (name, &extent) in &files {
-        let path = directory.file(name);
-        let is_whole = match name.as_str() {
-            "energies.csv" => EnergyTable::extent(&path, state.cell.is_some()).is_ok_and(|found| found == extent),
-            "trajectory.h5md" => info(&path).is_ok_and(|found| {
-                let is_closed_here = found.closed && &found.run_id == run_id;
-                is_closed_here && found.extent == Some(extent)
-            }),
-            _ => match file_extent(&path) {
-                Ok(found) if found != extent => return Err(changed(&path)),
-                found => found.is_ok(),
-            },
-        };
-        if !is_whole {
-            return Ok(false);
+    let (structures, growing): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        files.into_iter().partition(|(name, _)| STRUCTURES.contains(&name.as_str()));
+    for (name, extent) in structures {
+        let path = directory.file(&name);
+        match file_extent(&path) {
+            Ok(found) if found != extent => return Err(changed(&path)),
+            Ok(_) => {}
+            Err(_) => return Ok(false),
         }
     }
-    Ok(true)
+    Ok(outputs.are_complete(run, &growing))
 }
 
 /// The hash of a state as a summary has it.
@@ -66,9 +64,7 @@ pub(super) fn closed_files(
     written: Written,
     finished: bool,
 ) -> Result<BTreeMap<String, Extent>> {
-    let growing = [("energies.csv", written.energies), ("trajectory.h5md", written.trajectory)];
-    let mut files: BTreeMap<_, _> =
-        growing.into_iter().filter_map(|(name, extent)| Some((name.to_owned(), extent?))).collect();
+    let mut files: BTreeMap<_, _> = written.into_iter().map(|(name, mark)| (name, mark.extent)).collect();
     for name in STRUCTURES.into_iter().filter(|_| finished) {
         files.insert(name.to_owned(), file_extent(&directory.file(name))?);
     }

@@ -4,8 +4,9 @@ use super::checkpoint::{Checkpoint, Written};
 use super::directory::Directory;
 use super::fingerprint::Fingerprint;
 use super::job::Job;
-use super::outputs::{Outputs, Source};
-use super::plan::{Plan, Stage, StageKind};
+use super::outputs::Outputs;
+use super::plan::{OutputOptions, Plan, Stage, StageKind};
+use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
 
@@ -21,7 +22,7 @@ pub(super) struct Beginning {
 /// The run of the output directory, or a new one, which begins with a checkpoint of the start: from then on the
 /// directory explains itself, however early the run is killed.
 pub(super) fn begin(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<Beginning> {
-    let (found, warning) = find_checkpoint(directory)?;
+    let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
         Some(checkpoint) => {
             refuse_changes(job, system, &checkpoint)?;
@@ -35,7 +36,12 @@ pub(super) fn begin(job: &Job<'_>, directory: &Directory, system: &Fingerprint) 
     };
     let run_id = checkpoint.run_id.clone();
     if checkpoint.is_start() {
-        directory.clear(&run_id)?;
+        directory.clear(&run_id, &checkpoint.plan.output)?;
+        if checkpoint.plan.output != job.plan.output {
+            // so that what is begun under other names is known to be of this run
+            directory.check_absent(&job.plan.output)?;
+            Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
+        }
         return Ok(Beginning { run_id, checkpoint: None, warning });
     }
     Ok(Beginning { run_id, checkpoint: Some(checkpoint), warning })
@@ -51,13 +57,13 @@ fn new_run_id() -> Result<String> {
 
 /// The checkpoint of the output directory, and why an older one was taken. Output without one is not touched, nor
 /// that whose only intact checkpoint is the one of the start.
-fn find_checkpoint(directory: &Directory) -> Result<(Option<Checkpoint>, Option<String>)> {
+fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
             let reason =
                 found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
-            directory.check_unused(reason).map(|()| (None, None))
+            directory.check_unused(output, reason).map(|()| (None, None))
         }
     }
 }
@@ -81,30 +87,29 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// Trajectory and energies as the checkpoint knows them, and the checkpoint of a run that goes on.
+/// The outputs as the checkpoint knows them, opened, and the checkpoint of a run that goes on.
 pub(super) fn open_outputs(
+    outputs: &mut Outputs,
     job: &Job<'_>,
     directory: &Directory,
-    run_id: &str,
+    run: &RunInfo<'_>,
     checkpoint: Option<Checkpoint>,
-) -> Result<(Outputs, Option<Checkpoint>)> {
-    let (plan, system, input, periodic) = (job.plan, &*job.system, job.input, job.start.cell.is_some());
-    let source = Source { run_id, plan, system, input, periodic };
+) -> Result<Option<Checkpoint>> {
     let Some(mut checkpoint) = checkpoint else {
-        return Outputs::open(directory, &source, Written::default()).map(|outputs| (outputs, None));
+        return outputs.open(run, Written::default()).map(|()| None);
     };
     if job.no_append {
-        Outputs::set_aside(directory, (run_id, periodic), checkpoint.written)?;
+        outputs.set_aside(directory, run, &checkpoint.written)?;
     }
-    let written = if job.no_append { Written::default() } else { checkpoint.written };
-    let mut outputs = Outputs::open(directory, &source, written)?;
+    let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
+    outputs.open(run, written)?;
     // from now on it speaks of the files that are there
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
         checkpoint.write(&directory.file("checkpoint.md"))?;
     }
-    Ok((outputs, Some(checkpoint)))
+    Ok(Some(checkpoint))
 }
 
 /// Stages that are over, though `--steps` ended them earlier than this run would: the run goes on behind them.

@@ -1,8 +1,10 @@
 //! A whole run: stages in order, outputs, checkpoints, and the way back from one.
 
 mod descent;
+mod history;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use super::checkpoint::{Checkpoint, RunPosition};
 use super::directory::Directory;
@@ -13,6 +15,7 @@ use super::job::{Job, Outcome};
 use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::reference_check::verify;
+use super::reporter::{Moment, Quantities, RunInfo};
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{Beginning, begin, cut_stages, open_outputs};
 use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
@@ -25,22 +28,18 @@ use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
 use crate::observe::log::{Level, RunLog};
-use crate::observe::progress::{Progress, SpeedMeter};
+use crate::observe::progress::Progress;
 use crate::observe::replace::replace_synced;
 use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
-use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
 use crate::system::State;
+use history::History;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use watch::Watch;
 
-/// Wall time between looks at the clock's consumers: status file, progress, deadlines.
-const STATUS_INTERVAL: Duration = Duration::from_millis(500);
-/// The first two checkpoints of a process are no further apart than this: until there are two, one damaged file takes a
-/// run back to where it began.
-const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 /// Part of the allowed wall time that is kept for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
@@ -50,22 +49,10 @@ struct Session<'a> {
     engine: Engine,
     outputs: Outputs,
     log: RunLog,
-    progress: Progress,
-    speed: SpeedMeter,
-    status: Status,
-    last_status: Instant,
-    last_checkpoint: Instant,
-    /// by this process
-    checkpoints: u64,
+    watch: Watch,
+    history: History,
     timing: Timing,
-    run_id: String,
-    /// of the system before tuning
-    fingerprint: Fingerprint,
-    statistics: Statistics,
-    stages: Vec<StageSummary>,
-    tuning: Option<Tuning>,
-    /// as in [`Checkpoint`]
-    lists_on_gpu: Option<bool>,
+    /// done by this process
     steps: u64,
     /// the next step is compared with the reference
     unverified: bool,
@@ -85,16 +72,26 @@ pub fn run(
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
     let directory = Directory::open(job.plan, job.force)?;
     let Beginning { run_id, checkpoint, warning } = begin(&job, &directory, &fingerprint)?;
+    let mut outputs = Outputs::new(&job.plan.output, std::mem::take(&mut job.reporters), &job.system)?;
+    let system = Arc::clone(&job.system);
+    let about = RunInfo {
+        run_id: &run_id,
+        plan: job.plan,
+        system: &system,
+        input: job.input,
+        periodic: job.start.cell.is_some(),
+    };
     if let Some(checkpoint) = &checkpoint
         && checkpoint.is_complete(job.plan)
-        && are_complete(&directory, checkpoint)?
+        && are_complete(&directory, &outputs, &about, checkpoint)?
     {
         return Ok(Outcome::Unchanged);
     }
     let mut log = log(&directory.file("run.log"))?;
-    let tuning = checkpoint.as_ref().and_then(|c| c.tuning.clone());
-    adopt(&mut job.system, tuning.as_ref());
-    let (outputs, checkpoint) = open_outputs(&job, &directory, &run_id, checkpoint)?;
+    let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint)?;
+    drop(system);
+    let history = History::new(run_id.clone(), fingerprint, checkpoint.as_ref());
+    adopt(&mut job.system, history.tuning.as_ref());
     replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
@@ -102,25 +99,14 @@ pub fn run(
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
-    let now = Instant::now();
     let mut session = Session {
-        status: Status::new(run_id.clone(), job.plan.stages.len()),
-        run_id,
-        fingerprint,
+        watch: Watch::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
+        history,
         engine,
         directory,
         outputs,
         log,
-        progress,
-        speed: SpeedMeter::default(),
-        last_status: now,
-        last_checkpoint: now,
-        checkpoints: 0,
         timing: Timing::default(),
-        statistics: Statistics::default(),
-        stages: vec![],
-        tuning,
-        lists_on_gpu: checkpoint.as_ref().and_then(|c| c.lists_on_gpu),
         steps: 0,
         unverified: false,
         job,
@@ -128,7 +114,7 @@ pub fn run(
     // everything happens inside the pool: entering it costs more than many a phase of a step
     let pool = Arc::clone(&session.engine.pool);
     let end = lead(&pool, || session.all_stages(checkpoint));
-    session.progress.finish();
+    session.watch.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
     if let Err(error) = &end {
         session.fail(error);
@@ -139,17 +125,12 @@ pub fn run(
 impl Session<'_> {
     /// Leave word of an error. The error itself, which the caller shows, matters more than a failure to record it.
     fn fail(&mut self, error: &Error) {
-        self.status.state = RunState::Failed;
-        self.status.seconds_left = None;
-        self.status.message = Some(error.to_string());
+        self.watch.status.state = RunState::Failed;
+        self.watch.status.seconds_left = None;
+        self.watch.status.message = Some(error.to_string());
         let _ = self.log.line(Level::Detail, &format!("failed: {error}"));
-        let _ = self.write_status();
+        let _ = self.watch.write(&self.directory);
         let _ = self.outputs.close();
-    }
-
-    fn write_status(&mut self) -> Result<()> {
-        self.directory.check()?;
-        self.status.write(&self.directory.file("status.json"))
     }
 
     /// How it ended, and the state in the last checkpoint.
@@ -159,7 +140,6 @@ impl Session<'_> {
             None => (0, RunPosition::default(), std::mem::take(&mut self.job.start)),
             Some(c) => {
                 self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
-                (self.statistics, self.stages) = (c.statistics, c.stages);
                 (c.stage, c.place, c.state)
             }
         };
@@ -169,9 +149,7 @@ impl Session<'_> {
             if index > 0 {
                 self.verify_gpu(&state)?;
             }
-            self.speed.reset();
-            self.status.stage.clone_from(&stage.name);
-            self.status.stage_number = index + 1;
+            self.watch.begin_stage(&stage.name, index + 1);
             let outcome = match &stage.kind {
                 StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
                 StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
@@ -197,7 +175,7 @@ impl Session<'_> {
     }
 
     fn close_stage(&mut self, stage: &Stage) -> Result<()> {
-        let averages = self.statistics.averages();
+        let averages = self.history.statistics.averages();
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
             StageKind::Dynamics(_) => {
@@ -205,16 +183,16 @@ impl Session<'_> {
                 "dynamics"
             }
         };
-        let steps = self.status.step;
-        self.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
-        self.statistics = Statistics::default();
+        let steps = self.watch.status.step;
+        self.history.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
+        self.history.statistics = Statistics::default();
         Ok(())
     }
 
     fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: RunPosition) -> Result<Outcome> {
         let plan = self.job.plan;
-        if self.statistics == Statistics::default() {
-            self.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
+        if self.history.statistics == Statistics::default() {
+            self.history.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
         }
         if place.schedule.is_none() {
             prepare(&self.job.system, options, plan.run.seed, state)
@@ -236,12 +214,12 @@ impl Session<'_> {
     /// chosen anew, and made where the atoms are.
     fn arrive(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
-        if self.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
+        if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
         self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
         let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
-        if let Some(tuning) = &mut self.tuning {
+        if let Some(tuning) = &mut self.history.tuning {
             tuning.chosen.lists = lists;
         }
         if place.schedule.is_none() {
@@ -254,16 +232,17 @@ impl Session<'_> {
     /// Lists of a stage that begins. The first stage of dynamics tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.tuning.is_none() {
-            self.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
+        if self.history.tuning.is_none() {
+            self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
             let on_gpu = self.engine.placement(system)?.is_gpu();
-            super::account::tuning(&mut self.log, self.tuning.as_ref(), on_gpu)?;
-            self.timing.tuning = self.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            super::account::tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
+            self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
-            adopt(&mut self.job.system, self.tuning.as_ref());
+            adopt(&mut self.job.system, self.history.tuning.as_ref());
         }
         let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
-        Ok(self.tuning.as_ref().map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
+        let tuned = self.history.tuning.as_ref();
+        Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
     }
 
     fn integrate(
@@ -285,48 +264,39 @@ impl Session<'_> {
             Ok(RunPosition { done, first_time, lists, schedule, minimizer: None })
         };
         let target = self.job.plan.target(options.steps);
-        let (name, ps) = (&self.status.stage, target as f64 * options.timestep);
+        let (name, ps) = (&self.watch.status.stage, target as f64 * options.timestep);
         self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
-        let every = |interval: Option<super::plan::Interval>| interval.map(|i| i.steps(options.timestep));
-        let rows = every(plan.output.energies.map(|e| e.every));
-        let frames = every(plan.output.trajectory.map(|t| t.every));
-        let due = |interval: Option<u64>, step: u64| interval.is_some_and(|n| step.is_multiple_of(n));
         let before = simulation.backend().phases()?;
         self.timing.start_stage();
         self.unverified = plan.run.precision == Precision::Mixed;
+        let mut stopped = false;
         while simulation.local_step < target {
             let step = simulation.local_step;
-            if self.poll(step, target, simulation.time())? {
-                self.take(&mut simulation, state)?;
-                self.checkpoint(index, state, here(&simulation)?)?;
-                self.timing.searches += simulation.searches();
-                self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
-                return Ok(Outcome::Stopped);
+            stopped = self.poll((step, target, simulation.time()))?;
+            if stopped {
+                break;
             }
             if step > done && self.checkpoint_is_due() {
                 self.take(&mut simulation, state)?;
                 self.checkpoint(index, state, here(&simulation)?)?;
             }
-            let (row, frame) = (due(rows, step), due(frames, step));
-            self.one_step(&mut simulation, index, row, frame)?;
+            self.one_step(&mut simulation, index)?;
             self.steps += 1;
             self.timing.step(options.timestep);
         }
         self.take(&mut simulation, state)?;
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
-        self.note_place((simulation.local_step, target, simulation.time()));
         self.timing.searches += simulation.searches();
-        let (place, statistics) = (here(&simulation)?, self.statistics.clone());
-        let step = simulation.local_step;
-        let (row, frame) = (due(rows, step), due(frames, step));
-        // the last state has numbers too; they need one more step, which nobody sees
-        let is_last = index + 1 == plan.stages.len() && (row || frame);
-        let last = if is_last { self.one_step(&mut simulation, index, row, frame) } else { Ok(()) };
+        self.watch.note_place((simulation.local_step, target, simulation.time()));
+        let (place, statistics) = (here(&simulation)?, self.history.statistics.clone());
+        // the last state is reported too; that needs one more step, which nobody sees
+        let is_last = !stopped && index + 1 == plan.stages.len() && self.wants(&moment(&simulation, index)).any();
+        let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
         // a run that goes on from here finds that row and frame in its files, and counts the row anew
-        let statistics = std::mem::replace(&mut self.statistics, statistics);
+        let statistics = std::mem::replace(&mut self.history.statistics, statistics);
         self.checkpoint(index, state, place)?;
-        self.statistics = statistics;
-        last.map(|()| Outcome::Finished)
+        self.history.statistics = statistics;
+        last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
     }
 
     /// The state at the start of the next step.
@@ -336,18 +306,35 @@ impl Session<'_> {
         simulation.download(state)
     }
 
-    fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize, row: bool, frame: bool) -> Result<()> {
-        let at = (simulation.step_number(), simulation.time(), index as u32 + 1);
-        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+    /// What reporters and the averages of the stage want of a step.
+    fn wants(&self, moment: &Moment) -> Quantities {
+        let averaged = self.job.plan.output.energies.is_some_and(|options| options.every.is_due(moment));
+        self.outputs.wants(moment).or(Quantities { energies: averaged, ..Quantities::default() })
+    }
+
+    fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
+        let moment = moment(simulation, index);
+        let wanted = self.wants(&moment);
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
+        let energies = wanted.energies || wanted.forces || unverified.is_some();
+        let state = wanted.positions || wanted.velocities;
+        if state && !energies {
+            // what no forces are needed for is there before them
+            let done = simulation.flush();
+            done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
+            self.outputs.hold_state(|state| simulation.download(state))?;
+        }
+        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
         let mut agreement = None;
-        let observed = simulation.step(Wanted { energies: row || frame || unverified.is_some() }, |simulation| {
+        let observed = simulation.step(Wanted { energies }, |simulation| {
             if let Some(lists) = &unverified {
                 agreement = Some(verify(system, lists, simulation.backend(), engine.placement(system)?.is_gpu())?);
             }
-            if frame {
-                let forces = &simulation.backend().evaluation().forces;
-                outputs.hold_frame(|state| simulation.download(state), forces)?;
+            if state && energies {
+                outputs.hold_state(|state| simulation.download(state))?;
+            }
+            if wanted.forces {
+                outputs.hold_forces(&simulation.backend().evaluation().forces);
             }
             Ok(())
         });
@@ -358,53 +345,35 @@ impl Session<'_> {
             Some((level, how)) => self.log.line(level, &how)?,
             None => {}
         }
-        if row {
-            let values = self.outputs.write_row(at, &observed)?;
-            self.statistics.add(at.1, &values);
-        }
-        if frame {
-            self.outputs.write_frame(&observed)?;
+        if wanted.any() {
+            let row = self.outputs.report(moment, energies.then_some(&observed))?;
+            let averaged = self.job.plan.output.energies.filter(|options| options.every.is_due(&moment));
+            if let (Some(row), Some(_)) = (row, averaged) {
+                self.history.statistics.add(moment.time, &row);
+            }
         }
         Ok(())
     }
 
-    /// Look at the clock now and then; true when the run is to stop.
-    fn poll(&mut self, step: u64, target: u64, time: f64) -> Result<bool> {
-        self.note_place((step, target, time));
+    /// Look at the clock now and then, at steps done of those this stage has, and ps; true when the run is to stop.
+    fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
+        self.watch.note_place(place);
         if self.job.requests.stop() {
             return Ok(true);
         }
-        let elapsed = self.job.started.elapsed();
         // one step at least: a command that is repeated until it is done gets there with any limit
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
-        if limit.is_some_and(|most| elapsed > most.mul_f64(DEADLINE_SHARE)) {
+        if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);
         }
-        if self.last_status.elapsed() < STATUS_INTERVAL {
-            return Ok(false);
-        }
-        self.last_status = Instant::now();
-        self.speed.update(elapsed, step, time);
-        let status = &mut self.status;
-        status.ns_per_day = self.speed.ns_per_day();
-        status.seconds_left = self.speed.seconds_for(target.saturating_sub(step));
-        self.write_status()?;
-        if let Some(line) = self.progress.update(elapsed, &self.status) {
+        if let Some(line) = self.watch.update(&self.directory)? {
             self.log.note(&line)?;
         }
         Ok(false)
     }
 
-    /// Steps done of those this stage has, and ps.
-    fn note_place(&mut self, place: (u64, u64, f64)) {
-        (self.status.step, self.status.steps, self.status.time_ps) = place;
-        self.status.wall_seconds = self.job.started.elapsed().as_secs_f64();
-    }
-
     fn checkpoint_is_due(&self) -> bool {
-        let every = self.job.plan.output.checkpoint.every;
-        let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
-        self.job.requests.take_checkpoint() || self.last_checkpoint.elapsed() > every
+        self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.output.checkpoint.every)
     }
 
     fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {
@@ -413,25 +382,11 @@ impl Session<'_> {
         let written = self.outputs.sync()?;
         // once more: that may have taken a while
         self.directory.check()?;
-        let checkpoint = Checkpoint {
-            run_id: self.run_id.clone(),
-            plan: self.job.plan.clone(),
-            system: self.fingerprint.clone(),
-            stage,
-            place,
-            // lent: a copy would take longer than many a step
-            state: std::mem::take(state),
-            written,
-            statistics: self.statistics.clone(),
-            stages: self.stages.clone(),
-            tuning: self.tuning.clone(),
-            lists_on_gpu: self.lists_on_gpu,
-        };
+        let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
         let result = checkpoint.write(&self.directory.file("checkpoint.md"));
         *state = checkpoint.state;
         result?;
-        self.last_checkpoint = Instant::now();
-        self.checkpoints += 1;
+        self.history.written();
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }
@@ -445,14 +400,14 @@ impl Session<'_> {
             write_final(&self.directory, &self.job.system, state)?;
         }
         let written = self.outputs.close()?;
-        self.status.state = if finished { RunState::Finished } else { RunState::Stopped };
-        self.status.seconds_left = self.status.seconds_left.filter(|_| !finished);
+        self.watch.status.state = if finished { RunState::Finished } else { RunState::Stopped };
+        self.watch.status.seconds_left = self.watch.status.seconds_left.filter(|_| !finished);
         let summary = Summary {
-            state: self.status.state,
-            run_id: self.run_id.clone(),
+            state: self.watch.status.state,
+            run_id: self.history.run_id.clone(),
             steps: self.steps,
-            stages: std::mem::take(&mut self.stages),
-            tuning: self.tuning.take(),
+            stages: std::mem::take(&mut self.history.stages),
+            tuning: self.history.tuning.take(),
             final_state_hash: Some(hash_text(state)),
             files: closed_files(&self.directory, written, finished)?,
             warnings: self.log.warnings().to_vec(),
@@ -460,7 +415,18 @@ impl Session<'_> {
             ..super::account::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
         summary.write(&self.directory.file("summary.json"))?;
-        self.write_status()?;
+        self.watch.write(&self.directory)?;
         super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
+    }
+}
+
+/// The next step of a simulation, of the stage of this index.
+fn moment(simulation: &Simulation<'_>, index: usize) -> Moment {
+    Moment {
+        step: simulation.step_number(),
+        time: simulation.time(),
+        stage: index as u32 + 1,
+        stage_step: simulation.local_step,
+        timestep: simulation.timestep(),
     }
 }

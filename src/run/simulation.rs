@@ -137,6 +137,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.first_time + self.local_step as f64 * self.setup.dynamics.timestep
     }
 
+    /// ps from one step to the next.
+    pub fn timestep(&self) -> f64 {
+        self.setup.dynamics.timestep
+    }
+
     /// Searches for pairs so far.
     pub fn searches(&self) -> u64 {
         self.context.backend().searches()

@@ -16,7 +16,7 @@ const RUN: &str = "
 [forces]
 cutoff = \"0.8 nm\"
 [output]
-trajectory = { every = \"0.1 ps\" }
+trajectory = [{ every = \"0.1 ps\" }, { file = \"fine.xtc\", every = \"0.2 ps\" }, { file = \"few.dcd\", every = \"1 ps\" }]
 [[stage]]
 kind = \"dynamics\"
 duration = \"4 ps\"
@@ -32,6 +32,9 @@ fn trajectory() -> TempDir {
     let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n{RUN}");
     std::fs::write(folder.path().join("input.toml"), input).unwrap();
     md(folder.path(), &["run", "input.toml"]).unwrap();
+    for (name, packed) in [("start.rst7", coordinates), ("system.prmtop", topology)] {
+        std::fs::write(folder.path().join(name), md::format::read(&packed).unwrap()).unwrap();
+    }
     folder
 }
 
@@ -67,11 +70,24 @@ fn matrices_and_components_are_those_of_other_programs() {
         let text = md(folder.path(), &words).unwrap();
         assert!(text.contains(&file) && text.contains(" MB for "), "{text}");
     }
+    for (observable, name, trajectory, more) in [
+        ("rg", "h5md", TRAJECTORY, &[][..]),
+        ("rg", "xtc", "out/fine.xtc", &["--topology", "system.prmtop", "--select", "protein"]),
+        ("rg", "dcd", "out/few.dcd", &["--topology", TRAJECTORY, "--stride", "2"]),
+        ("rmsd", "first", TRAJECTORY, &["--reference", "first"]),
+        ("rmsd", "seventh", TRAJECTORY, &["--reference", "7", "--mass-weighted", "--stride", "2"]),
+        ("rmsd", "start", "out/fine.xtc", &["--reference", "start.rst7", "--topology", "system.prmtop"]),
+    ] {
+        let file = format!("{observable}-{name}.h5");
+        let words = [&["analyze", observable, trajectory, "--output", &file], more].concat();
+        let text = md(folder.path(), &words).unwrap();
+        assert!(text.contains(&file) && text.contains("mean "), "{text}");
+    }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_analysis.py");
     let output = Command::new("python3").arg(script).arg(folder.path()).output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.matches(": same").count(), 6, "{text}");
+    assert_eq!(text.matches(": same").count(), 12, "{text}");
 }
 
 #[test]
@@ -90,18 +106,25 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", TRAJECTORY, "--select", "name XX"], "no atom is selected");
     refused(&["rmsd", TRAJECTORY, "--stride", "0"], "--stride");
     refused(&["rmsd", TRAJECTORY, "--device", "gpu"], "\"gpu\" is not a device");
-    refused(&["rmsd", "text.h5md"], "not an HDF5 file");
+    refused(&["rmsd", "text.h5md"], "not a trajectory of a format that md knows");
     refused(&["rmsd", "other.h5"], "not a trajectory of md");
     refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "there is such a file already");
     refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "replace the trajectory itself");
     refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "replace the trajectory itself");
     refused(&["pca", TRAJECTORY, "--stride", "100"], "two frames or more");
+    refused(&["rg", "out/fine.xtc"], "name the topology with --topology");
+    refused(&["rg", "out/fine.xtc", "--topology", "out/few.dcd"], "holds no topology");
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
+    refused(&["rg", "out/fine.xtc", "--topology", other.to_str().unwrap()], "the topology has 774 atoms");
+    refused(&["rmsd", TRAJECTORY, "--reference", "41"], "there is no frame 41, the last is 40");
+    refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "--device");
+    refused(&["rmsf", TRAJECTORY], "unrecognized subcommand");
     let (code, message) = md(here, &["analyze", "pca", "nowhere.h5md"]).unwrap_err();
     assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");
     let (code, message) = md(here, &["analyze", "pca", TRAJECTORY, "--output", "no/such/pca.h5"]).unwrap_err();
     assert!(code == 5 && message.contains("no/such/pca.h5"), "{message}");
     // nothing was left or changed by any of them
     assert_eq!(std::fs::read(here.join("there.h5")).unwrap(), b"someone's");
-    assert!(!here.join("rmsd.h5").exists() && !here.join("pca.h5").exists());
+    assert!(["rmsd.h5", "pca.h5", "rg.h5"].iter().all(|name| !here.join(name).exists()));
     md(here, &["analyze", "rmsd", TRAJECTORY, "--output", "there.h5", "--force"]).unwrap();
 }

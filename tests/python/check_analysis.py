@@ -1,7 +1,7 @@
 """Compares results of `md analyze` with MDAnalysis, MDTraj and numpy: check_analysis.py FOLDER.
 
-The folder holds out/trajectory.h5md with final.pdb, and results rmsd-*.h5 and pca-*.h5, whose names say what they
-are. Ends with a traceback at the first difference. Lengths are nm, those of MDAnalysis Å.
+The folder holds trajectories out/trajectory.h5md, out/fine.xtc and out/few.dcd with final.pdb, the start.rst7 they come
+from, and results rmsd-*.h5, pca-*.h5 and rg-*.h5, whose names say what they are. Ends with a traceback at the first difference. Lengths are nm, those of MDAnalysis Å.
 """
 
 import itertools
@@ -151,8 +151,63 @@ def check_weighted(_, result, universe):
         np.testing.assert_allclose(result["projections"][:, k], flat @ found, rtol=0, atol=1e-12)
 
 
+def masses_of(folder, atoms):
+    with h5py.File(folder / "out/trajectory.h5md") as file:
+        return file["particles/trajectory/mass"][:][atoms]
+
+
+def check_gyration(folder, result, name, selection, stride):
+    """Weighted by mass: MDAnalysis and MDTraj read the same file."""
+    universe = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out" / name)
+    chosen = universe.select_atoms(selection)
+    np.testing.assert_array_equal(result["atoms"], chosen.indices)
+    masses = masses_of(folder, chosen.indices)
+    universe.add_TopologyAttr("masses", masses_of(folder, slice(None)))
+    expected, times = [], []
+    for step in universe.trajectory[::stride]:
+        expected.append(ANGSTROM * chosen.radius_of_gyration())
+        times.append(step.time)
+    np.testing.assert_allclose(result["time"], times, rtol=1e-6)
+    # positions near 40 Å in f32
+    np.testing.assert_allclose(result["rg"], expected, rtol=0, atol=3e-7)
+    if name.endswith("h5md"):
+        return
+    structure = mdtraj.load(str(folder / "out/final.pdb")).topology
+    other = mdtraj.load(str(folder / "out" / name), top=structure)[::stride].atom_slice(chosen.indices)
+    np.testing.assert_allclose(result["rg"], mdtraj.compute_rg(other, masses=masses), rtol=0, atol=1e-6)
+
+
+def check_reference(folder, result, universe, reference, weights, stride):
+    """Every frame against one structure: MDAnalysis."""
+    chosen = universe.select_atoms("protein and not element H")
+    np.testing.assert_array_equal(result["atoms"], chosen.indices)
+    weights = masses_of(folder, chosen.indices) if weights == "mass" else None
+    reference = reference(chosen).astype(float)
+    frames = [chosen.positions.astype(float) for _ in universe.trajectory[::stride]]
+    expected = [ANGSTROM * rmsd(frame, reference, weights=weights, center=True, superposition=True) for frame in frames]
+    assert max(expected) > 0.01
+    np.testing.assert_allclose(result["rmsd"], expected, rtol=0, atol=DEVIATION)
+
+
+def frame_of(universe, index):
+    def positions(chosen):
+        universe.trajectory[index]
+        return chosen.positions.copy()
+
+    return positions
+
+
+def start_of(folder):
+    def positions(chosen):
+        start = MDAnalysis.Universe(folder / "out/final.pdb", folder / "start.rst7", format="RESTRT")
+        return start.atoms[chosen.indices].positions
+
+    return positions
+
+
 def main(folder):
     universe = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out/trajectory.h5md")
+    packed = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out/fine.xtc")
     checks = {
         "rmsd-heavy": check_heavy,
         "rmsd-mass": check_mass,
@@ -160,6 +215,12 @@ def main(folder):
         "pca-few": lambda _, result, u: check_components(result, u, "protein and not element H", 4),
         "pca-many": lambda _, result, u: check_components(result, u, "backbone", 1),
         "pca-weighted": check_weighted,
+        "rg-h5md": lambda f, r, _: check_gyration(f, r, "trajectory.h5md", "protein and not element H", 1),
+        "rg-xtc": lambda f, r, _: check_gyration(f, r, "fine.xtc", "protein", 1),
+        "rg-dcd": lambda f, r, _: check_gyration(f, r, "few.dcd", "protein and not element H", 2),
+        "rmsd-first": lambda f, r, u: check_reference(f, r, u, frame_of(u, 0), "equal", 1),
+        "rmsd-seventh": lambda f, r, u: check_reference(f, r, u, frame_of(u, 7), "mass", 2),
+        "rmsd-start": lambda f, r, _: check_reference(f, r, packed, start_of(f), "equal", 1),
     }
     for name, check in checks.items():
         with h5py.File(folder / f"{name}.h5") as result:

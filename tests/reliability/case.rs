@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use md::observe::summary::Summary;
-use md::observe::trajectory::info;
+use md::observe::trajectory::h5md::info;
 use md::run::{Checkpoint, state_hash};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -130,7 +130,7 @@ impl Case {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
         // what no reader opens is restored by the run that continues; what it holds is compared then
         let Ok(found) = info(&self.out().join("trajectory.h5md")).map(|info| info.frames) else { return Ok(()) };
-        let counted = checkpoint.written.trajectory.map_or(0, |extent| extent.count);
+        let counted = checkpoint.written.get("trajectory.h5md").map_or(0, |mark| mark.extent.count);
         if found < counted { Err(format!("{found} frames, the checkpoint counts {counted}")) } else { Ok(()) }
     }
 

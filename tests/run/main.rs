@@ -13,6 +13,7 @@ mod identity;
 mod lists;
 mod locks;
 mod missed;
+mod outputs;
 mod physics;
 #[path = "../python/probe.rs"]
 mod probe;

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use md::observe::trajectory::{Contents, Fields, Frame, Precision, TrajectoryWriter};
+use md::observe::trajectory::h5md::TrajectoryWriter;
+use md::observe::trajectory::{Contents, Fields, Frame, Precision, Spacing};
 use md::vec3::{Vec3, vec3};
 
 use crate::sample;
@@ -44,6 +45,7 @@ fn cost_of_a_frame_of_24000_atoms() {
                 precision,
                 observables: &observables,
                 provenance: &provenance,
+                spacing: Spacing { steps: 1, timestep: 0.002 },
             };
             let mut writer = TrajectoryWriter::create(&path, &contents).unwrap();
             let (mut caller, count) = (0.0, 200);

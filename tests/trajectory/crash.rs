@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use md::observe::trajectory::{Precision, TrajectoryWriter, info, repair};
+use md::observe::trajectory::Precision;
+use md::observe::trajectory::h5md::{TrajectoryWriter, info, repair};
 
 use crate::round_trip::{assert_contents, create, write};
 use crate::sample;

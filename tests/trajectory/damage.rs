@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use md::observe::trajectory::{Precision, TrajectoryReader, TrajectoryWriter, info, repair, verify};
+use md::observe::trajectory::Precision;
+use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, repair, verify};
 
 use crate::round_trip::{assert_contents, create, write};
 use crate::sample;

@@ -6,7 +6,9 @@ mod allocation;
 mod cost;
 mod crash;
 mod damage;
+mod formats;
 mod fuzz;
+mod golden;
 mod power;
 #[path = "../python/probe.rs"]
 mod probe;

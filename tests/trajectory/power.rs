@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use md::observe::extent::Extent;
-use md::observe::trajectory::{Precision, TrajectoryWriter, info};
+use md::observe::trajectory::Precision;
+use md::observe::trajectory::h5md::{TrajectoryWriter, info};
 
 use crate::round_trip::{create, write};
 use crate::sample;

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use md::observe::trajectory::{Precision, repair};
+use md::observe::trajectory::Precision;
+use md::observe::trajectory::h5md::repair;
 use md::vec3::Vec3;
 use serde_json::json;
 

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use md::observe::extent::Extent;
 use md::observe::lock::OutputLock;
-use md::observe::trajectory::{
-    Contents, Fields, Frame, Precision, Provenance, TrajectoryReader, TrajectoryWriter, info, repair,
-};
+use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, repair};
+use md::observe::trajectory::{Contents, Fields, Frame, Precision, Provenance, Spacing};
 use md::vec3::Vec3;
 use ndarray::Array3;
 
@@ -257,6 +256,7 @@ fn bare_atoms_far_apart() {
                 precision,
                 observables: &[],
                 provenance: &provenance,
+                spacing: Spacing { steps: 1, timestep: 0.002 },
             };
             let mut writer = TrajectoryWriter::create(&path, &contents).unwrap();
             let positions: Vec<Vec3> = (0..topology.atoms.len()).map(|i| Vec3::splat(far * (i as f64 - 2.0))).collect();

@@ -3,10 +3,12 @@
 mod forces;
 mod stage;
 
-use super::key::Default::{Is, Required, Unset};
+use super::key::Default::{Is, Required, Rule, Unset};
 use super::key::Kind::{Boolean, File, Folder, Integer, Interval, Quantity, Tables, Text, Word};
 use super::key::{Key, Kind, Range};
+use super::value::Table;
 use super::words;
+use crate::observe::trajectory::{EXTENSIONS, Format};
 use crate::units::Dimension::{Length, WallTime};
 use forces::FORCES;
 use stage::STAGE;
@@ -172,11 +174,11 @@ static OUTPUT: &[Key] = &[
     },
     Key {
         name: "trajectory",
-        kind: Kind::Table(TRAJECTORY),
+        kind: Kind::OneOrMore(TRAJECTORY),
         words: &["none"],
         default: Is("{}"),
-        example: "{ every = \"10 ps\", format = \"h5md\" }",
-        doc: "Frames of dynamics stages.",
+        example: "{ every = \"10 ps\", file = \"trajectory.h5md\" }",
+        doc: "Frames of dynamics stages. A list writes several files: [{ every = \"10 ps\" }, { file = \"coarse.xtc\", every = \"100 ps\" }].",
         ..KEY
     },
     Key {
@@ -209,10 +211,17 @@ static TRAJECTORY: &[Key] = &[
     },
     Key {
         name: "format",
-        words: &["h5md"],
-        default: Is("\"h5md\""),
+        words: &EXTENSIONS,
         example: "\"h5md\"",
-        doc: "H5MD, which is readable as MDTraj HDF5 too; the only format so far.",
+        doc: "Format of the file, as its name says. H5MD is readable as MDTraj HDF5 too, holds everything, and keeps a checksum of each frame; XTC and DCD hold positions and cells only. DCD has no times of its own: frames are taken as evenly spaced.",
+        ..KEY
+    },
+    Key {
+        name: "file",
+        kind: Text,
+        default: Rule("\"trajectory.h5md\", or with the ending of the format", file_name),
+        example: "\"trajectory.xtc\"",
+        doc: "Name of the file in the output folder; its ending is the format.",
         ..KEY
     },
     Key {
@@ -228,7 +237,7 @@ static TRAJECTORY: &[Key] = &[
         name: "precision",
         kind: Quantity(Length, ROUNDING),
         words: &["lossless"],
-        default: Is("\"lossless\""),
+        default: Rule("\"lossless\"; \"0.001 nm\" in XTC, which always rounds", rounding),
         example: "\"0.001 nm\"",
         doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; below that, and with \"lossless\", 32 bits are kept.",
         ..KEY
@@ -252,6 +261,17 @@ static CHECKPOINT: &[Key] = &[Key {
     doc: "Wall-clock time between restart points; the first two of a process come after five seconds each, if that is sooner.",
     ..KEY
 }];
+
+/// The name that goes with the format, the first of them where none is asked for.
+fn file_name(table: &Table) -> Option<String> {
+    quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
+}
+
+/// What the format of the file does unless it is asked for something else.
+fn rounding(table: &Table) -> Option<String> {
+    let rounds = Format::of_name(table.text("file")?).is_ok_and(|format| !format.holds.lossless);
+    quoted(if rounds { "0.001 nm" } else { "lossless" })
+}
 
 fn quoted(word: &str) -> Option<String> {
     Some(format!("\"{word}\""))

@@ -1,55 +1,246 @@
-//! The trajectory: one HDF5 file that is both H5MD 1.1 and MDTraj-HDF5.
+//! Trajectories: frames of a system, one after the other, in files of several formats.
 //!
-//! ```text
-//! /particles/trajectory (= /particles/system)      H5MD; the second name is the one GROMACS uses
-//!     box/edges  position  velocity  force  image  each {value, step, time}, steps and times shared
-//!     species mass charge id                       static
-//! /observables/NAME/{value, step, time}            numbers at the same frames
-//! /connectivity/bonds                              pairs of atoms, 0-based
-//! /coordinates /time /velocities /cell_lengths /cell_angles /topology /potentialEnergy …   MDTraj, hard links
-//! /parameters/{run_id, input, seed, version, commit, host} how it was made
-//! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
+//! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. For writing
+//! it is chosen by the ending of the file's name ([`Format::of_name`]), for reading by how the file begins
+//! ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a [`FrameSource`] reads them; nothing else in
+//! the program names a format. To add one: its module, and its row here.
+//!
+//! | format | positions | besides | identity of the run | checksums |
+//! |---|---|---|---|---|
+//! | H5MD ([`h5md`]) | 32 bits, or rounded | velocities, forces, energies, topology | yes | each frame |
+//! | XTC (`xtc.rs`) | rounded | | no | no |
+//! | DCD (`dcd.rs`) | 32 bits | | in its title | no |
+//!
+//! Positions are written with every molecule whole and its mean position in the cell ([`WholeMolecules`]). Velocities
+//! are leapfrog velocities, half a step before the frame's time.
+//!
+//! ```no_run
+//! use md::observe::trajectory::{StoredFrame, open};
+//!
+//! let mut trajectory = open("out/trajectory.h5md".as_ref())?;
+//! let mut frame = StoredFrame::default();
+//! for index in 0..trajectory.frames() {
+//!     trajectory.read(index, &mut frame)?;
+//!     println!("{} ps: first atom at {:?} nm", frame.time, frame.positions[0]);
+//! }
+//! # Ok::<(), md::error::Error>(())
 //! ```
-//!
-//! Positions are written with every molecule whole and its mean position in the cell ([`WholeMolecules`]); with
-//! [`Fields::image`] the lattice vectors taken off are kept, so that the engine's continuous path can be restored.
-//! Velocities are leapfrog velocities, half a step before the frame's time, and carry an attribute that says so.
-//!
-//! Two invariants. **Every frame that was flushed can be read after a kill**: each dataset is extended, written and
-//! flushed in a fixed order, positions last of those that others read, then the checksum; a frame counts when all have
-//! it. The file needs [`repair`] (48 bytes of its header) before plain readers take it; [`TrajectoryWriter::append`]
-//! does that by itself. **Every frame that a checkpoint counts is there after a loss of power**: at each sync a journal
-//! beside the file keeps what later frames change in place, and appending begins with restoring it (`journal.rs`).
-//! Local file systems only: on NFS the order of writes is not promised.
-//!
-//! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
-//! [`TrajectoryReader`] gives both back. [`verify`] compares every frame with its checksum, [`repair`] saves the good
-//! ones of a damaged file.
 
-mod datasets;
-mod hdf;
-mod info;
-mod journal;
-mod layout;
-mod names;
-mod reader;
-mod salvage;
-mod series;
-mod superblock;
+mod dcd;
+pub mod h5md;
+mod records;
 mod whole;
-mod writer;
+mod xtc;
 
-pub use info::{TrajectoryInfo, info};
-pub use reader::TrajectoryReader;
-pub use salvage::{Repaired, Verification, repair, verify};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
 pub use whole::WholeMolecules;
-pub use writer::TrajectoryWriter;
 
+use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// What beside positions a trajectory holds.
+/// Every format, the default of a run first.
+pub const FORMATS: [Format; 3] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT];
+
+/// The endings of file names that formats are chosen by, in the order of [`FORMATS`].
+pub const EXTENSIONS: [&str; FORMATS.len()] = {
+    let (mut names, mut index) = ([""; FORMATS.len()], 0);
+    while index < FORMATS.len() {
+        names[index] = FORMATS[index].extension;
+        index += 1;
+    }
+    names
+};
+
+static REGISTRY: [Format; FORMATS.len()] = FORMATS;
+
+/// Bytes by which files are recognised.
+const BEGINNING: u64 = 16;
+
+/// One format.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// name for people
+    pub name: &'static str,
+    /// ending of its files' names
+    pub extension: &'static str,
+    /// what it can hold besides positions and the cell
+    pub holds: Holds,
+    /// its files
+    pub files: &'static dyn Files,
+}
+
+/// What a format can hold besides positions, cells and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holds {
+    /// velocities
+    pub velocities: bool,
+    /// forces
+    pub forces: bool,
+    /// numbers recorded with every frame
+    pub observables: bool,
+    /// positions in all bits of `f32`
+    pub lossless: bool,
+    /// positions rounded to 0.001 nm or 0.0001 nm
+    pub rounded: bool,
+}
+
+/// How the files of a format are made, continued, read and examined.
+pub trait Files: Sync {
+    /// Whether a file that begins so is of this format.
+    fn recognises(&self, beginning: &[u8]) -> bool;
+
+    /// Creates `path`; a file of that name is refused, unless it never got a frame.
+    fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
+
+    /// Refuses a file that does not begin with the frames of `kept`, as far as that can be said without changing it.
+    fn check(&self, path: &Path, kept: Mark) -> Result<()>;
+
+    /// Refuses a file that was begun with other settings than those of `contents`.
+    fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
+
+    /// Goes on after the frames of `kept`, cutting off what follows them; a file that does not begin with these is
+    /// refused. Fields and precision are those of the file, `contents` tells the topology.
+    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>>;
+
+    /// Opens a file for reading; one that is being written to has the frames so far.
+    fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
+
+    /// Identity of the run that wrote a file; `None` where the file does not tell.
+    fn run_id(&self, path: &Path) -> Option<String>;
+
+    /// Whether a file is closed and holds exactly `extent`.
+    fn is_complete(&self, path: &Path, extent: Extent) -> bool;
+
+    /// What a file holds.
+    fn describe(&self, path: &Path) -> Result<Description>;
+
+    /// Reads every frame, and compares it with its checksum where there are checksums.
+    fn verify(&self, path: &Path) -> Result<Verification>;
+
+    /// Makes a file whose writer was killed readable by everything, and brings the readable frames of a damaged one to
+    /// a new file in its place. Refused while a run holds the directory. A good file stays as it is.
+    fn repair(&self, path: &Path) -> Result<Repair>;
+
+    /// Other files that belong to the one of this name.
+    fn companions(&self, _name: &str) -> Vec<String> {
+        vec![]
+    }
+}
+
+/// Writes the frames of one file. Dropping it loses no frame that was synced.
+pub trait FrameSink: Send {
+    /// Hands over one frame. One at the step of the last frame (the end of one stage is the start of the next) is the
+    /// same state and not written again.
+    fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
+
+    /// Waits until every frame is on disk; returns what there is, to be kept in a checkpoint.
+    fn sync(&mut self) -> Result<Mark>;
+
+    /// Writes what is left, closes the file and returns what it holds.
+    fn close(self: Box<Self>) -> Result<Mark>;
+
+    /// What the user should know of how this file is written.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Reads the frames of one file, in any order.
+pub trait FrameSource {
+    /// Atoms in each frame.
+    fn atoms(&self) -> usize;
+
+    /// Complete frames.
+    fn frames(&self) -> usize;
+
+    /// Atoms with names, elements, masses and charges, residues and bonds, but no force field; `None` in formats that
+    /// hold positions only. With it frames hold whole molecules.
+    fn topology(&self) -> Option<&Topology> {
+        None
+    }
+
+    /// Reads frame `index`, from 0, into `frame`, which can be used again and again.
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
+}
+
+/// A frame as it was read, in topology order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredFrame {
+    /// steps since the start of the run
+    pub step: i64,
+    /// ps
+    pub time: f64,
+    /// lattice, where there is one
+    pub cell: Option<PeriodicCell>,
+    /// nm
+    pub positions: Vec<Vec3>,
+}
+
+impl Format {
+    /// The format for files of this name, by its ending; a [`Problem`] names those that there are.
+    pub fn of_name(name: &str) -> std::result::Result<&'static Format, Problem> {
+        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let format = find(|format| format.extension == extension);
+        format.ok_or_else(|| {
+            let known: Vec<String> = EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect();
+            let problem = Problem::new(format!("\"{name}\" has no ending by which its format is known"));
+            problem.help(format!("trajectories end in {}", known.join(", ")))
+        })
+    }
+
+    /// How positions are stored that may be rounded to `rounding` (nm) and no coarser; `None` for all bits of `f32`.
+    /// Nothing where the format cannot.
+    pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
+        let rounded = match rounding {
+            // 0.1 % covers the rounding of units
+            Some(step) if step > 0.999e-3 => Some(Precision::Decimals3),
+            Some(step) if step > 0.999e-4 => Some(Precision::Decimals4),
+            _ => None,
+        };
+        rounded.filter(|_| self.holds.rounded).or(self.holds.lossless.then_some(Precision::Lossless))
+    }
+
+    /// The format of a file, by how it begins; one that is still empty goes by its name.
+    pub fn of_file(path: &Path) -> Result<&'static Format> {
+        let mut beginning = vec![];
+        let io = |error| Error::io(path, error);
+        regular_file(path)?.take(BEGINNING).read_to_end(&mut beginning).map_err(io)?;
+        let found = match beginning.is_empty() {
+            true => path.file_name().and_then(|name| Format::of_name(&name.to_string_lossy()).ok()),
+            false => find(|format| format.files.recognises(&beginning)),
+        };
+        found.ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            Problem::new("not a trajectory of a format that md knows").in_file(path).help(names.join(", ")).into()
+        })
+    }
+}
+
+/// Opens a regular file for reading; pipes and devices are the user's [`Problem`].
+fn regular_file(path: &Path) -> Result<File> {
+    file::open(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
+        _ => Error::io(path, error),
+    })
+}
+
+fn find(is_it: impl Fn(&Format) -> bool) -> Option<&'static Format> {
+    REGISTRY.iter().find(|format| is_it(format))
+}
+
+/// Opens a trajectory of any format for reading.
+pub fn open(path: &Path) -> Result<Box<dyn FrameSource>> {
+    Format::of_file(path)?.files.open(path)
+}
+
+/// Which optional fields a trajectory holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fields {
     /// velocities, nm/ps
@@ -66,9 +257,9 @@ pub struct Fields {
 pub enum Precision {
     /// `f32` as it is: 12 bytes an atom, cheapest to write
     Raw,
-    /// `f32`, shuffled and deflated: about a fifth smaller, every bit kept
+    /// `f32`, packed where the format can: every bit kept
     Lossless,
-    /// multiples of 1e-3 nm, like XTC: about 5 bytes an atom, error at most half of that
+    /// multiples of 1e-3 nm: about 5 bytes an atom, error at most half of that
     #[default]
     Decimals3,
     /// multiples of 1e-4 nm: about 6 bytes an atom, error at most half of that
@@ -91,7 +282,7 @@ pub struct Provenance {
     pub run_id: String,
     /// version of this program
     pub version: String,
-    /// source revision it was built from
+    /// source revision it was built from, where the build knew it
     pub commit: String,
     /// name of the computer
     pub host: String,
@@ -103,7 +294,7 @@ pub struct Provenance {
     pub seed: u64,
 }
 
-/// Everything that is fixed when a trajectory is created.
+/// Everything that is fixed when a trajectory is created; a format takes what it can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// atoms, residues, bonds
@@ -118,6 +309,17 @@ pub struct Contents<'a> {
     pub observables: &'a [Observable],
     /// origin
     pub provenance: &'a Provenance,
+    /// distance of frames, for formats that keep no times
+    pub spacing: Spacing,
+}
+
+/// Distance of frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spacing {
+    /// steps from one frame to the next
+    pub steps: u64,
+    /// ps from one step to the next
+    pub timestep: f64,
 }
 
 /// One frame in topology order; slices the file has no field for may be empty.
@@ -137,4 +339,59 @@ pub struct Frame<'a> {
     pub forces: &'a [Vec3],
     /// in the order of [`Contents::observables`]
     pub observables: &'a [f64],
+}
+
+/// What a file holds, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// the kind of file
+    pub title: String,
+    /// what there is, and how much
+    pub lines: Vec<(&'static str, String)>,
+}
+
+/// What an examination of a trajectory found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// number of frames
+    pub frames: u64,
+    /// those that cannot be read or are not what was written, and why
+    pub bad: Vec<(u64, String)>,
+    /// false for files without checksums: then a frame is good if it can be read
+    pub checksums: bool,
+}
+
+/// What a repair did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// frames in the file as it is now
+    pub frames: u64,
+    /// frames that could not be saved, numbered as in the damaged file
+    pub lost: Vec<u64>,
+    /// where the damaged file is kept; `None` where the file was good, or only not closed
+    pub backup: Option<PathBuf>,
+}
+
+/// `trajectory.h5md.bak`, or with a number if that is there: where a damaged file is kept.
+fn unused_backup(path: &Path) -> PathBuf {
+    let named = |number: usize| {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(if number == 0 { ".bak".to_owned() } else { format!(".bak{number}") });
+        path.with_file_name(name)
+    };
+    (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
+}
+
+/// A trajectory that exists already is never overwritten.
+fn exists_already(path: &Path) -> Error {
+    Problem::new("the trajectory exists already")
+        .in_file(path)
+        .help("continue the run it belongs to, or use --force to move the old output aside")
+        .into()
+}
+
+/// A file that does not begin with what a checkpoint has seen.
+fn not_as_kept(path: &Path, what: String) -> Error {
+    let help = "the file was changed or replaced since; restore it, or use --force to start anew";
+    Problem::new(what).in_file(path).help(help).into()
 }

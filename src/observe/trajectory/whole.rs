@@ -55,6 +55,16 @@ impl WholeMolecules {
         Self { walk, starts, placed: vec![Vec3::ZERO; atoms] }
     }
 
+    /// Moves atoms by lattice vectors so that every bond is a minimum-image vector; the first atom of each molecule stays.
+    pub fn mend(&mut self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        for &[atom, before] in &self.walk {
+            let (atom, before) = (atom as usize, before as usize);
+            if atom != before {
+                positions[atom] = positions[before] + cell.minimum_image(positions[atom] - positions[before]);
+            }
+        }
+    }
+
     /// Writes positions (nm) in which every bond is a minimum-image vector and the mean position of every molecule
     /// lies in the cell (0 ≤ s < 1); without a cell they are copied. `images` takes, unless it is empty, the whole
     /// lattice vectors n taken off each atom: given = placed + shift(n).
@@ -141,6 +151,15 @@ mod tests {
             let restored = double(out[atom]) + cell.shift(images[atom]);
             assert!((restored - positions[atom]).norm() < SINGLE, "atom {atom}");
         }
+    }
+
+    #[test]
+    fn mending_moves_atoms_to_the_first_of_their_molecule() {
+        let cell = PeriodicCell::orthorhombic([2.0; 3]);
+        let mut positions = [vec3(1.9, 0.0, 0.0), vec3(0.1, 1.9, 0.0), vec3(5.0, 5.0, 5.0), vec3(0.2, 0.1, -2.0)];
+        WholeMolecules::new(4, &[[0, 1], [1, 3]]).mend(&cell, &mut positions);
+        let expected = [vec3(1.9, 0.0, 0.0), vec3(2.1, -0.1, 0.0), vec3(5.0, 5.0, 5.0), vec3(2.2, 0.1, 0.0)];
+        assert!(positions.iter().zip(expected).all(|(r, e)| (*r - e).norm() < 1e-15), "{positions:?}");
     }
 
     #[test]

@@ -37,11 +37,11 @@ impl Session<'_> {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
         };
-        let name = &self.status.stage;
+        let name = &self.watch.status.stage;
         let (energy, device) = (minimizer.energy(), surface.description());
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
-            if self.poll(minimizer.steps(), target, state.time)? {
+            if self.poll((minimizer.steps(), target, state.time))? {
                 self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
                 return Ok(Outcome::Stopped);
             }
@@ -59,12 +59,12 @@ impl Session<'_> {
         };
         self.log.note(&format!(
             "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
-            self.status.stage,
+            self.watch.status.stage,
             minimizer.steps(),
             minimizer.energy(),
             atom + 1
         ))?;
-        self.note_place((minimizer.steps(), target, state.time));
+        self.watch.note_place((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
         Ok(Outcome::Finished)

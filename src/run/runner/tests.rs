@@ -85,10 +85,11 @@ impl Case {
             compare: &|_| vec![],
             force: false,
             no_append: false,
+            reporters: vec![],
             requests: Requests::default(),
             started: Instant::now(),
         };
-        run(job, engine, |path| RunLog::open(path, None), Progress::new(false, STATUS_INTERVAL))
+        run(job, engine, |path| RunLog::open(path, None), Progress::new(false, std::time::Duration::MAX))
     }
 
     fn path(&self, name: &str) -> PathBuf {

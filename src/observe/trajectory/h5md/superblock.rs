@@ -5,14 +5,14 @@
 //! are flushed in order: clearing the flags and storing the true length makes it an ordinary file again.
 //! Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use hdf5::OpenMode;
 
 use crate::error::{Error, Problem, Result};
-use crate::format::file;
+use crate::observe::trajectory::regular_file;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// Size of a version 3 superblock with 8-byte offsets.
@@ -23,21 +23,13 @@ const SHARED: u8 = 4;
 const END_OF_FILE: std::ops::Range<usize> = 28..36;
 const CHECKSUM: std::ops::Range<usize> = 44..48;
 
-/// Opens a regular file for reading; pipes and devices are the user's [`Problem`].
-pub(super) fn open(path: &Path) -> Result<File> {
-    file::open(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
-        _ => Error::io(path, error),
-    })
-}
-
 /// Superblock of an HDF5 file as stored.
 pub(super) struct Superblock([u8; SIZE]);
 
 impl Superblock {
     /// Reads it; anything that is not an HDF5 file is the user's [`Problem`].
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let mut file = open(path)?;
+        let mut file = regular_file(path)?;
         let mut bytes = [0; SIZE];
         match file.read_exact(&mut bytes) {
             Ok(()) if bytes.starts_with(&SIGNATURE) => Ok(Self(bytes)),

@@ -8,9 +8,9 @@ use hdf5::{File, OpenMode};
 use super::datasets::Datasets;
 use super::hdf::{options, read_text};
 use super::superblock::Superblock;
-use super::{Fields, Observable, Precision};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
+use crate::observe::trajectory::{Fields, Observable, Precision};
 
 /// What is in a trajectory.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,25 +5,15 @@ use std::path::{Path, PathBuf};
 use super::datasets::Datasets;
 use super::hdf::{options, read_text};
 use super::info::{TrajectoryInfo, foreign, info, precision, run_id};
+use super::journal;
 use super::layout;
 use super::names::mdtraj_topology;
 use super::reader::TrajectoryReader;
-use super::superblock::{self, Superblock};
-use super::{Contents, Provenance, journal};
+use super::superblock::Superblock;
 use crate::error::{Error, Result};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
-
-/// What an examination of a trajectory found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// number of frames
-    pub frames: u64,
-    /// those that cannot be read or are not what was written, and why
-    pub bad: Vec<(u64, String)>,
-    /// false for files of a version that kept no checksums: then a frame is good if it can be read
-    pub checksums: bool,
-}
+use crate::observe::trajectory::{Contents, Provenance, Spacing, Verification, regular_file, unused_backup};
 
 /// Reads every frame of a trajectory and compares it with its checksum. An error where the file as a whole cannot be
 /// read.
@@ -77,7 +67,7 @@ pub struct Repaired {
 /// Makes a trajectory whose writer was killed readable by everything, and saves every readable frame of a damaged one
 /// to a new file in its place. Refused while a run holds the directory. A good file stays as it is.
 pub fn repair(path: &Path) -> Result<Repaired> {
-    superblock::open(path)?;
+    regular_file(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
@@ -159,6 +149,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         precision: precision(&source.positions().dataset().filters()),
         observables: &observables,
         provenance: &provenance,
+        spacing: Spacing { steps: 1, timestep: 0.0 },
     };
     let json = mdtraj_topology(&topology).map_err(|e| Error::Internal(e.to_string()))?;
     let io = |e: hdf5::Error| Error::io(to, e);
@@ -178,14 +169,4 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     copy.close().map_err(io)?;
     std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(|e| Error::io(to, e))?;
     Ok(lost)
-}
-
-/// `trajectory.h5md.bak`, or with a number if that is there.
-fn unused_backup(path: &Path) -> PathBuf {
-    let named = |number: usize| {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(if number == 0 { ".bak".to_owned() } else { format!(".bak{number}") });
-        path.with_file_name(name)
-    };
-    (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
 }

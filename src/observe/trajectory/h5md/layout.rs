@@ -7,7 +7,7 @@ use hdf5::types::FixedAscii;
 use hdf5::{File, Group, H5Type, ObjectReference1, Result};
 
 use super::hdf::{options, short_text_attribute, text_attribute, text_dataset, unit_attribute};
-use super::{Contents, Precision};
+use crate::observe::trajectory::{Contents, Precision};
 
 /// Rows per chunk of the small time series: every flush writes a chunk, half a kilobyte for one number a frame.
 const ROWS_PER_CHUNK: usize = 64;

@@ -6,9 +6,9 @@ use hdf5::{File, Result};
 use super::hdf::short_text;
 use super::journal::Journal;
 use super::series::{Bytes, Series};
-use super::{Fields, Observable, WholeMolecules};
 use crate::cell::PeriodicCell;
 use crate::observe::extent::Extent;
+use crate::observe::trajectory::{Fields, Observable, WholeMolecules};
 use crate::vec3::Vec3;
 
 /// An owned frame: the buffer that travels between the run and the writer's thread.
@@ -194,7 +194,7 @@ impl Datasets {
 }
 
 /// Converts frames to the stored types and appends them.
-pub(super) struct FrameSink {
+pub(super) struct FrameWriter {
     datasets: Datasets,
     molecules: WholeMolecules,
     journal: Journal,
@@ -204,7 +204,7 @@ pub(super) struct FrameSink {
     images: Vec<[i32; 3]>,
 }
 
-impl FrameSink {
+impl FrameWriter {
     /// Goes on after the frames `datasets` has, which are `extent`.
     pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();

@@ -7,14 +7,15 @@ use std::thread::JoinHandle;
 
 use hdf5::File;
 
-use super::datasets::{Buffer, Datasets, FrameSink};
+use super::datasets::{Buffer, Datasets, FrameWriter};
 use super::info::run_id;
 use super::journal::{self, Journal};
 use super::superblock::Superblock;
-use super::{Contents, Fields, Frame, Observable, WholeMolecules, hdf, layout, names};
+use super::{hdf, layout, names};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
+use crate::observe::trajectory::{Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_kept};
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
 const BUFFERS: usize = 2;
@@ -52,10 +53,7 @@ impl TrajectoryWriter {
         layout::create(&temporary, contents, &json).map_err(|e| Error::io(path, e))?;
         fs::File::open(&temporary).and_then(|f| f.sync_all()).map_err(|e| Error::io(path, e))?;
         temporary.persist_noclobber(path).map_err(|e| match e.error.kind() {
-            std::io::ErrorKind::AlreadyExists => Problem::new("the trajectory exists already")
-                .in_file(path)
-                .help("continue the run it belongs to, or use --force to move the old output aside")
-                .into(),
+            std::io::ErrorKind::AlreadyExists => exists_already(path),
             _ => Error::io(path, e.error),
         })?;
         link_for_mdtraj(path);
@@ -96,7 +94,7 @@ impl TrajectoryWriter {
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
         let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
-        let mut sink = FrameSink::new(datasets, journal, extent, molecules);
+        let mut sink = FrameWriter::new(datasets, journal, extent, molecules);
         file.flush().map_err(io)?;
         sync_file(path)?;
         sink.record()?;
@@ -106,7 +104,7 @@ impl TrajectoryWriter {
     fn start(
         path: &Path,
         (file, shared): (File, bool),
-        sink: FrameSink,
+        sink: FrameWriter,
         run_id: String,
         last_step: Option<i64>,
     ) -> Result<Self> {
@@ -146,7 +144,7 @@ impl TrajectoryWriter {
         })
     }
 
-    /// Identity of the run the file belongs to, see [`super::Provenance`].
+    /// Identity of the run the file belongs to, see [`crate::observe::trajectory::Provenance`].
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
@@ -268,10 +266,7 @@ fn open(path: &Path) -> hdf5::Result<File> {
 /// What a file is continued after: what `keep` tells of, if the file begins with it.
 fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
-    let refuse = |what: String| {
-        let help = "the file was changed or replaced since; restore it, or use --force to start anew";
-        Err(Problem::new(what).in_file(path).help(help).into())
-    };
+    let refuse = |what: String| Err(not_as_kept(path, what));
     let found = datasets.frames();
     let count = keep.map_or(found as u64, |extent| extent.count);
     if count > found as u64 {
@@ -292,7 +287,7 @@ fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Resul
 fn write_frames(
     path: &Path,
     (file, shared): (File, bool),
-    mut sink: FrameSink,
+    mut sink: FrameWriter,
     inbox: &Receiver<Message>,
     recycle: &SyncSender<Buffer>,
 ) -> Result<Extent> {
@@ -355,8 +350,9 @@ fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Precision, Provenance, info, repair};
+    use super::super::{info, repair};
     use super::*;
+    use crate::observe::trajectory::{Precision, Provenance, Spacing};
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
@@ -373,6 +369,7 @@ mod tests {
             precision: Precision::Lossless,
             observables: &[],
             provenance: &Provenance::default(),
+            spacing: Spacing { steps: 1, timestep: 0.0 },
         };
         TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
     }

@@ -1,0 +1,48 @@
+//! Frames of a trajectory, of whatever format: one by one, and through an observable.
+//!
+//!     cargo run --release --example read_trajectory -- out/trajectory.h5md
+#![allow(clippy::print_stdout, reason = "an example shows its result")]
+
+use std::path::Path;
+
+use md::analysis::{Observable, RadiusOfGyration, Selection, Selector, pass};
+use md::error::Result;
+use md::observe::trajectory::{StoredFrame, open};
+use md::select::select;
+use md::vec3::Vec3;
+
+/// Time (ps) and mean position (nm) of the atoms of each frame. The file decides the format.
+pub(crate) fn centres(path: &Path) -> Result<Vec<(f64, Vec3)>> {
+    let mut trajectory = open(path)?;
+    let mut frame = StoredFrame::default();
+    let mut found = vec![];
+    for index in 0..trajectory.frames() {
+        trajectory.read(index, &mut frame)?;
+        let sum: Vec3 = frame.positions.iter().copied().sum();
+        found.push((frame.time, sum / frame.positions.len() as f64));
+    }
+    Ok(found)
+}
+
+/// What an observable has to say of the selected atoms: frames pass once, through as many observables as there are.
+pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>> {
+    let mut trajectory = open(path)?;
+    // H5MD tells names, masses and bonds; for XTC and DCD they come from `md::format::read_prmtop`
+    let topology = trajectory.topology().cloned().unwrap_or_default();
+    let atoms = select(&topology, words)?;
+    let mut selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, true);
+    let mut observables: [Box<dyn Observable>; 1] = [Box::new(RadiusOfGyration::default())];
+    pass(trajectory.as_mut(), &mut selector, 1, &mut observables)?;
+    Ok(observables[0].finish()?.summary)
+}
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: read_trajectory TRAJECTORY")?;
+    for (time, centre) in centres(path.as_ref())? {
+        println!("{time:10.3} ps, centre {:8.4} {:8.4} {:8.4} nm", centre.x, centre.y, centre.z);
+    }
+    for line in radius_of_gyration(path.as_ref(), "heavy")? {
+        println!("{line}");
+    }
+    Ok(())
+}

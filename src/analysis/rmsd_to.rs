@@ -1,0 +1,172 @@
+//! Every frame against a reference.
+
+use std::path::PathBuf;
+
+use super::output::{Array, Findings};
+use super::pass::{Observable, SelectedFrame, Selection, Selector};
+use super::superpose::{Correlation, overlap};
+use crate::error::{Problem, Result};
+use crate::format::read_coordinates;
+use crate::observe::trajectory::{FrameSource, StoredFrame};
+use crate::vec3::Vec3;
+
+/// What frames are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// frame of the trajectory, from 0
+    Frame(usize),
+    /// structure in a coordinate file
+    File(PathBuf),
+}
+
+impl Reference {
+    /// `first`, a number, or else the name of a file.
+    pub(super) fn parse(text: &str) -> std::result::Result<Self, String> {
+        Ok(match (text, text.parse()) {
+            ("first", _) => Reference::Frame(0),
+            (_, Ok(index)) => Reference::Frame(index),
+            _ => Reference::File(text.into()),
+        })
+    }
+
+    /// Its selected atoms.
+    pub(super) fn positions(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Vec<Vec3>> {
+        let mut frame = StoredFrame::default();
+        match self {
+            Reference::Frame(index) if *index >= trajectory.frames() => {
+                let count = trajectory.frames();
+                let problem =
+                    Problem::new(format!("--reference: there is no frame {index}, the last is {}", count - 1));
+                Err(problem.help("frames are counted from 0").into())
+            }
+            Reference::Frame(index) => {
+                trajectory.read(*index, &mut frame)?;
+                Ok(selector.positions(&mut frame))
+            }
+            Reference::File(path) => {
+                let selection = *selector.selection();
+                let found = read_coordinates(path, Some(selection.topology.atoms.len()), None)?;
+                (frame.positions, frame.cell) = (found.positions, found.cell);
+                Ok(Selector::new(selection, false).positions(&mut frame))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reference::Frame(index) => write!(f, "frame {index}"),
+            Reference::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Root of the (weighted) mean square deviation of each frame from a reference after the best superposition, in nm.
+#[derive(Clone, Debug)]
+pub struct RmsdToReference {
+    /// what it is compared with, in words
+    name: String,
+    by_mass: bool,
+    weights: Vec<f64>,
+    /// centred, nm
+    reference: Vec<Vec3>,
+    /// Σ w |r|² of it, nm²
+    spread: f64,
+    values: Vec<f64>,
+    times: Vec<f64>,
+}
+
+impl RmsdToReference {
+    /// Against the selected atoms of a structure (nm), which is called `name`.
+    pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
+        Self { name, by_mass, weights: vec![], reference, spread: 0.0, values: vec![], times: vec![] }
+    }
+
+    /// nm, for each frame that has passed.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+/// Takes the weighted centre off; gives Σ w |r|².
+fn centre(positions: &mut [Vec3], weights: &[f64]) -> f64 {
+    let centre = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
+    positions.iter_mut().for_each(|r| *r -= centre);
+    positions.iter().zip(weights).map(|(r, weight)| weight * r.norm_squared()).sum()
+}
+
+impl Observable for RmsdToReference {
+    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
+        assert_eq!(self.reference.len(), selection.atoms.len(), "the reference has the selected atoms");
+        (self.weights, _) = selection.weights(self.by_mass)?;
+        self.spread = centre(&mut self.reference, &self.weights);
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
+        let mut positions = frame.positions.to_vec();
+        let bound = 0.5 * (centre(&mut positions, &self.weights) + self.spread);
+        let mut m: Correlation = [[0.0; 3]; 3];
+        for ((a, b), weight) in positions.iter().zip(&self.reference).zip(&self.weights) {
+            for (row, a) in m.iter_mut().zip(a.to_array()) {
+                row.iter_mut().zip(b.to_array()).for_each(|(sum, b)| *sum += weight * a * b);
+            }
+        }
+        self.values.push((2.0 * (bound - overlap(&m, bound))).max(0.0).sqrt());
+        self.times.push(frame.time);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Findings> {
+        let mean = self.values.iter().sum::<f64>() / self.values.len().max(1) as f64;
+        let last = (0..self.values.len()).max_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
+        let largest = last.map(|at| format!("largest      {:.5} nm, at {:.3} ps", self.values[at], self.times[at]));
+        let weights = if self.by_mass { "mass" } else { "equal" };
+        Ok(Findings {
+            arrays: vec![Array::new("rmsd", &[self.values.len()], self.values.clone(), "nm")],
+            settings: vec![("weights", weights.to_owned()), ("reference", self.name.clone())],
+            summary: [format!("mean         {mean:.5} nm from {}", self.name)].into_iter().chain(largest).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Atom, Name, Topology};
+    use crate::vec3::vec3;
+
+    /// Isosceles triangles of base 2 and height 3 h, turned and moved: centred heights are −h, −h, 2 h, so that their
+    /// deviation is √(Σ (Δh)² (1 + 1 + 4)/3) = √2 Δh.
+    #[test]
+    fn triangles_differ_by_their_heights() {
+        let triangle = |h: f64, turn: f64| {
+            let (sin, cos) = turn.sin_cos();
+            let turned = |x: f64, y: f64| vec3(cos * x - sin * y, 5.0 + turn, sin * x + cos * y);
+            vec![turned(-1.0, 0.0), turned(1.0, 0.0), turned(0.0, 3.0 * h)]
+        };
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 2.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 3], ..Topology::default() };
+        for by_mass in [false, true] {
+            let mut found = RmsdToReference::new("a triangle".into(), triangle(1.0, 0.3), by_mass);
+            found.begin(&Selection { topology: &topology, atoms: &[0, 1, 2] }).unwrap();
+            let heights = [1.0, 1.5, 0.25, 4.0];
+            for (index, h) in heights.into_iter().enumerate() {
+                let positions = triangle(h, index as f64);
+                found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
+            }
+            for (value, h) in found.values().iter().zip(heights) {
+                // the square root of roundings of order 1
+                assert!((value - 2f64.sqrt() * (h - 1.0f64).abs()).abs() < 1e-7, "{h}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn references_are_named_in_three_ways() {
+        let parsed = ["first", "17", "start.rst7"].map(|text| Reference::parse(text).unwrap());
+        assert_eq!(parsed, [Reference::Frame(0), Reference::Frame(17), Reference::File("start.rst7".into())]);
+    }
+}

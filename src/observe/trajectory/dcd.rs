@@ -1,0 +1,361 @@
+//! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
+//!
+//! The file is a sequence of Fortran records, each between two copies of its length: 84 bytes of header (`CORD` and
+//! twenty words), lines of title, the number of atoms; then for each frame the cell, if there is one, and all x, all y,
+//! all z. Lengths have 32 or 64 bits, numbers either order of bytes. The words of the header, from 0:
+//!
+//! | word | meaning | | word | meaning |
+//! |---|---|---|---|---|
+//! | 0 | frames; stale after a crash, so the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
+//! | 1, 2 | step of the first frame, steps between frames | | 10 | whether frames have a cell |
+//! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
+//! | 8 | atoms that do not move and are left out | | 19 | version of CHARMM; 0 in X-PLOR |
+//!
+//! A cell is six `f64`: A, γ, B, β, α, C, the angles in degrees or as their cosines, or in recent versions of CHARMM the
+//! lattice as a symmetric matrix. md writes cosines, as NAMD does, and 32-bit lengths in little endian. There are no times
+//! but by the header, so frames of stages with different timesteps are dated wrongly; files with fixed atoms are refused.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use super::records::{Index, Layout, Records};
+use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use crate::cell::PeriodicCell;
+use crate::units::ANGSTROM;
+use crate::vec3::{Vec3, vec3};
+
+/// Its row.
+pub(super) const FORMAT: Format = Format {
+    name: "DCD",
+    extension: "dcd",
+    holds: Holds { velocities: false, forces: false, observables: false, lossless: true, rounded: false },
+    files: &Records::<Dcd>::new("DCD"),
+};
+
+/// Bytes of the header record.
+const HEADER: usize = 84;
+/// Characters of a line of the title.
+const LINE: usize = 80;
+/// Bytes of the cell record.
+const CELL: usize = 48;
+/// Time unit in ps, that of lengths in Å, energies in kcal/mol and masses in amu: 0.1/√4.184.
+const TIME: f64 = 0.048_888_212_9;
+/// Before the identity of the run in the title.
+const RUN: &str = "md run ";
+/// Most atoms: lengths of records stay below 2³¹.
+const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
+/// Angles of cells in degrees; in any reduced cell they are between 60 and 120. What is outside is a lattice by its matrix.
+const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
+
+type Checked<T> = Result<T, String>;
+
+/// How numbers are stored.
+#[derive(Clone, Copy)]
+struct Encoding {
+    little: bool,
+    /// bytes of a record's length
+    marker: usize,
+}
+
+impl Encoding {
+    /// By the length of the first record and the word that follows it.
+    fn of(beginning: &[u8]) -> Option<Self> {
+        let marks = |&Encoding { little, marker }: &Encoding| {
+            let mut length = vec![0u8; marker];
+            length[if little { 0 } else { marker - 1 }] = HEADER as u8;
+            beginning.starts_with(&length) && beginning[marker..].starts_with(b"CORD")
+        };
+        [(true, 4), (false, 4), (true, 8), (false, 8)]
+            .map(|(little, marker)| Encoding { little, marker })
+            .into_iter()
+            .find(marks)
+    }
+
+    fn bytes<const N: usize>(self, bytes: &[u8], at: usize) -> Option<[u8; N]> {
+        let mut found: [u8; N] = bytes.get(at..at + N)?.try_into().ok()?;
+        if !self.little {
+            found.reverse();
+        }
+        Some(found)
+    }
+
+    fn integer(self, bytes: &[u8], at: usize) -> Option<i32> {
+        self.bytes(bytes, at).map(i32::from_le_bytes)
+    }
+
+    fn single(self, bytes: &[u8], at: usize) -> Option<f32> {
+        self.bytes(bytes, at).map(f32::from_le_bytes)
+    }
+
+    fn double(self, bytes: &[u8], at: usize) -> Option<f64> {
+        self.bytes(bytes, at).map(f64::from_le_bytes)
+    }
+
+    fn length(self, bytes: &[u8], at: usize) -> Option<u64> {
+        match self.marker {
+            4 => self.bytes(bytes, at).map(|length| u64::from(u32::from_le_bytes(length))),
+            _ => self.bytes(bytes, at).map(u64::from_le_bytes),
+        }
+    }
+
+    /// The record of `expected` bytes that begins `at`, and where the next one does.
+    fn record(self, bytes: &[u8], at: usize, expected: usize) -> Checked<(&[u8], usize)> {
+        let (start, end) = (at + self.marker, at + self.marker + expected);
+        let lengths = [self.length(bytes, at), self.length(bytes, end)];
+        match bytes.get(start..end) {
+            Some(record) if lengths == [Some(expected as u64); 2] => Ok((record, end + self.marker)),
+            _ => Err(format!(
+                "expected a record of {expected} bytes, found lengths {:?} and {:?}",
+                lengths[0], lengths[1]
+            )),
+        }
+    }
+}
+
+/// What is fixed for a file.
+struct Dcd {
+    encoding: Encoding,
+    atoms: usize,
+    periodic: bool,
+    /// a fourth coordinate follows z
+    fourth: bool,
+    /// step of the first frame; `None` before there is one
+    first_step: Option<i64>,
+    /// steps between frames
+    interval: i64,
+    /// ps
+    timestep: f64,
+    run_id: Option<String>,
+}
+
+impl Dcd {
+    /// Bytes of a record of so many, lengths included.
+    fn record(&self, bytes: usize) -> u64 {
+        (2 * self.encoding.marker + bytes) as u64
+    }
+
+    /// Bytes of a frame.
+    fn frame(&self) -> u64 {
+        let cell = if self.periodic { self.record(CELL) } else { 0 };
+        cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
+    }
+
+    /// Words 0 to 3 of the header.
+    fn counts_words(&self, count: u64, last_step: i64) -> [u8; 16] {
+        // larger numbers than a word holds are cut; readers count frames by the length of the file
+        let words = [count as i64, self.first_step.unwrap_or(0), self.interval, last_step];
+        let mut bytes = [0; 16];
+        for (word, value) in bytes.chunks_exact_mut(4).zip(words) {
+            let value = value.min(i64::from(i32::MAX)) as i32;
+            word.copy_from_slice(&if self.encoding.little { value.to_le_bytes() } else { value.to_be_bytes() });
+        }
+        bytes
+    }
+}
+
+impl Layout for Dcd {
+    fn recognises(beginning: &[u8]) -> bool {
+        Encoding::of(beginning).is_some()
+    }
+
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+        let atoms = contents.topology.atoms.len();
+        if !(1..=MOST_ATOMS).contains(&atoms) {
+            return Err(format!("{atoms} atoms: DCD holds 1 to {MOST_ATOMS}"));
+        }
+        let layout = Dcd {
+            encoding: Encoding { little: true, marker: 4 },
+            atoms,
+            periodic: contents.periodic,
+            fourth: false,
+            first_step: None,
+            interval: i64::try_from(contents.spacing.steps).unwrap_or(i64::MAX),
+            timestep: contents.spacing.timestep,
+            run_id: Some(contents.provenance.run_id.clone()),
+        };
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(b"CORD");
+        header[4..20].copy_from_slice(&layout.counts_words(0, 0));
+        header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
+        header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
+        // the version whose header this is
+        header[80..84].copy_from_slice(&24i32.to_le_bytes());
+        let mut title = 2i32.to_le_bytes().to_vec();
+        for line in
+            [format!("{RUN}{}", contents.provenance.run_id), format!("written by md {}", contents.provenance.version)]
+        {
+            title.extend(line.bytes().chain(std::iter::repeat(b' ')).take(LINE));
+        }
+        let mut bytes = vec![];
+        for record in [&header[..], &title, &(atoms as i32).to_le_bytes()] {
+            push_record(&mut bytes, record);
+        }
+        Ok((layout, bytes))
+    }
+
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+        let mut start = vec![];
+        let failed = |error: std::io::Error| error.to_string();
+        file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
+        let encoding = Encoding::of(&start).ok_or("this is not a DCD file")?;
+        let (words, at) = encoding.record(&start, 0, HEADER).map_err(|reason| format!("the header: {reason}"))?;
+        let integer = |word: usize| encoding.integer(words, 4 + 4 * word).unwrap_or(0);
+        let title = encoding.length(&start, at).ok_or("it ends in its header")?;
+        let lines =
+            title.checked_sub(4).filter(|bytes| bytes.is_multiple_of(LINE as u64)).ok_or("its title is damaged")?;
+        let (marker, begin) = (encoding.marker as u64, at as u64);
+        let after = begin + 2 * marker + title + 2 * marker + 4;
+        // nothing is read that the file does not hold
+        if title > length || after > length {
+            return Err("it ends in its header".to_owned());
+        }
+        file.seek(SeekFrom::Start(begin)).map_err(failed)?;
+        let mut rest = vec![0; (after - begin) as usize];
+        file.read_exact(&mut rest).map_err(failed)?;
+        let (text, at) = encoding.record(&rest, 0, title as usize).map_err(|reason| format!("the title: {reason}"))?;
+        let (count, _) = encoding.record(&rest, at, 4).map_err(|reason| format!("the number of atoms: {reason}"))?;
+        let atoms = encoding.integer(count, 0).and_then(|atoms| usize::try_from(atoms).ok());
+        let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("it has no atoms, or too many")?;
+        if integer(8) != 0 {
+            return Err(format!(
+                "{} of its atoms are fixed and left out of the frames; md reads whole frames",
+                integer(8)
+            ));
+        }
+        let charmm = integer(19) != 0;
+        let step = if charmm { encoding.single(words, 40).map(f64::from) } else { encoding.double(words, 40) };
+        let mut layout = Dcd {
+            encoding,
+            atoms,
+            periodic: charmm && integer(10) != 0,
+            fourth: charmm && integer(11) != 0,
+            first_step: None,
+            interval: i64::from(integer(2).max(1)),
+            timestep: step.filter(|step| step.is_finite()).unwrap_or(0.0) * TIME,
+            run_id: run_id(text.get(4..4 + lines as usize).unwrap_or_default()),
+        };
+        let size = layout.frame();
+        let ends: Vec<u64> = (1..=(length - after) / size).map(|frame| after + frame * size).collect();
+        layout.first_step = (!ends.is_empty()).then(|| i64::from(integer(1)));
+        Ok((layout, Index { header: after, ends, damage: None }))
+    }
+
+    fn atoms(&self) -> usize {
+        self.atoms
+    }
+
+    fn precision(&self) -> Option<Precision> {
+        Some(Precision::Lossless)
+    }
+
+    fn run_id(&self) -> Option<&str> {
+        self.run_id.as_deref()
+    }
+
+    fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
+        let spacing = contents.spacing;
+        // the header has it in f32
+        let same_step = (self.timestep - spacing.timestep).abs() <= 1e-6 * spacing.timestep;
+        if same_step && u64::try_from(self.interval) == Ok(spacing.steps) {
+            return Ok(());
+        }
+        let describe = |steps: u64, timestep: f64| format!("a frame every {steps} steps of {:.3} fs", 1e3 * timestep);
+        let (found, wanted) =
+            (describe(self.interval.unsigned_abs(), self.timestep), describe(spacing.steps, spacing.timestep));
+        Err(format!("{found}, now {wanted}, and DCD has no other times"))
+    }
+
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
+        if self.first_step.is_none() {
+            self.first_step = i64::try_from(frame.step).ok();
+        }
+        if let Some(cell) = frame.cell {
+            let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();
+            let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { angle.to_radians().cos() };
+            let record = [a / ANGSTROM, cosine(gamma), b / ANGSTROM, cosine(beta), cosine(alpha), c / ANGSTROM];
+            push_record(bytes, record.map(f64::to_le_bytes).as_flattened());
+        }
+        for axis in 0..3 {
+            let length = (4 * placed.len() as u32).to_le_bytes();
+            bytes.extend(length);
+            bytes.extend(placed.iter().flat_map(|r| ((f64::from(r[axis]) / ANGSTROM) as f32).to_le_bytes()));
+            bytes.extend(length);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        let (encoding, mut at) = (self.encoding, 0);
+        frame.cell = None;
+        if self.periodic {
+            let (record, next) = encoding.record(bytes, at, CELL)?;
+            let numbers: [f64; 6] = std::array::from_fn(|i| encoding.double(record, 8 * i).unwrap_or(0.0));
+            frame.cell = cell(numbers)?;
+            at = next;
+        }
+        frame.positions.clear();
+        frame.positions.resize(self.atoms, Vec3::ZERO);
+        for axis in 0..3 {
+            let (record, next) = encoding.record(bytes, at, 4 * self.atoms)?;
+            for (atom, r) in frame.positions.iter_mut().enumerate() {
+                let value = encoding.single(record, 4 * atom).filter(|value| value.is_finite());
+                let value = ANGSTROM * f64::from(value.ok_or_else(|| format!("atom {} has no position", atom + 1))?);
+                *[&mut r.x, &mut r.y, &mut r.z][axis] = value;
+            }
+            at = next;
+        }
+        frame.step = self.first_step.unwrap_or(0).saturating_add((index as i64).saturating_mul(self.interval));
+        frame.time = frame.step as f64 * self.timestep;
+        Ok(())
+    }
+
+    fn counts(&self, count: u64, last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
+        let first = self.first_step.unwrap_or(0);
+        let last = last_step.and_then(|step| i64::try_from(step).ok());
+        let last = last.unwrap_or(first.saturating_add(count.saturating_sub(1) as i64 * self.interval));
+        Some((self.encoding.marker as u64 + 4, self.counts_words(count, last).to_vec()))
+    }
+}
+
+fn push_record(bytes: &mut Vec<u8>, record: &[u8]) {
+    let length = (record.len() as u32).to_le_bytes();
+    bytes.extend(length);
+    bytes.extend(record);
+    bytes.extend(length);
+}
+
+/// The identity of the run that lines of a title tell.
+fn run_id(title: &[u8]) -> Option<String> {
+    let id = title.chunks(LINE).find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(RUN))?.trim();
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
+/// The cell of six numbers; none where all lengths are zero.
+fn cell(numbers: [f64; 6]) -> Checked<Option<PeriodicCell>> {
+    let [a, gamma, b, beta, alpha, c] = numbers;
+    let lengths = [a, b, c].map(|length| length * ANGSTROM);
+    if lengths == [0.0; 3] {
+        return Ok(None);
+    }
+    let angles = [alpha, beta, gamma];
+    let found = if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
+        // an arc sine keeps right angles right
+        PeriodicCell::from_lengths_angles(lengths, angles.map(|cosine| 90.0 - cosine.asin().to_degrees()))
+    } else if angles.iter().all(|angle| ANGLES.contains(angle)) {
+        PeriodicCell::from_lengths_angles(lengths, angles)
+    } else {
+        symmetric(numbers.map(|value| value * ANGSTROM))
+    };
+    found.map(Some).ok_or_else(|| format!("the numbers {numbers:?} are no cell"))
+}
+
+/// The cell whose lattice vectors (nm) are the rows of the symmetric matrix of these elements: xx, xy, yy, xz, yz, zz.
+fn symmetric([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> Option<PeriodicCell> {
+    let rows = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
+    let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();
+    let [a, b, c] = rows;
+    if !rows.iter().all(|row| row.is_finite()) {
+        return None;
+    }
+    PeriodicCell::from_lengths_angles(rows.map(Vec3::norm), [angle(b, c), angle(a, c), angle(a, b)])
+}

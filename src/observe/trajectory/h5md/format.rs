@@ -1,0 +1,166 @@
+//! What the registry of formats knows of H5MD.
+
+use std::path::Path;
+
+use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
+use crate::error::{Problem, Result};
+use crate::observe::extent::{Extent, Mark};
+use crate::observe::trajectory::{
+    Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, StoredFrame,
+    Verification,
+};
+use crate::system::Topology;
+
+/// Its row.
+pub(in crate::observe::trajectory) const FORMAT: Format = Format {
+    name: "H5MD",
+    extension: "h5md",
+    holds: Holds { velocities: true, forces: true, observables: true, lossless: true, rounded: true },
+    files: &H5md,
+};
+
+struct H5md;
+
+impl Files for H5md {
+    fn recognises(&self, beginning: &[u8]) -> bool {
+        beginning.starts_with(b"\x89HDF\r\n\x1a\n")
+    }
+
+    fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
+        Ok(Box::new(TrajectoryWriter::create(path, contents)?))
+    }
+
+    /// Checksums are compared when the file is continued. One that a loss of power has torn is mended here: the writer
+    /// mends what it can, and says what is wrong with the rest.
+    fn check(&self, path: &Path, kept: Mark) -> Result<()> {
+        match info(path) {
+            Ok(_) => Ok(()),
+            Err(_) => TrajectoryWriter::append(path, Some(kept.extent))?.close().map(|_| ()),
+        }
+    }
+
+    fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
+        let found = info(path)?;
+        if (found.fields, found.precision) == (contents.fields, contents.precision) {
+            return Ok(());
+        }
+        let describe = |fields: Fields, precision: Precision| {
+            format!("velocities: {}, forces: {}, positions: {precision:?}", fields.velocities, fields.forces)
+        };
+        let message = format!(
+            "a trajectory keeps what it was begun with ({}); now it is to hold ({})",
+            describe(found.fields, found.precision),
+            describe(contents.fields, contents.precision)
+        );
+        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
+        Err(Problem::new(message).in_file(path).help(help).into())
+    }
+
+    fn append(&self, path: &Path, _contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>> {
+        Ok(Box::new(TrajectoryWriter::append(path, Some(kept.extent))?))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
+        Ok(Box::new(TrajectoryReader::open(path)?))
+    }
+
+    fn run_id(&self, path: &Path) -> Option<String> {
+        info(path).ok().map(|found| found.run_id)
+    }
+
+    fn is_complete(&self, path: &Path, extent: Extent) -> bool {
+        info(path).is_ok_and(|found| found.closed && found.extent == Some(extent))
+    }
+
+    fn describe(&self, path: &Path) -> Result<Description> {
+        Ok(describe(&info(path)?))
+    }
+
+    fn verify(&self, path: &Path) -> Result<Verification> {
+        verify(path)
+    }
+
+    fn repair(&self, path: &Path) -> Result<Repair> {
+        let done = repair(path)?;
+        Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
+    }
+
+    /// The journal, and the link by which MDTraj takes the file.
+    fn companions(&self, name: &str) -> Vec<String> {
+        let stem = name.strip_suffix("md").unwrap_or(name);
+        vec![format!(".{name}.journal"), stem.to_owned()]
+    }
+}
+
+impl FrameSink for TrajectoryWriter {
+    fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
+        TrajectoryWriter::write(self, frame)
+    }
+
+    fn sync(&mut self) -> Result<Mark> {
+        Ok(Mark { extent: TrajectoryWriter::sync(self)?, last_step: None })
+    }
+
+    fn close(self: Box<Self>) -> Result<Mark> {
+        Ok(Mark { extent: TrajectoryWriter::close(*self)?, last_step: None })
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        (!self.is_shared()).then_some(
+            "the file system of the output directory does not support reading the trajectory while it is written; it \
+             can be read once the run has ended, or after `md repair` if it was killed",
+        )
+    }
+}
+
+impl FrameSource for TrajectoryReader {
+    fn atoms(&self) -> usize {
+        TrajectoryReader::topology(self).atoms.len()
+    }
+
+    fn frames(&self) -> usize {
+        TrajectoryReader::frames(self)
+    }
+
+    fn topology(&self) -> Option<&Topology> {
+        Some(TrajectoryReader::topology(self))
+    }
+
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+        (frame.positions, frame.cell) = self.frame(index)?;
+        (frame.step, frame.time) = self.step_and_time(index)?;
+        Ok(())
+    }
+}
+
+fn describe(found: &TrajectoryInfo) -> Description {
+    let state = if found.closed { "closed" } else { "open: a run writes to it, or was killed (then see `md repair`)" };
+    let mut lines = vec![
+        ("state", state.to_owned()),
+        ("atoms", found.atoms.to_string()),
+        ("frames", format!("{}, {:.1} MB", found.frames, found.size as f64 / 1e6)),
+    ];
+    let ends = [("first", found.first), ("last", found.last)];
+    lines.extend(
+        ends.into_iter().filter_map(|(name, at)| at.map(|(step, time)| (name, format!("step {step}, {time} ps")))),
+    );
+    let positions = match found.precision {
+        Precision::Raw => "positions in 32 bits, not compressed",
+        Precision::Lossless => "positions in 32 bits",
+        Precision::Decimals3 => "positions to 0.001 nm",
+        Precision::Decimals4 => "positions to 0.0001 nm",
+    };
+    let fields = &found.fields;
+    let present = [
+        (true, positions),
+        (found.periodic, "cell"),
+        (fields.velocities, "velocities"),
+        (fields.forces, "forces"),
+        (fields.image, "images"),
+    ];
+    let present: Vec<&str> = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
+    lines.push(("fields", present.join(", ")));
+    let observables: Vec<&str> = found.observables.iter().map(|observable| observable.name.as_str()).collect();
+    lines.push(("observables", observables.join(", ")));
+    Description { title: format!("H5MD trajectory, written by md {}", found.version), lines }
+}

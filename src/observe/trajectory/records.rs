@@ -1,0 +1,441 @@
+//! Formats whose files are a header and then frames, each a run of bytes that is written once and never changed.
+//!
+//! What such formats have in common is here: [`RecordSink`] appends frames and counts them, [`RecordSource`] finds and
+//! reads them, and [`Records`] is all of [`Files`]. A format adds its [`Layout`]: header, where frames lie, and what their
+//! bytes mean. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
+//!
+//! A killed writer leaves at most one incomplete frame at the end: readers leave it out, and appending cuts it off.
+//! Anything else that is no frame is damage, and refused with its place in the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crc32fast::Hasher;
+
+use super::{
+    Contents, Description, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
+    WholeMolecules, exists_already, not_as_kept, regular_file, unused_backup,
+};
+use crate::error::{Error, Problem, Result};
+use crate::observe::extent::{Extent, Mark};
+use crate::observe::lock::OutputLock;
+use crate::observe::replace::{sync_directory, temporary_beside};
+
+/// How one format lays out its bytes, with what is fixed for a file.
+pub(super) trait Layout: Sized + Send + 'static {
+    /// Whether a file that begins so is of this format.
+    fn recognises(beginning: &[u8]) -> bool;
+
+    /// For a new file, and the bytes before its first frame. The reason where the format cannot hold it.
+    fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
+
+    /// Reads what an existing file says of itself and finds its frames; `length` is that of the file. The reason where it
+    /// is not of this format.
+    fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
+
+    /// Atoms of a frame; 0 in a file that has no frames and does not tell.
+    fn atoms(&self) -> usize;
+
+    /// How positions are stored; `None` where no frame tells, or it is done in a way that md does not write.
+    fn precision(&self) -> Option<Precision>;
+
+    /// Identity of the run, where the format has a place for it.
+    fn run_id(&self) -> Option<&str> {
+        None
+    }
+
+    /// What is wrong with going on as `contents` wants it.
+    fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    /// The bytes of a frame with whole molecules at `placed` (nm). The reason where the format cannot hold it.
+    fn encode(
+        &mut self,
+        frame: &Frame<'_>,
+        placed: &[[f32; 3]],
+        bytes: &mut Vec<u8>,
+    ) -> std::result::Result<(), String>;
+
+    /// The frame `index` that `bytes` hold, or what is wrong with them.
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
+
+    /// Bytes of the header that change with the number of frames and the step of the last, and where they stand.
+    fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
+        None
+    }
+}
+
+/// Where the frames of a file lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    /// bytes before the first frame
+    pub(super) header: u64,
+    /// where each complete frame ends
+    pub(super) ends: Vec<u64>,
+    /// why what follows the last of them cannot be a frame, not even an incomplete one
+    pub(super) damage: Option<String>,
+}
+
+impl Index {
+    /// Bytes of frame `index`.
+    fn frame(&self, index: usize) -> Range<u64> {
+        index.checked_sub(1).map_or(self.header, |before| self.ends[before])..self.ends[index]
+    }
+
+    /// Bytes of the first `count` frames.
+    fn frames(&self, count: usize) -> Range<u64> {
+        self.header..count.checked_sub(1).map_or(self.header, |last| self.ends[last])
+    }
+
+    /// Where the last complete frame ends.
+    fn end(&self) -> u64 {
+        self.frames(self.ends.len()).end
+    }
+}
+
+/// An existing file.
+struct Opened<L> {
+    path: PathBuf,
+    file: BufReader<File>,
+    length: u64,
+    layout: L,
+    index: Index,
+}
+
+impl<L: Layout> Opened<L> {
+    fn new(path: &Path) -> Result<Self> {
+        let file = regular_file(path)?;
+        let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
+        let mut file = BufReader::new(file);
+        let (layout, index) = L::open(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
+        Ok(Self { path: path.to_owned(), file, length, layout, index })
+    }
+
+    /// The bytes of frame `index`.
+    fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        let Range { start, end } = self.index.frame(index);
+        // the frame lies inside the file, whose length bounds this
+        bytes.resize((end - start) as usize, 0);
+        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(bytes));
+        read.map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// CRC-32 of the first `count` frames.
+    fn checksum(&mut self, count: usize) -> Result<Hasher> {
+        let Range { start, end } = self.index.frames(count);
+        let io = |e| Error::io(&self.path, e);
+        self.file.seek(SeekFrom::Start(start)).map_err(io)?;
+        let (mut sum, mut buffer, mut left) = (Hasher::new(), vec![0; 1 << 16], end - start);
+        while left > 0 {
+            let piece = &mut buffer[..left.min(1 << 16) as usize];
+            self.file.read_exact(piece).map_err(io)?;
+            sum.update(piece);
+            left -= piece.len() as u64;
+        }
+        Ok(sum)
+    }
+
+    /// The checksum of the frames of `kept`, if the file begins with them.
+    fn kept(&mut self, kept: Extent) -> Result<Hasher> {
+        let (found, count) = (self.index.ends.len() as u64, kept.count);
+        if found < count {
+            let message = format!("{found} frames found, the checkpoint was written after {count}");
+            return Err(not_as_kept(&self.path, message));
+        }
+        let sum = self.checksum(count as usize)?;
+        if sum.clone().finalize() != kept.checksum {
+            let message = format!("the first {count} frames are not those the checkpoint was written after");
+            return Err(not_as_kept(&self.path, message));
+        }
+        Ok(sum)
+    }
+
+    /// What is behind the last complete frame, for people.
+    fn rest(&self) -> Option<String> {
+        let rest = self.length - self.index.end();
+        let cut = || format!("{rest} bytes of an incomplete frame follow, as a killed writer leaves them");
+        self.index.damage.clone().or_else(|| (rest > 0).then(cut))
+    }
+}
+
+/// Reads frames.
+struct RecordSource<L> {
+    opened: Opened<L>,
+    bytes: Vec<u8>,
+}
+
+impl<L: Layout> FrameSource for RecordSource<L> {
+    fn atoms(&self) -> usize {
+        self.opened.layout.atoms()
+    }
+
+    fn frames(&self) -> usize {
+        self.opened.index.ends.len()
+    }
+
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+        self.opened.bytes(index, &mut self.bytes)?;
+        let place = self.opened.index.frame(index).start;
+        self.opened.layout.decode(index, &self.bytes, frame).map_err(|reason| {
+            let problem = Problem::new(format!("frame {index} at byte {place}: {reason}"));
+            problem
+                .in_file(&self.opened.path)
+                .help("md verify looks at every frame, md repair saves the good ones")
+                .into()
+        })
+    }
+}
+
+/// Appends frames.
+struct RecordSink<L> {
+    path: PathBuf,
+    file: File,
+    layout: L,
+    molecules: WholeMolecules,
+    periodic: bool,
+    count: u64,
+    checksum: Hasher,
+    last_step: Option<u64>,
+    placed: Vec<[f32; 3]>,
+    bytes: Vec<u8>,
+}
+
+impl<L: Layout> RecordSink<L> {
+    /// Goes on at the end of `file`, which has the frames of `mark` with this checksum.
+    fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
+        let atoms = contents.topology.atoms.len();
+        Self {
+            path: path.to_owned(),
+            file,
+            layout,
+            molecules: WholeMolecules::new(atoms, &contents.topology.connectivity),
+            periodic: contents.periodic,
+            count: mark.extent.count,
+            checksum,
+            last_step: mark.last_step,
+            placed: vec![[0.0; 3]; atoms],
+            bytes: vec![],
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        let extent = Extent { count: self.count, checksum: self.checksum.clone().finalize() };
+        Mark { extent, last_step: self.last_step }
+    }
+}
+
+impl<L: Layout> FrameSink for RecordSink<L> {
+    fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
+        if self.last_step == Some(frame.step) {
+            return Ok(());
+        }
+        let wrong = |what: String| Err(Error::Internal(format!("frame at step {}: {what}", frame.step)));
+        if let Some(last) = self.last_step.filter(|&last| frame.step < last) {
+            return wrong(format!("the last one was at step {last}"));
+        }
+        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placed.len() {
+            return wrong(format!("cell: {}, {} positions", frame.cell.is_some(), frame.positions.len()));
+        }
+        self.molecules.place(frame.cell.as_ref(), frame.positions, &mut self.placed, &mut []);
+        self.bytes.clear();
+        let encoded = self.layout.encode(frame, &self.placed, &mut self.bytes);
+        encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
+        self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
+        self.checksum.update(&self.bytes);
+        self.count += 1;
+        self.last_step = Some(frame.step);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Mark> {
+        let counted = match self.layout.counts(self.count, self.last_step) {
+            Some((place, bytes)) => (self.file.seek(SeekFrom::Start(place)))
+                .and_then(|_| self.file.write_all(&bytes))
+                .and_then(|()| self.file.seek(SeekFrom::End(0)))
+                .map(|_| ()),
+            None => Ok(()),
+        };
+        counted.and_then(|()| self.file.sync_data()).map_err(|e| Error::io(&self.path, e))?;
+        Ok(self.mark())
+    }
+
+    fn close(mut self: Box<Self>) -> Result<Mark> {
+        self.sync()
+    }
+}
+
+/// The files of a format with this layout.
+pub(super) struct Records<L> {
+    /// name of the format
+    name: &'static str,
+    layout: std::marker::PhantomData<fn() -> L>,
+}
+
+impl<L: Layout> Records<L> {
+    /// Of the format of this name.
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { name, layout: std::marker::PhantomData }
+    }
+}
+
+impl<L: Layout> Files for Records<L> {
+    fn recognises(&self, beginning: &[u8]) -> bool {
+        L::recognises(beginning)
+    }
+
+    fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
+        let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
+        let io = |e| Error::io(path, e);
+        // one without a header that was killed before its first frame
+        if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
+            std::fs::remove_file(path).map_err(io)?;
+        }
+        let mut temporary = temporary_beside(path)?;
+        temporary.write_all(&header).and_then(|()| temporary.as_file().sync_all()).map_err(io)?;
+        temporary.persist_noclobber(path).map_err(|e| match e.error.kind() {
+            ErrorKind::AlreadyExists => exists_already(path),
+            _ => io(e.error),
+        })?;
+        sync_directory(path)?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(Box::new(RecordSink::new(path, file, layout, contents, Mark::default(), Hasher::new())))
+    }
+
+    fn check(&self, path: &Path, kept: Mark) -> Result<()> {
+        Opened::<L>::new(path)?.kept(kept.extent).map(|_| ())
+    }
+
+    fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
+        let opened = Opened::<L>::new(path)?;
+        let (found, wanted) = (opened.layout.precision(), contents.precision);
+        let precision = match found.filter(|&found| found != wanted) {
+            Some(found) => Err(format!("its positions are stored as {found:?}, now they are to be {wanted:?}")),
+            None => opened.layout.continues(contents),
+        };
+        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
+        precision.map_err(|what| {
+            let problem = Problem::new(format!("a trajectory keeps what it was begun with: {what}"));
+            problem.in_file(path).help(help).into()
+        })
+    }
+
+    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>> {
+        let mut opened = Opened::<L>::new(path)?;
+        let checksum = opened.kept(kept.extent)?;
+        let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
+        if kept.extent.count > 0 && found != atoms {
+            return Err(not_as_kept(path, format!("frames of {found} atoms, the system has {atoms}")));
+        }
+        let io = |e| Error::io(path, e);
+        let mut layout = opened.layout;
+        if kept.extent.count == 0 {
+            // what no frame tells is as for a new file
+            layout = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?.0;
+        }
+        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        file.set_len(opened.index.frames(kept.extent.count as usize).end).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(Box::new(RecordSink::new(path, file, layout, contents, kept, checksum)))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
+        let opened = Opened::<L>::new(path)?;
+        if let Some(damage) = opened.index.damage {
+            let problem = Problem::new(damage).in_file(path);
+            return Err(problem.help("md repair saves the frames before").into());
+        }
+        Ok(Box::new(RecordSource { opened, bytes: vec![] }))
+    }
+
+    fn run_id(&self, path: &Path) -> Option<String> {
+        Opened::<L>::new(path).ok()?.layout.run_id().map(str::to_owned)
+    }
+
+    fn is_complete(&self, path: &Path, extent: Extent) -> bool {
+        let whole = |mut opened: Opened<L>| {
+            let counts = opened.index.ends.len() as u64 == extent.count && opened.rest().is_none();
+            counts && opened.kept(extent).is_ok()
+        };
+        Opened::<L>::new(path).is_ok_and(whole)
+    }
+
+    fn describe(&self, path: &Path) -> Result<Description> {
+        let opened = Opened::<L>::new(path)?;
+        let (count, size, rest) = (opened.index.ends.len(), opened.length, opened.rest());
+        let mut lines = vec![
+            ("atoms", opened.layout.atoms().to_string()),
+            ("frames", format!("{count}, {:.1} MB", size as f64 / 1e6)),
+        ];
+        let positions = match opened.layout.precision() {
+            Some(Precision::Decimals3) => "positions to 0.001 nm",
+            Some(Precision::Decimals4) => "positions to 0.0001 nm",
+            Some(_) => "positions in 32 bits",
+            None => "positions",
+        };
+        let (mut source, mut frame) = (RecordSource { opened, bytes: vec![] }, StoredFrame::default());
+        for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
+            source.read(index, &mut frame)?;
+            lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));
+        }
+        let cell = if frame.cell.is_some() { ", cell" } else { "" };
+        lines.push(("fields", format!("{positions}{cell}")));
+        lines.extend(source.opened.layout.run_id().map(|run| ("run", run.to_owned())));
+        lines.extend(rest.map(|rest| ("end", rest)));
+        Ok(Description { title: format!("{} trajectory", self.name), lines })
+    }
+
+    fn verify(&self, path: &Path) -> Result<Verification> {
+        let mut opened = Opened::<L>::new(path)?;
+        examine(&mut opened, |_| Ok(()))
+    }
+
+    fn repair(&self, path: &Path) -> Result<Repair> {
+        regular_file(path)?;
+        let _lock = OutputLock::acquire_if_present(path)?;
+        let mut opened = Opened::<L>::new(path)?;
+        if examine(&mut opened, |_| Ok(()))?.bad.is_empty() {
+            return Ok(Repair { frames: opened.index.ends.len() as u64, ..Repair::default() });
+        }
+        let io = |e| Error::io(path, e);
+        let mut copy = temporary_beside(path)?;
+        let mut header = vec![0; opened.index.header as usize];
+        opened.file.seek(SeekFrom::Start(0)).and_then(|_| opened.file.read_exact(&mut header)).map_err(io)?;
+        copy.write_all(&header).map_err(io)?;
+        let mut frames = 0;
+        let found = examine(&mut opened, |bytes| {
+            frames += 1;
+            copy.write_all(bytes).map_err(io)
+        })?;
+        if let Some((place, bytes)) = opened.layout.counts(frames, None) {
+            copy.seek(SeekFrom::Start(place)).and_then(|_| copy.write_all(&bytes)).map_err(io)?;
+        }
+        copy.as_file().sync_all().map_err(io)?;
+        let backup = unused_backup(path);
+        std::fs::rename(path, &backup).map_err(io)?;
+        copy.persist(path).map_err(|e| Error::io(path, e.error))?;
+        sync_directory(path)?;
+        Ok(Repair { frames, lost: found.bad.into_iter().map(|(frame, _)| frame).collect(), backup: Some(backup) })
+    }
+}
+
+/// Decodes every frame; `good` is given the bytes of those that can be. What follows the last counts as one that cannot.
+fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
+    let (mut bytes, mut frame) = (vec![], StoredFrame::default());
+    let mut found = Verification { frames: opened.index.ends.len() as u64, ..Verification::default() };
+    for index in 0..opened.index.ends.len() {
+        opened.bytes(index, &mut bytes)?;
+        match opened.layout.decode(index, &bytes, &mut frame) {
+            Ok(()) => good(&bytes)?,
+            Err(reason) => found.bad.push((index as u64, reason)),
+        }
+    }
+    if let Some(rest) = opened.rest() {
+        found.bad.push((found.frames, rest));
+        found.frames += 1;
+    }
+    Ok(found)
+}

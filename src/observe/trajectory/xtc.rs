@@ -1,0 +1,288 @@
+//! XTC, the compressed format of GROMACS: positions as whole multiples of 0.001 nm (or 0.0001 nm), packed.
+//!
+//! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
+//! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples; up to nine atoms are stored as
+//! plain `f32` instead. There is no header of the file. The packing is the crate `molly`'s. Its decoder trusts what it
+//! reads, so [`check_packed`] goes through a stream before it does.
+//!
+//! Steps have 32 bits, of which a longer run keeps the low ones; times are `f32`. Cells of other programs that are not
+//! lower-triangular are refused.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+
+use molly::reader::{FIRSTIDX, MAGICINTS};
+use molly::selection::AtomSelection;
+use molly::writer::write_compressed_positions;
+use molly::{Header, Magic, XTC_1995_MAX_NATOMS, XTCReader};
+
+use super::records::{Index, Layout, Records};
+use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+
+/// Its row.
+pub(super) const FORMAT: Format = Format {
+    name: "XTC",
+    extension: "xtc",
+    holds: Holds { velocities: false, forces: false, observables: false, lossless: false, rounded: true },
+    files: &Records::<Xtc>::new("XTC"),
+};
+
+/// Up to so many atoms are not packed.
+const PLAIN: usize = 9;
+/// Bytes of precision, bounds and first index into the table of sizes, before the number of packed bytes.
+const PRELUDE: usize = 32;
+/// Multiples stay below this, so that neither their differences nor their sums leave 32 bits: 268 km at 0.001 nm.
+const LARGEST: i32 = 1 << 28;
+/// Spans above this are packed one by one, below it three together.
+const LARGEST_JOINT: u32 = 0xff_ffff;
+/// Most bits of three multiples that the crate packs together.
+const JOINT_BITS: u32 = 64;
+
+type Checked<T> = Result<T, String>;
+
+/// What is fixed for a file.
+struct Xtc {
+    atoms: usize,
+    /// as the first frame has it
+    precision: Option<Precision>,
+}
+
+/// The header of a frame and how many bytes the whole takes.
+struct FrameHead {
+    atoms: usize,
+    bytes: u64,
+    /// of packed frames, 1/nm
+    precision: Option<f32>,
+}
+
+/// 1/nm.
+fn scale(precision: Precision) -> f32 {
+    match precision {
+        Precision::Decimals4 => 10_000.0,
+        Precision::Raw | Precision::Lossless | Precision::Decimals3 => 1000.0,
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<[u8; 4]> {
+    bytes.get(4 * at..4 * at + 4)?.try_into().ok()
+}
+
+fn integer(bytes: &[u8], at: usize) -> Option<i32> {
+    word(bytes, at).map(i32::from_be_bytes)
+}
+
+/// Reads the head of the frame at `start` of a file of `length` bytes; nothing where the file ends before the frame does.
+fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
+    let mut head = vec![];
+    let most = (Header::SIZE + PRELUDE + 8) as u64;
+    file.by_ref().take(most).read_to_end(&mut head).map_err(|error| error.to_string())?;
+    let Some(magic) = integer(&head, 0) else { return Ok(None) };
+    let wide = match Magic::try_from(magic) {
+        Ok(magic) => magic == Magic::Xtc2023,
+        Err(_) => return Err(format!("byte {start}: the number {magic} begins no frame, expected 1995 or 2023")),
+    };
+    let (Some(atoms), Some(again)) = (integer(&head, 1), integer(&head, 13)) else { return Ok(None) };
+    let count = usize::try_from(atoms).ok().filter(|&atoms| atoms > 0);
+    let Some(atoms) = count.filter(|_| atoms == again) else {
+        return Err(format!("byte {start}: a frame of {atoms} atoms, repeated as {again}"));
+    };
+    let plain = Header::SIZE as u64 + 12 * atoms as u64;
+    if atoms <= PLAIN {
+        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, precision: None }));
+    }
+    let at = (Header::SIZE + PRELUDE) / 4;
+    let packed = match (wide, word(&head, at), word(&head, at + 1)) {
+        (false, Some(low), _) => u64::from(u32::from_be_bytes(low)),
+        (true, Some(high), Some(low)) => u64::from(u32::from_be_bytes(high)) << 32 | u64::from(u32::from_be_bytes(low)),
+        _ => return Ok(None),
+    };
+    let before = (Header::SIZE + PRELUDE) as u64 + if wide { 8 } else { 4 };
+    let bytes = packed.checked_next_multiple_of(4).and_then(|packed| packed.checked_add(before));
+    let is_inside = |bytes: &u64| start.checked_add(*bytes).is_some_and(|end| end <= length);
+    let precision = word(&head, Header::SIZE / 4).map(f32::from_be_bytes);
+    Ok(bytes.filter(is_inside).map(|bytes| FrameHead { atoms, bytes, precision }))
+}
+
+impl Layout for Xtc {
+    fn recognises(beginning: &[u8]) -> bool {
+        integer(beginning, 0).is_some_and(|magic| Magic::try_from(magic).is_ok())
+    }
+
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+        let atoms = contents.topology.atoms.len();
+        if atoms == 0 || i32::try_from(atoms).is_err() {
+            return Err(format!("{atoms} atoms: XTC holds 1 to 2147483647"));
+        }
+        Ok((Self { atoms, precision: Some(contents.precision) }, vec![]))
+    }
+
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+        let (mut layout, mut index) = (Self { atoms: 0, precision: None }, Index::default());
+        let mut start = 0;
+        while start < length {
+            go_to(file, start)?;
+            let head = match head(file, start, length) {
+                Ok(Some(head)) if index.ends.is_empty() || head.atoms == layout.atoms => head,
+                Ok(Some(head)) => {
+                    index.damage =
+                        Some(format!("byte {start}: a frame of {} atoms after {}", head.atoms, layout.atoms));
+                    break;
+                }
+                Ok(None) => break,
+                Err(damage) => {
+                    index.damage = Some(damage);
+                    break;
+                }
+            };
+            if index.ends.is_empty() {
+                let known = [Precision::Decimals3, Precision::Decimals4];
+                layout.atoms = head.atoms;
+                layout.precision = known.into_iter().find(|&precision| Some(scale(precision)) == head.precision);
+            }
+            start += head.bytes;
+            index.ends.push(start);
+        }
+        Ok((layout, index))
+    }
+
+    fn atoms(&self) -> usize {
+        self.atoms
+    }
+
+    fn precision(&self) -> Option<Precision> {
+        self.precision
+    }
+
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
+        let natoms = placed.len();
+        let magic = if natoms > XTC_1995_MAX_NATOMS { Magic::Xtc2023 } else { Magic::Xtc1995 };
+        let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(|row| row.to_array()));
+        let mut boxvec = [0.0; 9];
+        boxvec.iter_mut().zip(rows.as_flattened()).for_each(|(single, &value)| *single = value as f32);
+        let step = (frame.step & u64::from(u32::MAX)) as u32;
+        let header = Header { magic, natoms, step, time: frame.time as f32, boxvec, natoms_repeated: natoms };
+        bytes.extend(header.to_be_bytes());
+        if natoms <= PLAIN {
+            bytes.extend(placed.as_flattened().iter().flat_map(|value| value.to_be_bytes()));
+            return Ok(());
+        }
+        let scale = scale(self.precision.unwrap_or_default());
+        check_span(placed, scale)?;
+        bytes.extend(scale.to_be_bytes());
+        let packed = write_compressed_positions(bytes, placed.as_flattened(), scale, magic);
+        packed.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        if self.atoms > PLAIN {
+            check_packed(bytes, self.atoms)?;
+        }
+        let (mut read, mut scratch) = (molly::Frame::default(), vec![]);
+        let done = XTCReader::new(bytes).read_frame_with_scratch(&mut read, &mut scratch, &AtomSelection::All);
+        done.map_err(|error| error.to_string())?;
+        if !read.positions.iter().chain([&read.time]).all(|value| value.is_finite()) {
+            return Err("a position or the time is not a number".to_owned());
+        }
+        frame.step = i64::from(read.step as i32);
+        frame.time = f64::from(read.time);
+        frame.positions.clear();
+        frame.positions.extend(read.coords().map(|r| Vec3::from(r.map(f64::from))));
+        let rows = read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from)));
+        frame.cell = match rows.iter().all(|row| *row == Vec3::ZERO) {
+            true => None,
+            false => Some(PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} is no cell"))?),
+        };
+        Ok(())
+    }
+}
+
+/// Goes to a place, within what is buffered if it lies there.
+fn go_to(file: &mut BufReader<File>, place: u64) -> Checked<()> {
+    let moved = file.stream_position().and_then(|here| file.seek_relative(place as i64 - here as i64));
+    moved.map_err(|error| error.to_string())
+}
+
+/// Positions that the packing holds.
+fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for r in placed {
+        for axis in 0..3 {
+            // a number that is none passes neither bound, and is found below
+            let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
+            (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
+        }
+    }
+    let multiple = |value: f32| f64::from(value) * f64::from(scale);
+    let spans: Vec<f64> = (0..3).map(|axis| multiple(high[axis]) - multiple(low[axis]) + 2.0).collect();
+    let is_far = low.iter().chain(&high).any(|&value| multiple(value).abs() >= f64::from(LARGEST));
+    let is_joint = spans.iter().all(|&span| span <= f64::from(LARGEST_JOINT));
+    if is_far || (is_joint && spans.iter().product::<f64>() >= 2f64.powi(JOINT_BITS as i32)) {
+        return Err(format!("positions from {low:?} to {high:?} nm are beyond what XTC packs"));
+    }
+    Ok(())
+}
+
+/// Goes through a packed frame as its decoder will and refuses one that would lead it beyond the bytes, the atoms or the
+/// table of sizes. `bytes` are a frame that [`head`] has found.
+///
+/// The stream is a sequence of groups: a position in full, a bit that tells of a change, with it five bits that hold the
+/// number of further positions in the group and whether these take fewer bits or more in the next one, then these
+/// positions as small differences.
+fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
+    let at = Header::SIZE / 4;
+    let truncated = || "it is cut off".to_owned();
+    let precision = word(bytes, at).map(f32::from_be_bytes).ok_or_else(truncated)?;
+    if !(precision.is_finite() && precision > 0.0 && precision.recip().is_finite()) {
+        return Err(format!("a precision of {precision}"));
+    }
+    let number = |i: usize| integer(bytes, at + 1 + i).ok_or_else(truncated);
+    let mut sizes = [0u32; 3];
+    for axis in 0..3 {
+        let (low, high) = (number(axis)?, number(3 + axis)?);
+        if low > high || low <= -LARGEST || high >= LARGEST {
+            return Err(format!("positions between the multiples {low} and {high}"));
+        }
+        sizes[axis] = high.abs_diff(low) + 1;
+    }
+    let bits_of = |number: u128| u128::BITS - number.leading_zeros();
+    let full = match sizes.iter().any(|&size| size > LARGEST_JOINT) {
+        true => sizes.iter().map(|&size| bits_of(size.into())).sum(),
+        false => bits_of(sizes.iter().map(|&size| u128::from(size)).product()),
+    };
+    let wide = integer(bytes, 0) == Some(Magic::XTC_2023);
+    let begin = Header::SIZE + PRELUDE + if wide { 8 } else { 4 };
+    let packed = bytes.get(begin..).ok_or_else(truncated)?;
+    let (end, mut place) = (8 * packed.len(), 0usize);
+    let bits = |place: usize, count: usize| {
+        (place..place + count).fold(0, |value, bit| value << 1 | usize::from(packed[bit / 8] >> (7 - bit % 8) & 1))
+    };
+    let mut small = usize::try_from(number(6)?).unwrap_or(usize::MAX);
+    let (mut read, mut further) = (0, 0);
+    loop {
+        if !(FIRSTIDX..MAGICINTS.len()).contains(&small) {
+            return Err(format!("a size of number {small} in a table of {}", MAGICINTS.len()));
+        }
+        let mut change = 1;
+        place += full as usize;
+        if place + 6 > end && (place >= end || bits(place, 1) == 1) {
+            return Err(truncated());
+        }
+        place += 1;
+        if bits(place - 1, 1) == 1 {
+            let code = bits(place, 5);
+            (further, change) = (code / 3, code % 3);
+            place += 5;
+        }
+        read += 1 + further;
+        place += further * small;
+        if read > atoms || place > end {
+            return Err(format!("{read} positions in {place} bits, expected {atoms} in {end}"));
+        }
+        if read == atoms {
+            return Ok(());
+        }
+        small = (small + change).wrapping_sub(1);
+    }
+}

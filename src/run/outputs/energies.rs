@@ -1,0 +1,69 @@
+//! The energy table as a reporter.
+
+use super::check_present;
+use crate::error::Result;
+use crate::observe::energies::EnergyTable;
+use crate::observe::extent::{Extent, Mark};
+use crate::run::plan::{ENERGIES, EnergyOptions};
+use crate::run::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+
+/// Writes the rows of `energies.csv`.
+pub(super) struct EnergyReporter {
+    /// `None` where no rows are asked for
+    options: Option<EnergyOptions>,
+    table: Option<EnergyTable>,
+}
+
+impl EnergyReporter {
+    pub(super) fn new(options: Option<EnergyOptions>) -> Self {
+        Self { options, table: None }
+    }
+}
+
+impl Reporter for EnergyReporter {
+    fn name(&self) -> &str {
+        ENERGIES
+    }
+
+    fn wants(&self, moment: &Moment) -> Quantities {
+        let energies = self.options.is_some_and(|options| options.every.is_due(moment));
+        Quantities { energies, ..Quantities::default() }
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> Result<()> {
+        match (&mut self.table, report.energy_row()) {
+            (Some(table), Some(row)) => table.write(&row),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&mut self, run: &RunInfo<'_>, kept: Mark) -> Result<()> {
+        let path = run.file(ENERGIES);
+        check_present(&path, kept, "rows")?;
+        EnergyTable::check(&path, run.periodic, kept.extent)
+    }
+
+    fn open(&mut self, run: &RunInfo<'_>, kept: Option<Mark>) -> Result<()> {
+        let path = run.file(ENERGIES);
+        self.table = Some(match kept {
+            Some(kept) => EnergyTable::append(&path, run.periodic, kept.extent)?,
+            None => EnergyTable::create(&path, run.periodic)?,
+        });
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<Mark>> {
+        let Some(table) = &mut self.table else { return Ok(None) };
+        Ok(Some(Mark { extent: table.sync()?, last_step: None }))
+    }
+
+    fn close(&mut self) -> Result<Option<Mark>> {
+        let mark = self.sync()?;
+        self.table = None;
+        Ok(mark)
+    }
+
+    fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
+        EnergyTable::extent(&run.file(ENERGIES), run.periodic).is_ok_and(|found| found == extent)
+    }
+}

@@ -1,0 +1,191 @@
+//! A trajectory as a reporter, whatever its format.
+
+use super::check_present;
+use crate::error::{Error, Problem, Result};
+use crate::observe::extent::{Extent, Mark};
+use crate::observe::lock::host_name;
+use crate::observe::trajectory::{
+    Contents, Fields, Format, Frame, FrameSink, Observable, Precision, Provenance, Spacing,
+};
+use crate::run::plan::{Interval, TrajectoryOptions};
+use crate::run::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+use crate::units::BAR;
+use std::fs;
+
+/// Numbers recorded with every frame.
+const OBSERVABLES: [(&str, &str); 6] = [
+    ("potential_energy", "kJ mol-1"),
+    ("kinetic_energy", "kJ mol-1"),
+    ("conserved_energy", "kJ mol-1"),
+    ("temperature", "K"),
+    ("pressure", "bar"),
+    ("volume", "nm3"),
+];
+
+/// Writes the frames of one file.
+pub(super) struct TrajectoryReporter {
+    name: String,
+    format: &'static Format,
+    fields: Fields,
+    precision: Precision,
+    /// `None` where no frames are asked for
+    every: Option<Interval>,
+    sink: Option<Box<dyn FrameSink>>,
+}
+
+impl TrajectoryReporter {
+    /// What `options` ask for; refused where the format cannot hold it.
+    pub(super) fn new(options: &TrajectoryOptions) -> Result<Self> {
+        let format = Format::of_name(&options.file)?;
+        let precision = options.check(format)?;
+        Ok(Self {
+            name: options.file.clone(),
+            format,
+            fields: Fields { velocities: options.velocities, forces: options.forces, image: false },
+            precision,
+            every: Some(options.every),
+            sink: None,
+        })
+    }
+
+    /// For a file that is there and not asked for; nothing where its name is none of a trajectory.
+    pub(super) fn dormant(name: &str) -> Option<Self> {
+        let format = Format::of_name(name).ok()?;
+        let (fields, precision) = (Fields::default(), Precision::default());
+        Some(Self { name: name.to_owned(), format, fields, precision, every: None, sink: None })
+    }
+
+    /// Calls `act` with what the file holds.
+    fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
+        let observables = OBSERVABLES.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() });
+        let provenance = Provenance {
+            run_id: run.run_id.to_owned(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: crate::COMMIT.into(),
+            host: host_name(),
+            author: String::new(),
+            input: run.input.to_owned(),
+            seed: run.plan.run.seed,
+        };
+        // formats that keep no times take all frames as those of the first stage
+        let timestep = run.plan.dynamics().next().map_or(0.0, |(_, stage)| stage.timestep);
+        let steps = self.every.filter(|_| timestep > 0.0).map_or(1, |every| every.steps(timestep));
+        act(&Contents {
+            topology: &run.system.topology,
+            periodic: run.periodic,
+            fields: self.fields,
+            precision: self.precision,
+            observables: &observables,
+            provenance: &provenance,
+            spacing: Spacing { steps, timestep },
+        })
+    }
+}
+
+impl TrajectoryOptions {
+    /// How `format` stores positions; refused where it cannot hold what is asked for.
+    pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
+        for (name, asked, held) in
+            [("velocities", self.velocities, format.holds.velocities), ("forces", self.forces, format.holds.forces)]
+        {
+            if asked && !held {
+                return Err(cannot(format, &self.file, name));
+            }
+        }
+        format.precision(self.precision).ok_or_else(|| match self.precision {
+            None => cannot(format, &self.file, "positions in all their bits"),
+            Some(step) => cannot(format, &self.file, &format!("positions to {step} nm")),
+        })
+    }
+}
+
+fn cannot(format: &Format, file: &str, what: &str) -> Problem {
+    Problem::new(format!("{file}: {} files hold no {what}", format.name))
+        .help("leave it out, or write trajectory.h5md, in a list beside this file if both are wanted")
+}
+
+impl Reporter for TrajectoryReporter {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn wants(&self, moment: &Moment) -> Quantities {
+        if !self.every.is_some_and(|every| every.is_due(moment)) {
+            return Quantities::default();
+        }
+        let Fields { velocities, forces, .. } = self.fields;
+        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables }
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let numbers = report.observed.map(|observed| {
+            [
+                observed.energies.potential(),
+                observed.kinetic,
+                observed.conserved,
+                observed.temperature,
+                observed.pressure / BAR,
+                report.cell.map_or(0.0, |cell| cell.volume()),
+            ]
+        });
+        sink.write(&Frame {
+            step: report.moment.step,
+            time: report.moment.time,
+            cell: report.cell,
+            positions: report.positions,
+            velocities: report.velocities,
+            forces: report.forces,
+            observables: numbers.as_ref().map_or(&[], |numbers| numbers),
+        })
+    }
+
+    fn check(&mut self, run: &RunInfo<'_>, kept: Mark) -> Result<()> {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        check_present(&path, kept, "frames")?;
+        files.check(&path, kept)?;
+        if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
+            let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
+            let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
+            return Err(Problem::new(message).in_file(&path).help(help).into());
+        }
+        if self.every.is_none() {
+            return Ok(());
+        }
+        self.with_contents(run, |contents| files.continues(&path, contents))
+    }
+
+    fn open(&mut self, run: &RunInfo<'_>, kept: Option<Mark>) -> Result<()> {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        // one that this run has begun after its last checkpoint holds nothing that is counted
+        if kept.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
+            fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        self.sink = Some(self.with_contents(run, |contents| match kept {
+            Some(kept) => files.append(&path, contents, kept),
+            None => files.create(&path, contents),
+        })?);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<Mark>> {
+        self.sink.as_mut().map(|sink| sink.sync()).transpose()
+    }
+
+    fn close(&mut self) -> Result<Option<Mark>> {
+        self.sink.take().map(|sink| sink.close()).transpose()
+    }
+
+    fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        files.run_id(&path).is_none_or(|found| found == run.run_id) && files.is_complete(&path, extent)
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.sink.as_ref().and_then(|sink| sink.warning())
+    }
+
+    fn companions(&self) -> Vec<String> {
+        self.format.files.companions(&self.name)
+    }
+}

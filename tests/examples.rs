@@ -1,0 +1,47 @@
+//! The examples that run and read simulations, with what they must find.
+
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a test stops at the first surprise; nobody calls an example's `main`"
+)]
+
+#[path = "../examples/custom_reporter.rs"]
+mod custom_reporter;
+#[path = "../examples/read_trajectory.rs"]
+mod read_trajectory;
+
+use std::path::Path;
+
+use md::observe::trajectory::{StoredFrame, open};
+use md::run::Outcome;
+
+#[test]
+fn a_custom_reporter_and_a_reader_see_the_same_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/ala2-vacuum/input.toml");
+    let outcome = custom_reporter::run_with_distance(&input, folder.path(), [5, 15], 1000).unwrap();
+    assert_eq!(outcome, Outcome::Finished);
+    let table = std::fs::read_to_string(folder.path().join("distance.txt")).unwrap();
+    let rows: Vec<(f64, f64)> = table
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(time, distance)| (time.parse().unwrap(), distance.parse().unwrap()))
+        .collect();
+    // steps 0 to 1000, each tenth
+    assert_eq!(rows.len(), 101);
+    let path = folder.path().join("trajectory.h5md");
+    let centres = read_trajectory::centres(&path).unwrap();
+    assert_eq!(centres.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
+    let (mut trajectory, mut frame) = (open(&path).unwrap(), StoredFrame::default());
+    for (index, (_, centre)) in centres.into_iter().enumerate() {
+        trajectory.read(index, &mut frame).unwrap();
+        let (time, distance) = rows[50 * index];
+        let expected = (frame.positions[5] - frame.positions[15]).norm();
+        // six decimals, and positions of the trajectory in f32
+        assert!(time == frame.time && (distance - expected).abs() < 2e-6, "{distance} for {expected} at {time} ps");
+        assert!((centre * 22.0 - frame.positions.iter().copied().sum()).norm() < 1e-9);
+    }
+    let lines = read_trajectory::radius_of_gyration(&path, "all").unwrap();
+    assert!(lines[0].starts_with("mean         0."), "{lines:?}");
+}

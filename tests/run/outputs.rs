@@ -1,0 +1,173 @@
+//! Several trajectories of several formats: each known by its name, each continued, refused or set aside as one.
+
+use std::fs;
+
+use md::observe::trajectory::{StoredFrame, open};
+use md::run::Checkpoint;
+
+use crate::case::{Case, signal, wait_for};
+
+const NAMES: [&str; 4] = ["trajectory.h5md", "fine.xtc", "all.dcd", "energies.csv"];
+const OUTPUT: &str = "energies = { every = \"20 fs\" }\n\
+    trajectory = [{ every = \"60 fs\" }, { file = \"fine.xtc\", every = \"20 fs\", precision = \"0.0001 nm\" }, \
+    { file = \"all.dcd\", every = \"30 fs\" }]";
+
+fn input(output: &str, duration: &str) -> String {
+    format!(
+        "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = {{ spacing = \"0.15 nm\" }}\n[output]\n{output}\n\
+         [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"{duration}\"\ntimestep = \"2 fs\"\n\
+         velocities = \"generate\"\nthermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}"
+    )
+}
+
+fn case() -> Case {
+    Case::new("water", &input(OUTPUT, "0.3 ps"))
+}
+
+/// The bytes of the files that grow; H5MD holds the identity of its run, so there the frames.
+fn grown(case: &Case, directory: &str) -> Vec<Vec<u8>> {
+    let read = |name: &&str| fs::read(case.path(directory).join(name)).unwrap();
+    let dcd = |bytes: Vec<u8>| {
+        // so does the first line of a DCD's title: after the header, the length of the title and the number of lines
+        let title = 92 + 8;
+        [&bytes[..title], &bytes[title + 80..]].concat()
+    };
+    let mut found: Vec<Vec<u8>> = NAMES[1..].iter().map(read).collect();
+    found[1] = dcd(std::mem::take(&mut found[1]));
+    let frames = hdf5::File::open(case.path(directory).join(NAMES[0])).unwrap();
+    let coordinates = frames.dataset("coordinates").unwrap().read_raw::<f32>().unwrap();
+    found.push(coordinates.iter().flat_map(|value| value.to_le_bytes()).collect());
+    found
+}
+
+#[test]
+fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
+    let case = case();
+    case.ends_with(0, &["--output-dir", "whole"]);
+    let whole = grown(&case, "whole");
+    let mut trajectory = open(&case.path("whole/fine.xtc")).unwrap();
+    assert_eq!((trajectory.frames(), trajectory.atoms()), (16, 774));
+    assert_eq!(open(&case.path("whole/all.dcd")).unwrap().frames(), 11);
+    // the same states in all: H5MD in 32 bits, XTC to half of 0.0001 nm, DCD in 32 bits of Å
+    let mut frame = StoredFrame::default();
+    trajectory.read(15, &mut frame).unwrap();
+    for (name, index, tolerance) in [("trajectory.h5md", 5, 0.5e-4 + 1e-6), ("all.dcd", 10, 0.5e-4 + 1e-6)] {
+        let mut other = StoredFrame::default();
+        open(&case.path("whole").join(name)).unwrap().read(index, &mut other).unwrap();
+        assert_eq!((other.step, frame.step), (150, 150));
+        assert!((other.time - frame.time).abs() < 1e-6, "{name}");
+        let away = |(a, b): (&md::vec3::Vec3, &md::vec3::Vec3)| (*a - *b).to_array().map(f64::abs);
+        let farthest = frame.positions.iter().zip(&other.positions).flat_map(away).fold(0.0, f64::max);
+        assert!(farthest < tolerance, "{name}: {farthest}");
+    }
+    for steps in ["1", "37", "60", "113"] {
+        case.ends_with(0, &["--steps", steps]);
+    }
+    case.ends_with(0, &[]);
+    assert!(grown(&case, "out") == whole);
+    let messages = case.ends_with(0, &[]);
+    assert!(messages.contains("finished already"), "{messages}");
+    let written = Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body.written;
+    let counts: Vec<(&str, u64)> = written.iter().map(|(name, mark)| (name.as_str(), mark.extent.count)).collect();
+    assert_eq!(counts, [("all.dcd", 11), ("energies.csv", 16), ("fine.xtc", 16), ("trajectory.h5md", 6)]);
+    // neither formats nor their number change the run
+    case.rewrite("water", &input("trajectory = \"none\"", "0.3 ps"));
+    case.ends_with(0, &["--output-dir", "none"]);
+    assert_eq!(case.summary("none").final_state_hash, case.summary("whole").final_state_hash);
+}
+
+#[test]
+fn a_killed_run_goes_on_in_every_file() {
+    let case = Case::new("water", &input(OUTPUT, "1.2 ps"));
+    case.ends_with(0, &["--output-dir", "whole"]);
+    for frames in [1, 9, 30] {
+        let mut child = case.start(&[]);
+        let size = || fs::metadata(case.path("out/fine.xtc")).map_or(0, |found| found.len());
+        let enough = frames * 3000;
+        wait_for("frames", || size() > enough || child.try_wait().unwrap().is_some());
+        signal(&child, "KILL");
+        child.wait().unwrap();
+    }
+    case.ends_with(0, &[]);
+    assert!(grown(&case, "out") == grown(&case, "whole"));
+}
+
+#[test]
+fn every_file_is_checked_by_its_name() {
+    let case = case();
+    case.ends_with(0, &["--steps", "70"]);
+    let good = case.contents("out");
+    let restore = || good.iter().for_each(|(name, bytes)| fs::write(case.path("out").join(name), bytes).unwrap());
+    for name in ["fine.xtc", "all.dcd"] {
+        let path = case.path("out").join(name);
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let messages = case.ends_with(2, &[]);
+        assert!(messages.contains(name) && messages.contains("this file is missing"), "{messages}");
+        let mut changed = bytes.clone();
+        let middle = bytes.len() / 2;
+        changed[middle] ^= 1;
+        fs::write(&path, &changed).unwrap();
+        let before = case.contents("out");
+        let messages = case.ends_with(2, &[]);
+        assert!(messages.contains(name), "{messages}");
+        for other in NAMES {
+            assert!(
+                case.contents("out")[other.as_ref() as &std::path::Path] == before[other.as_ref() as &std::path::Path]
+            );
+        }
+        restore();
+    }
+    // of another run: XTC by its frames, DCD by its title
+    case.ends_with(0, &["--output-dir", "other", "--seed", "9"]);
+    fs::copy(case.path("other/all.dcd"), case.path("out/all.dcd")).unwrap();
+    assert!(case.ends_with(2, &[]).contains("all.dcd"));
+    restore();
+    case.ends_with(0, &[]);
+    // and when all is done
+    let mut bytes = fs::read(case.path("out/fine.xtc")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(case.path("out/fine.xtc"), bytes).unwrap();
+    assert!(case.ends_with(2, &[]).contains("fine.xtc"));
+}
+
+#[test]
+fn outputs_come_and_go_by_name() {
+    let case = case();
+    case.ends_with(0, &["--steps", "60"]);
+    let counts = |name: &str| open(&case.path("out").join(name)).unwrap().frames();
+    assert_eq!(counts("fine.xtc"), 7);
+    // no longer asked for it stays, asked for again it goes on
+    case.rewrite("water", &input("trajectory = \"none\"\nenergies = \"none\"", "0.3 ps"));
+    case.ends_with(0, &["--steps", "90"]);
+    assert_eq!(counts("fine.xtc"), 7);
+    case.rewrite("water", &input(OUTPUT, "0.3 ps"));
+    case.ends_with(0, &["--steps", "100"]);
+    assert_eq!(counts("fine.xtc"), 9);
+    // another one begins with the run under way
+    let more = OUTPUT.replace("trajectory = [", "trajectory = [{ file = \"late.dcd\", every = \"20 fs\" }, ");
+    case.rewrite("water", &input(&more, "0.3 ps"));
+    case.ends_with(0, &["--steps", "120"]);
+    let mut frame = StoredFrame::default();
+    open(&case.path("out/late.dcd")).unwrap().read(0, &mut frame).unwrap();
+    assert_eq!((frame.step, counts("late.dcd")), (100, 3));
+    // what a file cannot take any more
+    let other = more.replace("\"0.0001 nm\"", "\"0.001 nm\"");
+    case.rewrite("water", &input(&other, "0.3 ps"));
+    let messages = case.ends_with(2, &[]);
+    assert!(messages.contains("fine.xtc") && messages.contains("keeps what it was begun with"), "{messages}");
+    case.ends_with(0, &["--no-append"]);
+    for name in ["fine.part1.xtc", "all.part1.dcd", "late.part1.dcd", "trajectory.part1.h5md", "energies.part1.csv"] {
+        assert!(case.path("out").join(name).exists(), "{name}");
+    }
+    open(&case.path("out/fine.xtc")).unwrap().read(0, &mut frame).unwrap();
+    assert_eq!((frame.step, counts("fine.xtc"), counts("fine.part1.xtc")), (120, 4, 13));
+    // the whole folder is moved aside by --force, and a file in the way keeps a run from beginning
+    case.ends_with(0, &["--force"]);
+    assert!(case.path("out.bak1/fine.part1.xtc").exists());
+    fs::create_dir(case.path("used")).unwrap();
+    fs::copy(case.path("out/fine.xtc"), case.path("used/fine.xtc")).unwrap();
+    let messages = case.ends_with(2, &["--output-dir", "used"]);
+    assert!(messages.contains("this directory holds output"), "{messages}");
+}

@@ -1,0 +1,412 @@
+//! XTC and DCD as a run writes them: written, cut, continued, damaged; read back here and by other programs.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use md::observe::extent::Mark;
+use md::observe::trajectory::{Contents, Fields, Format, Frame, FrameSink, Precision, Spacing, StoredFrame, open};
+use md::system::Topology;
+use md::vec3::Vec3;
+use serde_json::json;
+
+use crate::probe::python_has;
+use crate::sample;
+
+/// f32 has 24 bits: positions below 16 nm, or 160 Å, are off by at most 2⁻²¹ nm.
+const SINGLE: f64 = 6e-7;
+const FORMATS: [&str; 2] = ["xtc", "dcd"];
+
+fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
+    match (extension, precision) {
+        // up to nine atoms are not rounded
+        ("xtc", Precision::Decimals4) if atoms > 9 => 0.5e-4 + SINGLE,
+        ("xtc", _) if atoms > 9 => 0.5e-3 + SINGLE,
+        _ => SINGLE,
+    }
+}
+
+fn precision(extension: &str) -> Precision {
+    if extension == "xtc" { Precision::Decimals3 } else { Precision::Lossless }
+}
+
+/// Calls `act` with what the sample's files hold.
+fn with_contents<R>(topology: &Topology, kind: &str, precision: Precision, act: impl FnOnce(&Contents<'_>) -> R) -> R {
+    let provenance = sample::provenance();
+    act(&Contents {
+        topology,
+        periodic: kind != "none",
+        fields: Fields::default(),
+        precision,
+        observables: &[],
+        provenance: &provenance,
+        // frames of the sample: 0.2 ps apart
+        spacing: Spacing { steps: 100, timestep: 0.002 },
+    })
+}
+
+fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (Box<dyn FrameSink>, usize) {
+    let topology = sample::topology(waters);
+    let format = Format::of_name(&path.to_string_lossy()).unwrap();
+    let sink = with_contents(&topology, kind, precision, |contents| format.files.create(path, contents));
+    (sink.unwrap(), topology.atoms.len())
+}
+
+fn append(path: &Path, kind: &str, waters: usize, kept: Mark) -> md::error::Result<Box<dyn FrameSink>> {
+    let topology = sample::topology(waters);
+    let format = Format::of_file(path)?;
+    let precision = precision(format.extension);
+    with_contents(&topology, kind, precision, |contents| format.files.append(path, contents, kept))
+}
+
+fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, atoms: usize) {
+    for frame in frames {
+        sample::with_frame(kind, frame, atoms, |f| sink.write(f)).unwrap();
+    }
+}
+
+/// The frames are those of the sample, molecules whole.
+fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, tolerance: f64) {
+    let mut trajectory = open(path).unwrap();
+    assert_eq!((trajectory.frames(), trajectory.atoms()), (frames, atoms));
+    let mut found = StoredFrame::default();
+    for frame in 0..frames {
+        trajectory.read(frame, &mut found).unwrap();
+        assert_eq!(found.step, sample::step(frame) as i64);
+        for (r, expected) in found.positions.iter().zip(sample::placed(kind, frame, atoms)) {
+            assert!(
+                (*r - expected).to_array().iter().all(|d| d.abs() <= tolerance),
+                "frame {frame}: {r:?} {expected:?}"
+            );
+        }
+        let cell = sample::cell(kind, frame);
+        assert_eq!(found.cell.is_some(), cell.is_some());
+        for (a, b) in found.cell.iter().flat_map(|c| c.rows()).zip(cell.iter().flat_map(|c| c.rows())) {
+            assert!((a - b).norm() < 1e-6, "{a:?} {b:?}");
+        }
+        // XTC has the time, DCD the step times the timestep; the sample's times are not those of its steps
+        let time = if path.extension().unwrap() == "xtc" { sample::time(frame) } else { found.step as f64 * 0.002 };
+        assert!((found.time - time).abs() < 1e-6 * (1.0 + time), "{} for {time}", found.time);
+    }
+}
+
+#[test]
+fn every_position_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for extension in FORMATS {
+        let path = folder.path().join("a").with_extension(extension);
+        for kind in sample::CELLS {
+            for precision in [Precision::Decimals3, Precision::Decimals4, Precision::Lossless] {
+                // seven atoms, which XTC does not pack, and 307
+                for waters in [0, 100] {
+                    let (mut sink, atoms) = create(&path, kind, precision, waters);
+                    write(sink.as_mut(), kind, 0..5, atoms);
+                    assert_eq!(sink.close().unwrap().extent.count, 5);
+                    assert_contents(&path, kind, 5, atoms, tolerance(extension, precision, atoms));
+                    fs::remove_file(&path).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// A number that looks random (xorshift64*; Vigna, doi:10.1145/2845077).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    /// Between −1 and 1.
+    fn signed(&mut self) -> f64 {
+        (self.next() >> 3) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// XTC packs by distances between neighbours: dense, sparse, mixed and far-away atoms take different ways through it.
+#[test]
+fn positions_of_every_spread_are_packed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random(7);
+    for waters in [2, 10, 45] {
+        let path = folder.path().join(format!("{waters}.xtc"));
+        let mut topology = sample::topology(waters);
+        topology.connectivity.clear();
+        let format = Format::of_name("a.xtc").unwrap();
+        let create = |contents: &Contents<'_>| format.files.create(&path, contents);
+        let mut sink = with_contents(&topology, "none", Precision::Decimals3, create).unwrap();
+        let mut frames: Vec<Vec<Vec3>> = vec![];
+        for case in 0..70 {
+            let (spread, step) = (10f64.powi(case % 5 - 2), 10f64.powi(case % 7 - 4));
+            let mut at = Vec3::ZERO;
+            let mut next = || {
+                let jump = random.below(4) == 0;
+                let size = if jump { spread } else { step };
+                at = if jump { Vec3::ZERO } else { at };
+                at += Vec3::from([random.signed(), random.signed(), random.signed()]) * size;
+                at
+            };
+            let positions: Vec<Vec3> = (0..topology.atoms.len()).map(|_| next()).collect();
+            let (velocities, forces, observables) = (&[], &[], &[]);
+            let step = case as u64;
+            let frame = Frame { step, time: 0.0, cell: None, positions: &positions, velocities, forces, observables };
+            sink.write(&frame).unwrap();
+            frames.push(positions);
+        }
+        sink.close().unwrap();
+        let (mut trajectory, mut found) = (open(&path).unwrap(), StoredFrame::default());
+        for (case, positions) in frames.iter().enumerate() {
+            trajectory.read(case, &mut found).unwrap();
+            for (r, expected) in found.positions.iter().zip(positions) {
+                // half a unit, and the rounding of f32 before and after
+                let tolerance = 0.5e-3 + 3e-7 * expected.norm();
+                assert!((*r - *expected).to_array().iter().all(|d| d.abs() <= tolerance), "{case}: {r:?} {expected:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_beyond_the_format_end_the_run_and_not_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.xtc");
+    let (mut sink, atoms) = create(&path, "none", Precision::Decimals3, 3);
+    write(sink.as_mut(), "none", 0..2, atoms);
+    for far in [f64::NAN, 1e6, f64::INFINITY] {
+        let positions = vec![Vec3::splat(far); atoms];
+        let (velocities, forces, observables) = (&[], &[], &[]);
+        let frame = Frame { step: 900, time: 0.0, cell: None, positions: &positions, velocities, forces, observables };
+        let error = sink.write(&frame).unwrap_err();
+        assert!(error.to_string().contains("beyond what XTC packs"), "{error}");
+    }
+    assert_eq!(sink.close().unwrap().extent.count, 2);
+    assert_contents(&path, "none", 2, atoms, 0.5e-3 + SINGLE);
+}
+
+#[test]
+fn continued_after_a_checkpoint_as_if_never_interrupted() {
+    for extension in FORMATS {
+        for kind in ["triclinic", "none"] {
+            let folder = tempfile::tempdir().unwrap();
+            let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name).with_extension(extension));
+            let (mut sink, atoms) = create(&whole, kind, precision(extension), 20);
+            write(sink.as_mut(), kind, 0..6, atoms);
+            let all = sink.close().unwrap();
+            for first in [0, 1, 4] {
+                let _ = fs::remove_file(&parts);
+                let (mut sink, _) = create(&parts, kind, precision(extension), 20);
+                write(sink.as_mut(), kind, 0..first, atoms);
+                let kept = sink.sync().unwrap();
+                write(sink.as_mut(), kind, first..5, atoms);
+                sink.sync().unwrap();
+                drop(sink);
+                // killed in the middle of a frame
+                OpenOptions::new().append(true).open(&parts).unwrap().write_all(&[7; 100]).unwrap();
+                let mut sink = append(&parts, kind, 20, kept).unwrap();
+                // the last frame again, as after the end of a stage
+                write(sink.as_mut(), kind, first.saturating_sub(1)..6, atoms);
+                assert_eq!(sink.close().unwrap(), all, "{extension} {kind} {first}");
+                assert!(fs::read(&parts).unwrap() == fs::read(&whole).unwrap(), "{extension} {kind} {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
+    for extension in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a").with_extension(extension);
+        let (mut sink, atoms) = create(&path, "triclinic", precision(extension), 20);
+        write(sink.as_mut(), "triclinic", 0..4, atoms);
+        let kept = sink.close().unwrap();
+        let good = fs::read(&path).unwrap();
+        let changed = {
+            let mut bytes = good.clone();
+            // a position of the last frame but one
+            let at = good.len() - good.len() / 4 - 20;
+            bytes[at] ^= 1;
+            bytes
+        };
+        for (bytes, part) in [
+            (good[..good.len() - 1].to_vec(), "3 frames found, the checkpoint was written after 4"),
+            (changed, "the first 4 frames are not those"),
+        ] {
+            fs::write(&path, &bytes).unwrap();
+            let error = append(&path, "triclinic", 20, kept).err().unwrap();
+            assert!(error.exit_code() == 2 && error.to_string().contains(part), "{extension}: {error}");
+            let files = Format::of_file(&path).unwrap().files;
+            assert!(files.check(&path, kept).is_err() && !files.is_complete(&path, kept.extent));
+            assert!(fs::read(&path).unwrap() == bytes, "{extension}: it was changed");
+        }
+        fs::write(&path, &good).unwrap();
+        let files = Format::of_file(&path).unwrap().files;
+        assert!(files.check(&path, kept).is_ok() && files.is_complete(&path, kept.extent));
+        // of other atoms
+        let topology = sample::topology(21);
+        let other = |contents: &Contents<'_>| files.append(&path, contents, kept);
+        assert!(with_contents(&topology, "triclinic", precision(extension), other).is_err());
+        // never overwritten
+        let create = |contents: &Contents<'_>| files.create(&path, contents);
+        let error = with_contents(&topology, "triclinic", precision(extension), create).err().unwrap();
+        assert!(error.to_string().contains("exists already"), "{error}");
+        // begun with other settings
+        let contents = |precision, steps| {
+            let continues = |contents: &Contents<'_>| {
+                files.continues(&path, &Contents { spacing: Spacing { steps, timestep: 0.002 }, ..*contents })
+            };
+            with_contents(&topology, "triclinic", precision, continues)
+        };
+        assert!(contents(precision(extension), 100).is_ok());
+        let error = match extension {
+            "xtc" => contents(Precision::Decimals4, 100),
+            _ => contents(Precision::Lossless, 50),
+        };
+        assert!(error.unwrap_err().to_string().contains("keeps what it was begun with"));
+    }
+}
+
+#[test]
+fn an_incomplete_frame_is_left_out_and_damage_is_named() {
+    for extension in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a").with_extension(extension);
+        let (mut sink, atoms) = create(&path, "triclinic", precision(extension), 20);
+        write(sink.as_mut(), "triclinic", 0..3, atoms);
+        let third = fs::metadata(&path).unwrap().len();
+        write(sink.as_mut(), "triclinic", 3..4, atoms);
+        sink.close().unwrap();
+        let good = fs::read(&path).unwrap();
+        let files = Format::of_file(&path).unwrap().files;
+        assert_eq!(files.verify(&path).unwrap().bad, []);
+        for cut in (third as usize..good.len()).step_by(13) {
+            fs::write(&path, &good[..cut]).unwrap();
+            assert_contents(&path, "triclinic", 3, atoms, tolerance(extension, precision(extension), atoms));
+            let found = files.verify(&path).unwrap();
+            assert_eq!((found.frames, found.bad.len()), if cut > third as usize { (4, 1) } else { (3, 0) });
+        }
+        let described = files.describe(&path).unwrap();
+        assert!(described.lines.iter().any(|(_, value)| value.contains("incomplete frame")), "{described:?}");
+        // the second frame cannot be read: its first number is another
+        let mut bytes = good.clone();
+        let begin = third as usize / 3 + if extension == "dcd" { 90 } else { 0 };
+        let frame = (begin..)
+            .find(|&at| good[at..].starts_with(if extension == "xtc" { &[0, 0, 7, 203] } else { &[48, 0, 0, 0] }));
+        let at = frame.unwrap();
+        bytes[at..at + 4].fill(255);
+        fs::write(&path, &bytes).unwrap();
+        let found = files.verify(&path).unwrap();
+        assert!(
+            !found.bad.is_empty()
+                && found.bad[0].1.contains(if extension == "xtc" { "begins no frame" } else { "record" })
+        );
+        let repaired = files.repair(&path).unwrap();
+        assert_eq!(repaired.frames + repaired.lost.len() as u64, found.frames);
+        assert!(repaired.frames >= 1 && fs::read(repaired.backup.unwrap()).unwrap() == bytes);
+        assert_eq!(files.verify(&path).unwrap().bad, []);
+        assert_eq!(files.repair(&path).unwrap().backup, None);
+    }
+}
+
+/// Whatever bytes come, readers answer or refuse. A panic fails this test; so does one that never ends.
+#[test]
+fn no_bytes_crash_a_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let mut random = Random(11);
+    for extension in FORMATS {
+        let mut originals = vec![];
+        for waters in [0, 6] {
+            let file = path.with_extension(extension);
+            let (mut sink, atoms) = create(&file, "triclinic", precision(extension), waters);
+            write(sink.as_mut(), "triclinic", 0..3, atoms);
+            sink.close().unwrap();
+            originals.push(fs::read(&file).unwrap());
+            fs::remove_file(&file).unwrap();
+        }
+        let (mut read, mut refused) = (0, 0);
+        for case in 0..20_000 {
+            let mut bytes = originals[case % originals.len()].clone();
+            for _ in 0..1 + random.below(4) {
+                let at = random.below(bytes.len());
+                match random.below(5) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes[at] = random.next() as u8,
+                    2 => bytes[at] ^= 1 << random.below(8),
+                    _ => {
+                        const WORDS: [u32; 8] = [0, 1, 9, 0x7fff_ffff, 0x8000_0000, u32::MAX, 1 << 24, 0x7f80_0000];
+                        let word = WORDS[random.below(WORDS.len())].to_be_bytes();
+                        let at = at & !3;
+                        let end = (at + 4).min(bytes.len());
+                        bytes[at..end].copy_from_slice(&word[..end - at]);
+                    }
+                }
+            }
+            fs::write(&path, &bytes).unwrap();
+            let Ok(format) = Format::of_file(&path) else { continue };
+            let mut frame = StoredFrame::default();
+            if let Ok(mut trajectory) = format.files.open(&path) {
+                for index in 0..trajectory.frames() {
+                    match trajectory.read(index, &mut frame) {
+                        Ok(()) => read += 1,
+                        Err(_) => refused += 1,
+                    }
+                }
+            }
+            let _ = format.files.describe(&path);
+            let _ = format.files.verify(&path);
+        }
+        assert!(read > 1000 && refused > 1000, "{extension}: {read} read, {refused} refused");
+    }
+}
+
+#[test]
+fn python_readers_agree_on_xtc_and_dcd() {
+    if !python_has("MDAnalysis, mdtraj") {
+        return;
+    }
+    const FRAMES: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let mut cases = vec![];
+    for extension in FORMATS {
+        for kind in sample::CELLS {
+            for waters in [0, 50] {
+                let path = folder.path().join(format!("{kind}{waters}.{extension}"));
+                let (mut sink, atoms) = create(&path, kind, precision(extension), waters);
+                write(sink.as_mut(), kind, 0..FRAMES, atoms);
+                sink.close().unwrap();
+                let arrays = |vectors: Vec<Vec3>| vectors.into_iter().map(Vec3::to_array).collect::<Vec<_>>();
+                let frame = |frame: usize| {
+                    json!({
+                        "step": sample::step(frame),
+                        "time": if extension == "xtc" { sample::time(frame) } else { sample::step(frame) as f64 * 0.002 },
+                        "cell": sample::cell(kind, frame).map(|cell| cell.rows().map(Vec3::to_array)),
+                        "positions": arrays(sample::placed(kind, frame, atoms)),
+                    })
+                };
+                cases.push(json!({
+                    "file": path,
+                    "atoms": atoms,
+                    "frames": (0..FRAMES).map(frame).collect::<Vec<_>>(),
+                    "tolerance": tolerance(extension, precision(extension), atoms),
+                }));
+            }
+        }
+    }
+    let numbers = folder.path().join("expected.json");
+    fs::write(&numbers, serde_json::to_string(&cases).unwrap()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_frames.py");
+    let output = Command::new("python3").arg(script).arg(&numbers).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{errors}");
+    assert_eq!(text.matches(": same").count(), cases.len(), "{text}");
+}

@@ -1,0 +1,101 @@
+//! Trajectories that other programs wrote (`golden/make.py`): every number is that of their formula.
+
+use std::path::PathBuf;
+
+use md::cell::PeriodicCell;
+use md::observe::trajectory::{Format, StoredFrame, open};
+use md::vec3::{Vec3, vec3};
+
+/// Frames of each file.
+const FRAMES: usize = 3;
+/// Positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å, with the rounding of the factor ten: 3e-7 nm.
+const SINGLE: f64 = 3e-7;
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/golden").join(name)
+}
+
+/// As in `make.py`.
+fn position(atom: usize, frame: usize) -> Vec3 {
+    let value = |axis: usize| 0.137 * ((atom * (axis + 2) + 3 * frame) % 23) as f64 + 0.05 * axis as f64;
+    vec3(value(0), value(1), value(2))
+}
+
+fn cell() -> PeriodicCell {
+    PeriodicCell::from_rows([vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(-1.0, 1.0, 5.0)]).unwrap()
+}
+
+/// Frames of `file` with positions to `tolerance` (nm), at steps and times of `at`.
+#[track_caller]
+fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: impl Fn(usize) -> (i64, f64)) {
+    let mut trajectory = open(&golden(file)).unwrap();
+    assert_eq!((trajectory.frames(), trajectory.atoms()), (FRAMES, atoms), "{file}");
+    assert!(trajectory.topology().is_none(), "{file}");
+    let mut found = StoredFrame::default();
+    // in an order of its own: frames do not depend on those before
+    for frame in [1, 0, 2] {
+        trajectory.read(frame, &mut found).unwrap();
+        assert_eq!(found.positions.len(), atoms);
+        for (atom, r) in found.positions.iter().enumerate() {
+            let away = (*r - position(atom, frame)).to_array();
+            assert!(away.iter().all(|d| d.abs() <= tolerance), "{file} frame {frame} atom {atom}: {r:?}");
+        }
+        let (step, time) = at(frame);
+        // times and timesteps are f32
+        assert!(
+            found.step == step && (found.time - time).abs() <= 1e-6 * time,
+            "{file}: {} {}",
+            found.step,
+            found.time
+        );
+        assert_eq!(found.cell.is_some(), periodic, "{file}");
+        for (found, expected) in found.cell.iter().flat_map(|cell| cell.rows()).zip(cell().rows()) {
+            // edges in f32 and angles in degrees of f32: 90° is off by up to 4e-6°, 7e-8 rad of 5 nm
+            assert!((found - expected).norm() < 2e-6, "{file}: {found:?} for {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn xtc_of_other_programs() {
+    // half a unit of the last decimal, and f32
+    for (file, atoms, tolerance) in [
+        ("mdanalysis.xtc", 24, 0.5e-3 + SINGLE),
+        ("mdtraj.xtc", 24, 0.5e-3 + SINGLE),
+        ("mdanalysis-fine.xtc", 24, 0.5e-4 + SINGLE),
+        // up to nine atoms are not rounded
+        ("mdanalysis-plain.xtc", 5, SINGLE),
+    ] {
+        assert_frames(file, atoms, true, tolerance, |frame| (frame as i64, 0.5 * frame as f64));
+    }
+}
+
+#[test]
+fn dcd_of_other_programs() {
+    assert_frames("mdanalysis.dcd", 24, true, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
+    assert_frames("mdanalysis-vacuum.dcd", 5, false, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
+    // MDTraj writes a timestep of one unit of time, 0.0489 ps, whatever the times are
+    let unit = 0.048_888_213;
+    assert_frames("mdtraj.dcd", 24, true, SINGLE, |frame| (frame as i64, unit * frame as f64));
+    let at = |frame: usize| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64);
+    for file in ["little-degrees.dcd", "big-cosines.dcd", "little-64-symmetric.dcd", "big-64-fourth.dcd"] {
+        assert_frames(file, 7, true, SINGLE, at);
+    }
+    assert_frames("xplor.dcd", 7, false, SINGLE, at);
+    let message = open(&golden("fixed.dcd")).err().unwrap().to_string();
+    assert!(message.contains("3 of its atoms are fixed"), "{message}");
+}
+
+#[test]
+fn files_are_recognised_by_what_is_in_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, name) in [("mdtraj.xtc", "XTC"), ("mdtraj.dcd", "DCD"), ("big-64-fourth.dcd", "DCD")] {
+        let path = folder.path().join("some.name");
+        std::fs::copy(golden(file), &path).unwrap();
+        assert_eq!(Format::of_file(&path).unwrap().name, name);
+    }
+    let text = folder.path().join("text.xtc");
+    std::fs::write(&text, "1995 is written out here, and that is no trajectory\n").unwrap();
+    let error = Format::of_file(&text).err().unwrap();
+    assert!(error.exit_code() == 2 && error.to_string().contains("not a trajectory of a format"), "{error}");
+}
