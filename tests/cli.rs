@@ -331,7 +331,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     assert!(success(folder.path(), &["verify", "out/checkpoint.md"]).contains("as it was written"));
     assert_eq!(std::fs::read(&path).unwrap(), good, "the same file as before");
     let (code, message) = failure(folder.path(), &["repair", "input.toml"]);
-    assert!(code == 2 && message.contains("not an HDF5 file"), "{message}");
+    assert!(code == 2 && message.contains("not a trajectory of a format that md knows"), "{message}");
 }
 
 #[test]

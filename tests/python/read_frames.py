@@ -27,7 +27,8 @@ def check_mdanalysis(case):
         # Å, and their rounding to f32
         np.testing.assert_allclose(step.positions / 10, expected["positions"], rtol=1e-7, atol=case["tolerance"])
         np.testing.assert_allclose(step.time, expected["time"], rtol=TIME)
-        if "step" in step.data:
+        # in DCD it counts frames
+        if case["file"].endswith("xtc"):
             assert step.data["step"] == expected["step"]
         if expected["cell"]:
             found = MDAnalysis.lib.mdamath.triclinic_vectors(step.dimensions)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use md::observe::trajectory::{StoredFrame, open};
+use md::observe::trajectory::{Format, StoredFrame, open};
 use md::run::Checkpoint;
 
 use crate::case::{Case, signal, wait_for};
@@ -48,6 +48,14 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
     let mut trajectory = open(&case.path("whole/fine.xtc")).unwrap();
     assert_eq!((trajectory.frames(), trajectory.atoms()), (16, 774));
     assert_eq!(open(&case.path("whole/all.dcd")).unwrap().frames(), 11);
+    for (name, parts) in
+        [("fine.xtc", ["XTC", "16, ", "positions to 0.0001 nm, cell"]), ("all.dcd", ["DCD", "11, ", "32 bits, cell"])]
+    {
+        let path = case.path("whole").join(name);
+        let found = Format::of_file(&path).unwrap().files.describe(&path).unwrap();
+        let text = format!("{} {:?}", found.title, found.lines);
+        assert!(parts.iter().all(|part| text.contains(part)) && text.contains("step 150, 0.3 ps"), "{text}");
+    }
     // the same states in all: H5MD in 32 bits, XTC to half of 0.0001 nm, DCD in 32 bits of Å
     let mut frame = StoredFrame::default();
     trajectory.read(15, &mut frame).unwrap();
@@ -162,7 +170,7 @@ fn outputs_come_and_go_by_name() {
         assert!(case.path("out").join(name).exists(), "{name}");
     }
     open(&case.path("out/fine.xtc")).unwrap().read(0, &mut frame).unwrap();
-    assert_eq!((frame.step, counts("fine.xtc"), counts("fine.part1.xtc")), (120, 4, 13));
+    assert_eq!((frame.step, counts("fine.xtc"), counts("fine.part1.xtc")), (120, 4, 11));
     // the whole folder is moved aside by --force, and a file in the way keeps a run from beginning
     case.ends_with(0, &["--force"]);
     assert!(case.path("out.bak1/fine.part1.xtc").exists());

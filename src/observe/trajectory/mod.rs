@@ -218,7 +218,10 @@ impl Format {
         };
         found.ok_or_else(|| {
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Problem::new("not a trajectory of a format that md knows").in_file(path).help(names.join(", ")).into()
+            Problem::new("not a trajectory of a format that md knows")
+                .in_file(path)
+                .help(format!("md reads {}", names.join(", ")))
+                .into()
         })
     }
 }
