@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Examples with their arguments.
-const EXAMPLES: &[(&str, &[&str])] = &[("argon", &[]), ("single_point", &["inputs/ala2-vacuum/input.toml"])];
+const EXAMPLES: &[(&str, &[&str])] =
+    &[("argon", &[]), ("external_force", &[]), ("single_point", &["inputs/ala2-vacuum/input.toml"])];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -84,4 +85,14 @@ fn argon_has_the_energy_of_its_lattice_and_of_its_liquid() {
     assert!((lattice - expected).abs() < LATTICE_TOLERANCE, "{lattice} for {expected} kJ/mol");
     let liquid = number(&text, "mean potential energy ", "kJ/mol");
     assert!((liquid - LIQUID).abs() < LIQUID_TOLERANCE, "{liquid} for {LIQUID} kJ/mol");
+}
+
+/// kT per atom. The potential energy of 375 oscillators varies by √(375/2)/125 = 0.11, with a correlation time of about 2 ps; of
+/// its mean over 800 ps these are three standard errors.
+const TRAP_TOLERANCE: f64 = 3.0 * 0.11 / 14.0;
+
+#[test]
+fn a_gas_in_a_trap_has_half_kt_in_each_direction() {
+    let energy = number(&output("external_force", &[]), "mean energy", "kT");
+    assert!((energy - 1.5).abs() < TRAP_TOLERANCE, "{energy}");
 }

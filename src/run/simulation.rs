@@ -1,7 +1,7 @@
 //! A stage of dynamics: the order of a step.
 
 use super::plan::Dynamics;
-use crate::backend::{Backend, Energies, Kinetic, Leapfrog, Workload};
+use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
@@ -164,6 +164,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     pub fn before_failure(&self) -> State {
         let (cell, positions) = self.backend().previous_positions();
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
+    }
+
+    /// As [`Context::add_external_force`].
+    pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
+        self.context.add_external_force(force)
     }
 
     /// As [`Context::list_origins`].
