@@ -12,7 +12,7 @@
 //! | [`units`] [`error`] [`memory`] [`team`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages, threads that begin at once |
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
-//! | [`term`] | the physics of one interaction, each formula once, generic over the number type |
+//! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; couplings |
@@ -28,19 +28,21 @@
 //!
 //! # Where to start
 //!
-//! [`run::Simulation::step`] is the only place where the order of a step is written: lists if due, forces, a look at
-//! the state for whoever wants it, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through
-//! its stages around it. [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program
-//! that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
-//! [`run::Engine::simulation`]; `examples/argon.rs` shows all three. For the physics read [`term`], then [`backend::Reference`], which is plain loops over it; for
-//! the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one table makes the
-//! parser, the messages, `md help` and the effective configuration.
+//! [`run::Simulation::step`] is the only place where the order of a step is written: pair lists if they are due, forces,
+//! reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
+//! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
+//! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
+//! shows all three.
+//!
+//! For the physics read [`term`], then the table of bonded terms in `system/bonded.rs`, then [`backend::Reference`], which is
+//! plain loops over both; for the speed [`pair`], then [`backend::Cpu`]. For a key of the input file read [`config::keys`]: one
+//! table makes the parser, the messages, `md help` and the effective configuration.
 //!
 //! # A step
 //!
 //! What a step must produce beside forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
 //! the reporters and the barostat want. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
-//! in and out, build and prune lists, forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
+//! in and out, build and prune lists, forces, external forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
 //! one place that chooses a backend; a step calls some ten primitives through a trait object, which costs nothing beside
 //! them. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]; a device that keeps its own state implements `Backend` itself, as `backend::cuda` does.

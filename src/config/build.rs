@@ -245,6 +245,7 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
         every: table.interval("every")?,
         velocities: table.boolean("velocities")?,
         forces: table.boolean("forces")?,
+        images: table.boolean("images")?,
         precision: table.number("precision"),
     };
     let mut refuse = |key: &str, problem: Problem| {
@@ -272,8 +273,9 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
     match options.check(format) {
         Ok(_) => Some(options),
         Err(problem) => {
-            let given = [("velocities", options.velocities), ("forces", options.forces), ("precision", true)];
-            let key = given.into_iter().find(|(key, on)| *on && table.is_given(key)).map_or("file", |(key, _)| key);
+            let asked = options.fields().map(|(name, asked, _)| (name, asked));
+            let given = asked.into_iter().chain([("precision", true)]);
+            let key = { given }.find(|(key, on)| *on && table.is_given(key)).map_or("file", |(key, _)| key);
             refuse(key, problem);
             None
         }

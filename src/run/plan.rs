@@ -200,6 +200,8 @@ pub struct TrajectoryOptions {
     pub velocities: bool,
     /// frames carry forces
     pub forces: bool,
+    /// frames of a periodic system carry the lattice vectors by which atoms were moved to make molecules whole
+    pub images: bool,
     /// positions may be rounded to this many nm; `None` = as f32
     pub precision: Option<f64>,
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use md::observe::trajectory::h5md::info;
 use md::observe::trajectory::{Format, StoredFrame, open};
 use md::run::Checkpoint;
 
@@ -178,4 +179,19 @@ fn outputs_come_and_go_by_name() {
     fs::copy(case.path("out/fine.xtc"), case.path("used/fine.xtc")).unwrap();
     let messages = case.ends_with(2, &["--output-dir", "used"]);
     assert!(messages.contains("this directory holds output"), "{messages}");
+}
+
+#[test]
+fn image_flags_are_kept_in_h5md_and_refused_elsewhere() {
+    let case = case();
+    case.rewrite("water", &input("trajectory = { every = \"20 fs\", images = true }", "0.3 ps"));
+    case.ends_with(0, &["--steps", "20"]);
+    // a run that goes on keeps them
+    case.ends_with(0, &["--steps", "40"]);
+    let found = info(&case.path("out/trajectory.h5md")).unwrap();
+    assert!(found.fields.image && found.frames == 5, "{found:?}");
+    let xtc = "trajectory = { file = \"images.xtc\", every = \"20 fs\", images = true }";
+    case.rewrite("water", &input(xtc, "0.3 ps"));
+    let messages = case.ends_with(2, &["--force"]);
+    assert!(messages.contains("XTC files hold no images"), "{messages}");
 }

@@ -234,6 +234,14 @@ static TRAJECTORY: &[Key] = &[
     },
     Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Frames carry forces.", ..KEY },
     Key {
+        name: "images",
+        kind: Boolean,
+        default: Is("false"),
+        example: "true",
+        doc: "Frames carry an image flag per atom: the whole cells by which it was moved to put whole molecules into the cell. Added back, they give the unwrapped path, which diffusion is computed from.",
+        ..KEY
+    },
+    Key {
         name: "precision",
         kind: Quantity(Length, ROUNDING),
         words: &["lossless"],

@@ -28,7 +28,14 @@ use crate::vec3::{Vec3, vec3};
 pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
-    holds: Holds { velocities: false, forces: false, observables: false, lossless: true, rounded: false },
+    holds: Holds {
+        velocities: false,
+        forces: false,
+        images: false,
+        observables: false,
+        lossless: true,
+        rounded: false,
+    },
     files: &Records::<Dcd>::new("DCD"),
 };
 

@@ -83,6 +83,8 @@ pub struct Holds {
     pub velocities: bool,
     /// forces
     pub forces: bool,
+    /// image flags
+    pub images: bool,
     /// numbers recorded with every frame
     pub observables: bool,
     /// positions in all bits of `f32`

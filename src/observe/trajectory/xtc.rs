@@ -25,7 +25,14 @@ use crate::vec3::Vec3;
 pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
-    holds: Holds { velocities: false, forces: false, observables: false, lossless: false, rounded: true },
+    holds: Holds {
+        velocities: false,
+        forces: false,
+        images: false,
+        observables: false,
+        lossless: false,
+        rounded: true,
+    },
     files: &Records::<Xtc>::new("XTC"),
 };
 

@@ -5,7 +5,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::host_name;
 use crate::observe::trajectory::{
-    Contents, Fields, Format, Frame, FrameSink, Observable, Precision, Provenance, Spacing,
+    Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Precision, Provenance, Spacing,
 };
 use crate::run::plan::{Interval, TrajectoryOptions};
 use crate::run::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
@@ -41,7 +41,7 @@ impl TrajectoryReporter {
         Ok(Self {
             name: options.file.clone(),
             format,
-            fields: Fields { velocities: options.velocities, forces: options.forces, image: false },
+            fields: Fields { velocities: options.velocities, forces: options.forces, image: options.images },
             precision,
             every: Some(options.every),
             sink: None,
@@ -83,14 +83,19 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
+    /// Keys of the fields beside positions, whether they are asked for, and whether a format holds them.
+    pub(crate) fn fields(&self) -> [(&'static str, bool, fn(&Holds) -> bool); 3] {
+        [
+            ("velocities", self.velocities, |holds| holds.velocities),
+            ("forces", self.forces, |holds| holds.forces),
+            ("images", self.images, |holds| holds.images),
+        ]
+    }
+
     /// How `format` stores positions; refused where it cannot hold what is asked for.
     pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
-        for (name, asked, held) in
-            [("velocities", self.velocities, format.holds.velocities), ("forces", self.forces, format.holds.forces)]
-        {
-            if asked && !held {
-                return Err(cannot(format, &self.file, name));
-            }
+        if let Some((name, ..)) = self.fields().into_iter().find(|(_, asked, held)| *asked && !held(&format.holds)) {
+            return Err(cannot(format, &self.file, name));
         }
         format.precision(self.precision).ok_or_else(|| match self.precision {
             None => cannot(format, &self.file, "positions in all their bits"),

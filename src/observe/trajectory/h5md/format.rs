@@ -15,7 +15,7 @@ use crate::system::Topology;
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
     name: "H5MD",
     extension: "h5md",
-    holds: Holds { velocities: true, forces: true, observables: true, lossless: true, rounded: true },
+    holds: Holds { velocities: true, forces: true, images: true, observables: true, lossless: true, rounded: true },
     files: &H5md,
 };
 
@@ -41,11 +41,13 @@ impl Files for H5md {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let found = info(path)?;
-        if (found.fields, found.precision) == (contents.fields, contents.precision) {
+        let image = contents.fields.image && contents.periodic;
+        if (found.fields, found.precision) == (Fields { image, ..contents.fields }, contents.precision) {
             return Ok(());
         }
         let describe = |fields: Fields, precision: Precision| {
-            format!("velocities: {}, forces: {}, positions: {precision:?}", fields.velocities, fields.forces)
+            let Fields { velocities, forces, image } = fields;
+            format!("velocities: {velocities}, forces: {forces}, images: {image}, positions: {precision:?}")
         };
         let message = format!(
             "a trajectory keeps what it was begun with ({}); now it is to hold ({})",
