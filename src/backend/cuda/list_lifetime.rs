@@ -1,58 +1,58 @@
-//! When the host looks whether lists by displacement have come to their end.
+//! When the host checks whether lists without a fixed lifetime have expired.
 //!
-//! The device notes that at once, before the forces of a step, and then makes no move: all kernels that move or compute
-//! anything return until lists are new. The host asks for moves meanwhile, finds out later how many were not made, and
-//! asks for them again. So the moment at which it looks changes no bit of what is computed. Looking early costs a wait,
-//! looking late some launches that do nothing. Other ways would cost more: a search on the device alone, some ten launches
-//! in every step that mostly do nothing; a look at the step before last, pairs that are missing.
+//! The device checks displacements before the forces of every step. When the lists have expired, all kernels that change
+//! the state return at once until there are new lists. The host meanwhile launches further steps; at its next check it
+//! reads how many were not done, and replays them. The time of the check therefore changes no bit of the results. An early
+//! check costs a wait, a late one some launches that do nothing. A search on the device alone would cost some ten launches
+//! in every step; checking the step before last would miss pairs.
 
-/// Moves after which the host looks for the first time.
-const FIRST_LIFE: u64 = 10;
+/// Steps before the host's first check.
+const FIRST_LIFETIME: u64 = 10;
 
-/// Moves since the last search.
-pub(super) struct Watch {
-    /// asked for
-    moves: u64,
-    /// after so many the host looks
-    look: u64,
-    /// that the last lists lived for
-    life: u64,
+/// Steps since the last search.
+pub(super) struct ListLifetime {
+    /// launched since then
+    steps: u64,
+    /// number of steps after which the host checks
+    next_check: u64,
+    /// lifetime of the last lists, steps
+    lifetime: u64,
 }
 
-impl Watch {
+impl ListLifetime {
     pub(super) fn new() -> Self {
-        Watch { moves: 0, look: FIRST_LIFE, life: FIRST_LIFE }
+        ListLifetime { steps: 0, next_check: FIRST_LIFETIME, lifetime: FIRST_LIFETIME }
     }
 
-    /// The device begins to count.
+    /// A new state was uploaded: the device counts steps from zero.
     pub(super) fn restart(&mut self) {
-        self.moves = 0;
+        self.steps = 0;
     }
 
-    /// Lists are new: they are taken to live as long as the last.
-    pub(super) fn search(&mut self) {
-        (self.moves, self.look) = (0, self.life);
+    /// New lists were built: their expected lifetime is that of the last.
+    pub(super) fn lists_built(&mut self) {
+        (self.steps, self.next_check) = (0, self.lifetime);
     }
 
-    /// A move has been asked for.
-    pub(super) fn step(&mut self) {
-        self.moves += 1;
+    /// A step was launched.
+    pub(super) fn step_launched(&mut self) {
+        self.steps += 1;
     }
 
-    /// It is time to look.
-    pub(super) fn is_due(&self) -> bool {
-        self.moves >= self.look
+    /// Whether the host should check now.
+    pub(super) fn is_check_due(&self) -> bool {
+        self.steps >= self.next_check
     }
 
-    /// The lists are still good.
-    pub(super) fn go_on(&mut self) {
-        self.look = self.look.max(self.moves + (self.life / 4).max(1));
+    /// The check found the lists valid: schedules the next one.
+    pub(super) fn still_valid(&mut self) {
+        self.next_check = self.next_check.max(self.steps + (self.lifetime / 4).max(1));
     }
 
-    /// They were good for so many moves; how many more had been asked for.
-    pub(super) fn end(&mut self, made: u64) -> u64 {
-        let undone = self.moves.saturating_sub(made);
-        (self.moves, self.life) = (made, made.max(1));
+    /// The lists expired after `done` steps; returns how many more were launched.
+    pub(super) fn expired(&mut self, done: u64) -> u64 {
+        let undone = self.steps.saturating_sub(done);
+        (self.steps, self.lifetime) = (done, done.max(1));
         undone
     }
 }

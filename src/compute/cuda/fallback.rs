@@ -38,7 +38,7 @@ impl DeviceFft {
     }
 
     /// Whether work only has been started when a call returns, which may then be recorded.
-    pub(crate) fn can_be_recorded(&self) -> bool {
+    pub(crate) fn can_be_captured(&self) -> bool {
         matches!(self, DeviceFft::Cuda(_))
     }
 
