@@ -1,15 +1,15 @@
 // Bonded terms, 1-4 pairs and the correction of excluded pairs in one launch: a thread per term, warps of one kind. The
 // lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
 //
-// Displacements are formed in double precision. Bonds, stiff enough to show the rounding, and the few correction maps stay
-// in it, as in `src/backend/cpu/bonded.rs`.
+// Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
+// maps are computed in it, as in `src/backend/cpu/bonded.rs`.
 
 // r_i − r_j, nearest image.
 __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, u32 i, u32 j) {
     return minimum_image(cell, a.positions[i] - a.positions[j]);
 }
 
-// What a lane has to add to the sums.
+// A lane's contribution to the energies and the virial.
 struct BondedSums {
     double energy, second_energy;
     Tensor virial;
@@ -54,7 +54,7 @@ __device__ inline void add_term(const Arguments& a, const Lattice& cell, const B
     add_forces<T, N>(a, t.atoms, exact, term, sums);
 }
 
-// The step of a map in which an angle lies, and the place in it, as `CmapTable::patch` finds them.
+// The grid interval of a map that holds an angle, and the position in it, as in `CmapTable::patch`.
 __device__ inline u32 map_step(double angle, u32 size, double& place) {
     const double pi = 3.141592653589793;
     place = (angle + pi) * (size / (2.0 * pi));
@@ -85,7 +85,7 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
     add_pair(a, t.atoms, d, widened(term.force), sums);
 }
 
-// What the reciprocal sum counts for an excluded pair, taken out again.
+// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum.
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
     const Vec3<float> near = rounded(d);

@@ -1,4 +1,4 @@
-// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the twin of `src/cell.rs`.
+// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the counterpart of `src/cell.rs`.
 
 // The lattice vector na a + nb b + nc c, nm.
 __device__ inline Vec3<double> lattice_shift(const Lattice& cell, double na, double nb, double nc) {
@@ -29,8 +29,8 @@ __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d
 __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& image) {
     image = make_int4(0, 0, 0, 0);
     if (!cell.periodic) return r;
-    // rounding can leave s = 1 exactly; the second turn keeps the half-open promise
-    for (int turn = 0; turn < 2; ++turn) {
+    // rounding can leave s = 1 exactly; the second pass ensures 0 ≤ s < 1
+    for (int pass = 0; pass < 2; ++pass) {
         const Vec3<double> s = to_fractional(cell, r);
         const double na = floor(s.x), nb = floor(s.y), nc = floor(s.z);
         r = r - lattice_shift(cell, na, nb, nc);

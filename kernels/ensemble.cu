@@ -1,27 +1,29 @@
-// Thermostat, barostat, and the motion of the whole; the twin of `src/ensemble`. The host has drawn all random numbers, and
-// reads nothing of what follows from them here.
+// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/ensemble`. The host draws all random
+// numbers, and reads none of the results.
 
-// The factor of a thermostat at a kinetic energy in kJ/mol; the twin of `Rescaling::factor`.
+// The factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
 __device__ inline double rescaling_factor(const Rescaling& rescaling, double kinetic) {
     if (kinetic == 0.0) return 1.0;
     const double root = rescaling.kept + rescaling.along / sqrt(kinetic);
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the twin of `BoxScaling::scaling`.
+// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
+// `BoxScaling::scaling`.
 __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
     const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
                      box_scaling.noise / sqrt(volume);
     return cbrt(box_scaling.stochastic ? x * x : x);
 }
 
-// Half of the work (kJ/mol) against forces of this virial trace; the twin of `Scaling::half_potential_work`.
+// Half of the work (kJ/mol) against forces of this virial trace; the counterpart of
+// `ScaleFactors::half_potential_work`.
 __device__ inline double half_potential_work(double length_factor_ln, double trace) {
     return -0.5 * trace * length_factor_ln;
 }
 
-// All velocities times what the thermostat makes of their kinetic energy, that after the last move with what a barostat has
-// added since. Where the sum of both half steps is no energy up to `limit` (kJ/mol), nothing moves any more.
+// Rescales all velocities by the thermostat's factor at the kinetic energy after the last step, which includes the change
+// by a barostat since. Halts the run if the sum of both half steps is negative, NaN or above `limit` (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -43,7 +45,7 @@ __device__ inline double trace_of(const Arguments& a, u32 first) {
     return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
 }
 
-// Trace of the virial of the centres of units by the last forces, with what only the volume decides, kJ/mol.
+// Trace of the group virial (centres of mass) of the last forces, with the terms that depend on the volume only, kJ/mol.
 __device__ inline double virial_trace(const Arguments& a, double volume) {
     return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
 }
@@ -52,7 +54,7 @@ __device__ inline double volume_of(const Lattice& cell) {
     return cell.ax * cell.by * cell.cz;
 }
 
-// A barostat's step for the cell, and its work; what moves follows by `scale`. One thread.
+// A barostat's step for the cell, and its work; `scale` follows for the atoms. One thread.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
@@ -64,7 +66,7 @@ __device__ inline void scale_box(const Arguments& a) {
     status.pressure = measured;
     status.length_factor = length;
     status.velocity_factor = speed;
-    // false for what is not a number
+    // false for NaN
     if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
         status.stopped = STOPPED_BY_PRESSURE;
         return;
@@ -82,7 +84,7 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// The rest of the work of the couplings after the move before, with the forces and the move after them.
+// Finishes the work of the couplings after the previous step, from the forces and the step that followed them.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
@@ -94,7 +96,7 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// What follows from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.
+// Quantities derived from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
@@ -115,11 +117,11 @@ __device__ inline void split(double shift, float& high, float& low) {
     low = float(shift - multiple);
 }
 
-// All that follows from the cell, by one block of threads; where `scaled` is not zero, after a barostat's step.
+// All derived quantities of the cell, by one block of threads; where `scaled` is not zero, after a barostat's step.
 extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     if (threadIdx.x == 0) {
         if (scaled != 0.0) {
-            // what is reported is what was there before the move that has failed, not before this
+            // a failed step must not be followed by a scaling: the state before it is reported
             stop_after_fault(a);
             if (!halted(a)) scale_box(a);
         }
@@ -149,7 +151,7 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     add_sum(a, SUM_MOMENTUM + 2, p.z);
 }
 
-// Takes the motion of the centre of mass away; `inverse_mass` is that of the whole system, 1/amu.
+// Removes the motion of the centre of mass; `inverse_mass` is that of the whole system, 1/amu.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
     if (atom >= a.atoms || halted(a)) return;
@@ -158,8 +160,8 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
 }
 
 // The angular velocity ω (rad/ps) of an angular momentum (amu nm²/ps) and a tensor of inertia (amu nm²): I ω = L, by
-// cofactors. Where all atoms are on a line, I has no inverse, and ω is across the line: both other moments are half the
-// trace. The twin of `angular_velocity` in `src/ensemble/motion.rs`.
+// cofactors. Where all atoms are on a line, I has no inverse, and ω is perpendicular to the line: both other moments are
+// half the trace. The counterpart of `angular_velocity` in `src/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);
@@ -175,14 +177,14 @@ __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<doub
            (1.0 / determinant);
 }
 
-// Calls `work` with mass, position and velocity of this thread's atoms, where one block of threads has them all.
+// Calls `work` with mass, position and velocity of this thread's atoms, where one block of threads handles all atoms.
 template <class Work>
 __device__ inline void for_all_atoms(const Arguments& a, Work work) {
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
         work(a.masses[atom], a.positions[atom], a.velocities[atom]);
 }
 
-// Takes the motion of the centre of mass and the rotation about it away, by one block of threads: systems without a cell are
+// Removes the motion of the centre of mass and the rotation about it, by one block of threads: systems without a cell are
 // small. Sums are in double precision, in a fixed order.
 extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;

@@ -1,15 +1,15 @@
-// The search for pairs: one warp finds the atoms within the list's radius of a block of 32.
+// The pair search: one warp finds the atoms within the list radius of a block of 32.
 //
-// A list entry is an atom j in a lattice image, and a mask of the block's atoms it interacts with. Entries come in groups
-// of 32, groups in chunks of CHUNK_GROUPS, the work of one warp in the force kernel. Where a chunk lies in memory depends
-// on timing, what it holds does not. Of two blocks, exactly one lists atoms of the other: see `lists`.
+// A list entry is an atom j in a lattice image, and a mask of the block's i-atoms it interacts with. Entries form groups
+// of 32, groups form chunks of CHUNK_GROUPS, the work of one warp in the force kernel. The position of a chunk in memory
+// depends on timing, its contents do not. Of two blocks, exactly one lists atoms of the other: see `lists`.
 
-// What a warp has found and not yet written.
-struct Found {
+// Entries that a warp has found and not yet written, in shared memory.
+struct EntryBuffer {
     u32 entry[2 * WARP], mask[2 * WARP];
 };
 
-// The searching warp: its block, and where its groups go. The same in every lane.
+// State of a searching warp: its i-block, and the chunk it fills. The same in every lane.
 struct Searcher {
     u32 block, chunk, groups, found;
 };
@@ -48,8 +48,8 @@ __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, boo
     return mask;
 }
 
-// Write one group; lanes beyond `count` get an entry without pairs.
-__device__ inline void write_group(const Arguments& a, Searcher& searcher, const Found& found, u32 count) {
+// Write one group; lanes beyond `count` get an empty entry, one without pairs.
+__device__ inline void write_group(const Arguments& a, Searcher& searcher, const EntryBuffer& buffer, u32 count) {
     const u32 lane = lane_number();
     if (searcher.groups % CHUNK_GROUPS == 0) {
         u32 chunk = 0;
@@ -59,9 +59,9 @@ __device__ inline void write_group(const Arguments& a, Searcher& searcher, const
     }
     if (searcher.chunk < a.chunk_capacity) {
         const bool used = lane < count;
-        const u32 nobody = CENTRAL_SHIFT << SLOT_BITS | (searcher.block * WARP + lane);
+        const u32 empty = CENTRAL_SHIFT << SLOT_BITS | (searcher.block * WARP + lane);
         a.outer[(searcher.chunk * CHUNK_GROUPS + searcher.groups) * WARP + lane] =
-            make_uint2(used ? found.entry[lane] : nobody, used ? found.mask[lane] : 0u);
+            make_uint2(used ? buffer.entry[lane] : empty, used ? buffer.mask[lane] : 0u);
         if (lane == 0) {
             a.chunk_block[searcher.chunk] = searcher.block;
             a.outer_groups[searcher.chunk] = searcher.groups + 1;
@@ -71,24 +71,25 @@ __device__ inline void write_group(const Arguments& a, Searcher& searcher, const
 }
 
 // Append the entries of those lanes that hit, and write a group as soon as one is full.
-__device__ inline void append(const Arguments& a, Searcher& searcher, Found& found, bool hit, u32 entry, u32 mask) {
+__device__ inline void append(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, bool hit, u32 entry,
+                              u32 mask) {
     const u32 lane = lane_number(), hits = __ballot_sync(ALL_LANES, hit);
     if (hits == 0) return;
     if (hit) {
         const u32 place = searcher.found + __popc(hits & ((1u << lane) - 1));
-        found.entry[place] = entry;
-        found.mask[place] = mask;
+        buffer.entry[place] = entry;
+        buffer.mask[place] = mask;
     }
     searcher.found += __popc(hits);
     __syncwarp();
     if (searcher.found >= WARP) {
-        write_group(a, searcher, found, WARP);
+        write_group(a, searcher, buffer, WARP);
         searcher.found -= WARP;
-        const u32 rest_entry = found.entry[WARP + lane], rest_mask = found.mask[WARP + lane];
+        const u32 rest_entry = buffer.entry[WARP + lane], rest_mask = buffer.mask[WARP + lane];
         __syncwarp();
         if (lane < searcher.found) {
-            found.entry[lane] = rest_entry;
-            found.mask[lane] = rest_mask;
+            buffer.entry[lane] = rest_entry;
+            buffer.mask[lane] = rest_mask;
         }
         __syncwarp();
     }
@@ -109,7 +110,7 @@ __device__ inline bool reaches(const Image& image, const float4* boxes, u32 numb
 }
 
 // All atoms within reach of those of the 32 blocks that begin at `base`.
-__device__ inline void search_region(const Arguments& a, Searcher& searcher, Found& found, const float4* atoms,
+__device__ inline void search_region(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                      const Image& image, u32 base) {
     const u32 lane = lane_number(), block = searcher.block, candidate = base + lane;
     const float4 origin = a.origins[block];
@@ -121,13 +122,13 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Fou
         bool hit = a.slot_atom[slot] != NO_ATOM;
         if (hit) hit = near_any(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
         const u32 mask = hit ? interacting(a, block, slot, image.home) : 0u;
-        append(a, searcher, found, hit && mask != 0, entry, mask);
+        append(a, searcher, buffer, hit && mask != 0, entry, mask);
     }
 }
 
-// All atoms within reach in one lattice image, region by region: of thousands of blocks nearly all are far away.
-__device__ inline void search_image(const Arguments& a, Searcher& searcher, Found& found, const float4* atoms, int na,
-                                    int nb, int nc) {
+// All atoms within reach in one lattice image, region by region: of thousands of blocks nearly all are out of reach.
+__device__ inline void search_image(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
+                                    int na, int nb, int nc) {
     const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;
     const Vec3<float> moved = xyz(a.shifts[2 * shift]) + xyz(a.shifts[2 * shift + 1]);
     // corners are rounded to f32
@@ -138,7 +139,7 @@ __device__ inline void search_image(const Arguments& a, Searcher& searcher, Foun
         const u32 region = first + lane_number();
         const bool near = region < regions && reaches(image, a.regions, region);
         for (u32 rest = __ballot_sync(ALL_LANES, near); rest != 0; rest &= rest - 1)
-            search_region(a, searcher, found, atoms, image, (first + __ffs(int(rest)) - 1) * WARP);
+            search_region(a, searcher, buffer, atoms, image, (first + __ffs(int(rest)) - 1) * WARP);
     }
 }
 
@@ -172,7 +173,7 @@ __device__ inline Images images_in_reach(const Arguments& a, u32 block) {
 }
 
 extern "C" __global__ void search(const Arguments a, const double) {
-    __shared__ Found found[SEARCH_WARPS];
+    __shared__ EntryBuffer buffers[SEARCH_WARPS];
     __shared__ float4 atoms[SEARCH_WARPS][WARP];
     const u32 lane = lane_number(), warp = threadIdx.x / WARP;
     if (warp_number() >= a.blocks) return;
@@ -183,11 +184,11 @@ extern "C" __global__ void search(const Arguments a, const double) {
     for (int na = images.first[0]; na <= images.last[0]; ++na)
         for (int nb = images.first[1]; nb <= images.last[1]; ++nb)
             for (int nc = images.first[2]; nc <= images.last[2]; ++nc)
-                search_image(a, searcher, found[warp], atoms[warp], na, nb, nc);
-    if (searcher.found > 0) write_group(a, searcher, found[warp], searcher.found);
+                search_image(a, searcher, buffers[warp], atoms[warp], na, nb, nc);
+    if (searcher.found > 0) write_group(a, searcher, buffers[warp], searcher.found);
 }
 
-// After the search: how many chunks there are. Where there were more than fit, the host makes room and searches again.
+// After the search: the number of chunks. If there are more than fit, the host allocates larger lists and searches again.
 extern "C" __global__ void close_search(const Arguments a, const double) {
     const u32 found = a.counts->chunks_found;
     a.counts->chunks = found < a.chunk_capacity ? found : a.chunk_capacity;

@@ -1,5 +1,5 @@
-// Particle-mesh Ewald: charges to the grid, the influence function, and forces back. The Fourier transforms between them
-// are cuFFT's. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
+// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. cuFFT does the Fourier transforms
+// between them. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
 
 // The splines of one atom, and its first grid point.
 template <int N>
@@ -21,7 +21,7 @@ __device__ inline Support<N> support(float4 place) {
     return s;
 }
 
-// Element k of a register array, which cannot be indexed by a variable without going through memory.
+// Element k of a register array; indexing by a variable would move it to local memory.
 template <int N>
 __device__ inline float element(const float* values, u32 k) {
     float found = values[0];
@@ -34,28 +34,29 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
     return point < points ? point : point - points;
 }
 
-// N lanes share an atom, each with its own z; as many atoms as fit into a warp. Lanes without work have `active` false.
-struct Share {
+// The work of a lane: N lanes share an atom, each with its own z; a warp has as many atoms as fit. Lanes without work have
+// `active` false.
+struct SplineLane {
     u32 slot, z;
     bool active;
 };
 
 template <int N>
-__device__ inline Share share(const Arguments& a) {
+__device__ inline SplineLane spline_lane(const Arguments& a) {
     constexpr u32 ATOMS = WARP / N;
     const u32 lane = lane_number(), slot = warp_number() * ATOMS + lane / N;
     const bool active = lane < ATOMS * N && slot < a.slots && a.slot_atom[slot < a.slots ? slot : 0] != NO_ATOM;
     return {active ? slot : 0, lane % N, active};
 }
 
-// Charges to the grid, in fixed point, so that their order does not matter.
+// Spreading: charges to the grid, in fixed point, so that the order of additions does not matter.
 template <int N>
 __device__ inline void spread(const Arguments& a) {
-    const Share s = share<N>(a);
+    const SplineLane s = spline_lane<N>(a);
     if (!s.active || halted(a)) return;
     const Support<N> at = support<N>(a.places[s.slot]);
     const u32 z = wrapped(at.first[2] + s.z, a.grid_z);
-    // charges carry the root of Coulomb's constant
+    // charges are multiplied by the root of Coulomb's constant
     const float charge = a.packed[s.slot].w * a.inverse_root_coulomb * element<N>(at.value[2], s.z) * GRID_SCALE;
 #pragma unroll
     for (u32 i = 0; i < N; ++i) {
@@ -77,7 +78,7 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
     a.charge_grid[point] = 0;
 }
 
-// What reciprocal space says about one wave vector; the twin of `Influence::element`.
+// The influence function at one wave vector; the counterpart of `Influence::element`.
 struct Influence {
     Vec3<float> wave;  // 1/nm
     float green;       // kJ/mol/e²
@@ -101,7 +102,7 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     return {wave, cell.coulomb_over_pi_volume * expf(-exponent) / squared * moduli, 2.0f * (1.0f + exponent) / squared};
 }
 
-// The transform of the charges becomes that of the potential.
+// Solve: the transform of the charges becomes that of the potential.
 template <bool SUMS>
 __device__ inline void solve_mesh(const Arguments& a) {
     const u32 point = thread_number(), depth = a.grid_z / 2 + 1, all = a.grid_x * a.grid_y * depth;
@@ -114,7 +115,7 @@ __device__ inline void solve_mesh(const Arguments& a) {
         const float2 value = a.spectrum[point];
         a.spectrum[point] = make_float2(value.x * factor.green, value.y * factor.green);
         if (SUMS) {
-            // the half that is not stored equals this one, but for the planes that are their own image
+            // the half that is not stored equals this one, except for the planes that are their own image
             const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                                 (double(value.x) * value.x + double(value.y) * value.y);
             const Vec3<double> wave = widened(factor.wave);
@@ -135,11 +136,11 @@ extern "C" __global__ void solve_sums(const Arguments a, const double) {
     solve_mesh<true>(a);
 }
 
-// Forces from the potential on the grid: F = −q Σ φ ∇(weights).
+// Gathering: forces from the potential on the grid, F = −q Σ φ ∇(weights).
 template <int N>
 __device__ inline void gather(const Arguments& a) {
     if (halted(a)) return;
-    const Share s = share<N>(a);
+    const SplineLane s = spline_lane<N>(a);
     const Support<N> at = support<N>(a.places[s.slot]);
     Vec3<float> slope = vec3(0.0f, 0.0f, 0.0f);
     if (s.active) {
@@ -161,7 +162,7 @@ __device__ inline void gather(const Arguments& a) {
                          fused(row.z, at.value[0][i] * slope_z, slope.z));
         }
     }
-    // the first lane of each atom adds up what its neighbours have
+    // the first lane of each atom sums over the N lanes
     Vec3<float> sum = slope;
     for (u32 k = 1; k < N; ++k) {
         const u32 from = (lane_number() + k) % WARP;

@@ -1,5 +1,5 @@
-// The first kernel of a step: positions to packed offsets, forces and sums to zero, each atom's place on the mesh, and
-// whether the lists still hold every pair.
+// The first kernel of a step: packs positions as offsets, clears forces and sums, finds each atom's mesh point, and checks
+// displacements against the list buffer.
 
 // The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
 // coordinate.
@@ -11,18 +11,18 @@ __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     return u32(point) % points;
 }
 
-// Whether a pair may be missing from the lists since an atom went this way (squared, nm²) in a configuration all of which
-// was scaled; the twin of `ListSchedule::may_miss`.
+// Whether a pair may be missing from the lists after an atom's displacement (squared, nm²) and a scaling of the whole
+// configuration; the counterpart of `ListSchedule::may_miss`.
 __device__ inline bool may_miss(double radius, double cutoff, double scale, double squared) {
     const double slack = scale * radius - cutoff;
     return slack < 0.0 || 4.0 * squared > slack * slack;
 }
 
-// Notes that a pair may be missing because of this atom.
-__device__ inline void watch(const Arguments& a, const Lattice& cell, u32 atom, Vec3<double> r) {
+// Marks the lists as expired if a pair may be missing after the displacement of this atom.
+__device__ inline void check_displacement(const Arguments& a, const Lattice& cell, u32 atom, Vec3<double> r) {
     const double scale = cell.periodic ? cell.ax / a.searched_cell->ax : 1.0;
     const double squared = norm_squared(r - a.searched[atom] * scale);
-    if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->overdue, 1u);
+    if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->lists_expired, 1u);
 }
 
 extern "C" __global__ void pack(const Arguments a, const double) {
@@ -38,7 +38,7 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     }
     const Lattice cell = *a.cell;
     const Vec3<double> r = a.positions[atom];
-    if (a.watched) watch(a, cell, atom, r);
+    if (a.check_displacements) check_displacement(a, cell, atom, r);
     const int4 image = a.images[slot];
     const Vec3<double> origin = widened(xyz(a.origins[slot / WARP])) + lattice_shift(cell, image.x, image.y, image.z);
     const Vec3<float> offset = rounded(r - origin);

@@ -1,34 +1,35 @@
 // Forces between the atoms of the inner list: one warp per chunk, tiles of 32 × 32 pairs.
 
-// What a warp keeps of the 32 j-atoms of a group: where they are and their charges, what the Lennard-Jones rule wants, and
-// which i-atoms each interacts with. Twice over, so that 32 atoms from any on lie one behind the other.
-struct Travellers {
+// A tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and masks of the i-atoms that
+// each interacts with. Stored twice in a row, so that 32 atoms from any start are contiguous.
+struct JTile {
     float4 sites[2 * WARP];
     float2 lj[2 * WARP];
     u32 masks[2 * WARP];
 };
 
-// What a lane keeps: an i-atom, and what is summed.
-struct Resident {
+// The i-atom of a lane in registers, with its accumulators.
+struct IAtom {
     float4 site;
     float2 lj;
     Vec3<float> force;
     float energy_lj, energy_coulomb;
 };
 
-// All pairs of a group: lane l begins with j-atom l, and the forces on j-atoms travel around the warp against the atoms, so
-// that after 32 turns each is home. MASKED where some pair does not interact.
+// All pairs of a tile: in turn t lane l computes the pair with j-atom (l + t) mod 32, and the force accumulators of the
+// j-atoms rotate through the warp by shuffles; after 32 turns lane l has the force on j-atom l. MASKED where some pair
+// does not interact.
 template <int RULE, bool SUMS, bool MORE, bool MASKED>
-__device__ inline Vec3<float> meet_all(const Arguments& a, const Travellers& group, Resident& i) {
+__device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile, IAtom& i) {
     const u32 lane = lane_number(), next = (lane + 1) % WARP;
     Vec3<float> force_j = vec3(0.0f, 0.0f, 0.0f);
 #pragma unroll 4
     for (u32 turn = 0; turn < WARP; ++turn) {
-        const float4 j = group.sites[lane + turn];
+        const float4 j = tile.sites[lane + turn];
         const Vec3<float> d = xyz(i.site) - xyz(j);
-        const bool interact = !MASKED || (group.masks[lane + turn] >> lane & 1u) != 0;
+        const bool interact = !MASKED || (tile.masks[lane + turn] >> lane & 1u) != 0;
         const PairTerm term = pair_term<RULE, SUMS, MORE>(a, norm_squared(d), i.site.w * j.w, i.lj,
-                                                          group.lj[lane + turn], interact);
+                                                          tile.lj[lane + turn], interact);
         i.force = fused(d, term.force, i.force);
         force_j = fused(d, -term.force, force_j);
         if (SUMS) {
@@ -41,12 +42,12 @@ __device__ inline Vec3<float> meet_all(const Arguments& a, const Travellers& gro
     return force_j;
 }
 
-// Forces of one chunk: lane l keeps atom l of the block of i-atoms, and the groups come by.
+// Forces of one chunk: lane l keeps i-atom l of the block, and the warp loops over the j-tiles.
 template <int RULE, bool SUMS, bool MORE>
-__device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, Travellers& group) {
+__device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, JTile& tile) {
     const u32 lane = lane_number(), block = a.chunk_block[chunk], slot_i = block * WARP + lane;
     const float4 origin = a.origins[block];
-    Resident i = {a.packed[slot_i], a.slot_lj[slot_i], vec3(0.0f, 0.0f, 0.0f), 0.0f, 0.0f};
+    IAtom i = {a.packed[slot_i], a.slot_lj[slot_i], vec3(0.0f, 0.0f, 0.0f), 0.0f, 0.0f};
     double energy_lj = 0.0, energy_coulomb = 0.0;
     Tensor virial = {};
     const u32 groups = a.inner_groups[chunk];
@@ -54,15 +55,15 @@ __device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, Trave
         const uint2 entry = a.inner[(chunk * CHUNK_GROUPS + number) * WARP + lane];
         const u32 slot_j = entry.x & SLOT_MASK;
         const Vec3<float> home = seen_from(a, entry.x, origin);
-        // the group before this one has been read
+        // all lanes have read the previous tile
         __syncwarp();
-        group.sites[lane] = group.sites[lane + WARP] = make_float4(home.x, home.y, home.z, a.packed[slot_j].w);
-        group.lj[lane] = group.lj[lane + WARP] = a.slot_lj[slot_j];
-        group.masks[lane] = group.masks[lane + WARP] = entry.y;
+        tile.sites[lane] = tile.sites[lane + WARP] = make_float4(home.x, home.y, home.z, a.packed[slot_j].w);
+        tile.lj[lane] = tile.lj[lane + WARP] = a.slot_lj[slot_j];
+        tile.masks[lane] = tile.masks[lane + WARP] = entry.y;
         __syncwarp();
         const Vec3<float> force = __any_sync(ALL_LANES, entry.y != ALL_LANES)
-                                      ? meet_all<RULE, SUMS, MORE, true>(a, group, i)
-                                      : meet_all<RULE, SUMS, MORE, false>(a, group, i);
+                                      ? tile_forces<RULE, SUMS, MORE, true>(a, tile, i)
+                                      : tile_forces<RULE, SUMS, MORE, false>(a, tile, i);
         if (entry.y != 0) add_force(a, slot_j, force);
         if (SUMS) {
             energy_lj += i.energy_lj;
@@ -82,14 +83,14 @@ __device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, Trave
 
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
-    __shared__ Travellers travellers[SEARCH_WARPS];
-    Travellers& group = travellers[threadIdx.x / WARP];
+    __shared__ JTile tiles[SEARCH_WARPS];
+    JTile& tile = tiles[threadIdx.x / WARP];
     const u32 chunk = warp_number();
     if (chunk >= a.counts->chunks || halted(a)) return;
     if (a.coulomb_force.more_pairs == 0 && a.coulomb_energy.more_pairs == 0)
-        pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, group);
+        pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, tile);
     else
-        pair_forces_of_chunk<RULE, SUMS, true>(a, chunk, group);
+        pair_forces_of_chunk<RULE, SUMS, true>(a, chunk, tile);
 }
 
 extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_geometric(const Arguments a, const double) {

@@ -1,5 +1,5 @@
-// One pair of atoms within the cutoff. Coulomb functions are 1/r or 1/r³ and a polynomial in r² for what is left, as in
-// `src/pair/polynomial.rs`; Lennard-Jones parameters come by a rule, as in `src/backend/cpu/pair_lj.rs`.
+// Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
+// `src/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/backend/cpu/pair_lj.rs`.
 
 // f/r in kJ/mol/nm², and energies in kJ/mol.
 struct PairTerm {
@@ -21,7 +21,7 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
     return sum;
 }
 
-// Lennard-Jones: f r and the energy less that at the cutoff. `i` and `j` are what the rule wants of each atom.
+// Lennard-Jones: f r and the energy less that at the cutoff. `i` and `j` are the atoms' parameters for the rule.
 template <int RULE, bool SUMS>
 __device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
@@ -46,18 +46,18 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 
             twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
 }
 
-// Everything between two atoms at a squared distance r2 (nm²), or nothing unless they interact; `charge_product` in
-// kJ nm/mol. There is no branch: of 32 pairs in step some are nearly always within a cutoff.
+// Force and energies of two atoms at a squared distance r2 (nm²), zeros unless they interact; `charge_product` in
+// kJ nm/mol. Branchless: of the 32 pairs of a warp some are nearly always within a cutoff.
 template <int RULE, bool SUMS, bool MORE>
 __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j,
                                      bool interact) {
     const bool electric = interact && r2 < a.coulomb_cutoff2, dispersive = interact && r2 < a.lj_cutoff2;
-    // only overlapping atoms are nearer than this
+    // only overlapping atoms are nearer
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
     const PairTerm lj = lj_pair<RULE, SUMS>(a, inverse_r2, lj_i, lj_j);
-    // what is beyond a cutoff may be no number
+    // beyond a cutoff the value may be NaN
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};
     if (SUMS) {

@@ -1,7 +1,7 @@
-// Of the outer list, what is in reach of interactions until the next pruning: chunk by chunk, closed up.
+// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted.
 
-// Where atoms are later if nothing acts on them.
-extern "C" __global__ void fly_on(const Arguments a, const double time) {
+// Positions predicted from the velocities, r + v t.
+extern "C" __global__ void predict_positions(const Arguments a, const double time) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
 }

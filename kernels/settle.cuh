@@ -1,4 +1,4 @@
-// SETTLE in double precision, the twin of `src/constraint/settle.rs`, where the derivation stands.
+// SETTLE in double precision, the counterpart of `src/constraint/settle.rs`, which has the derivation.
 
 // Geometry and masses of one kind of rigid water.
 struct SettleShape {
@@ -10,7 +10,7 @@ struct SettleShape {
     double aside;              // nm, half of H–H
 };
 
-// From masses in amu and sides in nm, which the host has checked to be those of a triangle.
+// From masses in amu and sides in nm; the host has checked that they form a triangle.
 __device__ inline SettleShape settle_shape(double oxygen_mass, double hydrogen_mass, double oh, double hh) {
     const double height = sqrt(oh * oh - 0.25 * hh * hh), total = oxygen_mass + 2.0 * hydrogen_mass;
     return {hydrogen_mass, hydrogen_mass / total, hydrogen_mass / oxygen_mass, total / (2.0 * hydrogen_mass * height),

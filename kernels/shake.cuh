@@ -1,5 +1,5 @@
-// Constraints from one centre to N leaves in double precision, the twin of `src/constraint/shake.rs`: SHAKE in matrix
-// form with the matrix of the old bonds, factored once.
+// SHAKE cluster: constraints from one centre to N leaves, in double precision, the counterpart of
+// `src/constraint/shake.rs`: SHAKE in matrix form with the matrix of the old bonds, factored once.
 
 // Masses (1/amu) and squared lengths (nm²).
 template <int N>
@@ -59,8 +59,8 @@ __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bond
     }
 }
 
-// Corrections to the new positions, or −1 for success and else the leaf that was worst at first. Positions are those of
-// the centre, then the leaves; `tolerance` is relative.
+// Corrections to the new positions. Returns −1 on success, else the leaf with the largest initial error. Positions are
+// those of the centre, then the leaves; `tolerance` is relative.
 template <int N>
 __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {
@@ -75,7 +75,7 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
     const Factored<N> matrix = factored<N>(shape, bonds);
     int worst = 0;
     double largest = 0.0;
-    for (int iteration = 0; iteration <= STAR_ITERATIONS; ++iteration) {
+    for (int iteration = 0; iteration <= SHAKE_ITERATIONS; ++iteration) {
         push<N>(shape, bonds, multipliers, change);
         double residual[N];
         bool converged = true;
@@ -83,7 +83,7 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
         for (int i = 0; i < N; ++i) {
             const Vec3<double> current = fresh[i] + (change[1 + i] - change[0]);
             residual[i] = 0.5 * (shape.length_squared[i] - norm_squared(current));
-            // false for what is not a number
+            // false for NaN
             converged = converged && fabs(residual[i]) <= tolerance * shape.length_squared[i];
             if (iteration == 0 && !(fabs(residual[i]) <= largest)) {
                 largest = fabs(residual[i]);

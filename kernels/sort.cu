@@ -1,20 +1,21 @@
-// Sorting atoms into slots, 32 neighbours to a block: columns along the third lattice vector, walked up and down in turn,
-// cut into thin slices. Slices are filled by counting, and ordered by atom, so that the outcome never depends on timing.
+// Spatial sorting of atoms into slots, 32 neighbours per block: columns along the third lattice vector, traversed up and
+// down in turn, cut into thin slices. A counting sort fills the slices; atoms in a slice are ordered by index, so that the
+// result never depends on timing.
 
-// Where along `parts` equal parts a fractional coordinate falls.
-__device__ inline u32 part_of(double s, u32 parts) {
-    const int part = int(floor(s * parts));
-    return u32(part < 0 ? 0 : part >= int(parts) ? int(parts) - 1 : part);
+// The one of `bins` equal bins that holds a fractional coordinate.
+__device__ inline u32 bin_of(double s, u32 bins) {
+    const int bin = int(floor(s * bins));
+    return u32(bin < 0 ? 0 : bin >= int(bins) ? int(bins) - 1 : bin);
 }
 
-// The slice that holds a position, numbered along the walk.
+// The slice that holds a position, numbered along the traversal.
 __device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3<double> wrapped) {
     const Vec3<double> s = cell.periodic
                                ? to_fractional(cell, wrapped)
                                : vec3((wrapped.x - a.frame_low[0]) * a.frame_inverse[0],
                                       (wrapped.y - a.frame_low[1]) * a.frame_inverse[1],
                                       (wrapped.z - a.frame_low[2]) * a.frame_inverse[2]);
-    const u32 x = part_of(s.x, a.columns_x), y = part_of(s.y, a.columns_y), z = part_of(s.z, a.slices);
+    const u32 x = bin_of(s.x, a.columns_x), y = bin_of(s.y, a.columns_y), z = bin_of(s.z, a.slices);
     const u32 column = x * a.columns_y + (x % 2 == 0 ? y : a.columns_y - 1 - y);
     return column * a.slices + (column % 2 == 0 ? z : a.slices - 1 - z);
 }
@@ -31,7 +32,7 @@ extern "C" __global__ void sort_count(const Arguments a, const double) {
     atomicAdd(&a.slice_starts[slice], 1u);
 }
 
-// Counts to starts, by one block of threads: sums over warps, then over the block, tile after tile.
+// Exclusive prefix sum of the counts, by one block of threads: over warps, then over the block, tile after tile.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sort_scan(const Arguments a, const double) {
     __shared__ u32 warp_totals[WARP];
     const u32 lane = lane_number(), warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
@@ -67,7 +68,7 @@ extern "C" __global__ void sort_fill(const Arguments a, const double) {
     a.slot_atom[a.slice_starts[slice] + atomicAdd(&a.slice_filled[slice], 1u)] = atom;
 }
 
-// Order the atoms of each slice, of which there are a few, by insertion.
+// Insertion sort of the few atoms of each slice.
 extern "C" __global__ void sort_order(const Arguments a, const double) {
     const u32 slice = thread_number();
     if (slice >= a.columns_x * a.columns_y * a.slices) return;
@@ -96,7 +97,7 @@ struct Box {
     Vec3<double> low, high;
 };
 
-// The box around those of all lanes.
+// The union of the boxes of all lanes.
 __device__ inline Box warp_box(const Box& box) {
     return {vec3(warp_min(box.low.x), warp_min(box.low.y), warp_min(box.low.z)),
             vec3(-warp_min(-box.high.x), -warp_min(-box.high.y), -warp_min(-box.high.z))};
@@ -107,12 +108,12 @@ __device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
     boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
 }
 
-// One block of threads for each region, which is 32 blocks of atoms, a warp for each of these: what the slots hold, and
-// where blocks and regions are.
+// Per-slot data, and bounding boxes of blocks and regions: one block of threads for each region of 32 blocks of atoms, one
+// warp for each of these.
 extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
     __shared__ float4 boxes[2 * WARP];
     const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();
-    // around what is not there, and nowhere
+    // an empty box
     const double far = 1e30;
     Box box = {vec3(far, far, far), vec3(-far, -far, -far)};
     float2 lj = make_float2(a.empty_lj[0], a.empty_lj[1]);
@@ -139,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Argu
     }
     __syncthreads();
     if (warp > 0) return;
-    // of corners that have been rounded, so that no block is outside
+    // from the rounded corners, so that every block is inside its region
     box = warp_box({widened(xyz(boxes[2 * lane])), widened(xyz(boxes[2 * lane + 1]))});
     if (lane == 0) store_box(a.regions, blockIdx.x, box);
 }

@@ -1,4 +1,4 @@
-// Cardinal B-splines, the twin of `src/pme/spline.rs`.
+// Cardinal B-splines, the counterpart of `src/pme/spline.rs`.
 
 // From the values of order n − 1 to those of order n, in place.
 template <class T>
@@ -10,8 +10,8 @@ __device__ inline void raise(T* value, int n, T fraction) {
     value[0] = scale * (T(1) - fraction) * value[0];
 }
 
-// The N values of M_N and its derivative that a particle sees whose grid coordinate is a whole number g plus `fraction`:
-// element j belongs to grid point g + j.
+// The N spline weights M_N and their derivatives of a particle with the grid coordinate g + `fraction`, g being an
+// integer: element j belongs to grid point g + j.
 template <class T, int N>
 __device__ inline void spline(T fraction, T* value, T* derivative) {
     value[0] = T(1) - fraction;

@@ -1,7 +1,8 @@
-// The physics of one interaction; each function is the twin of the one in `src/term/` that has its name.
+// Potential functions: forces and energy of one term. Each function is the counterpart of that in `src/term/` with its
+// name.
 //
-// Forces are those on the named atoms in kJ/mol/nm. Displacements have been reduced to the right image and, where T is
-// float, were formed in double precision.
+// Forces are those on the named atoms in kJ/mol/nm. Displacements are minimum images and, where T is float, were formed in
+// double precision.
 
 // Forces on N atoms and the energy.
 template <class T, int N>
@@ -10,13 +11,13 @@ struct Term {
     T energy;
 };
 
-// f/r, which times r_i − r_j is the force on i, and the energy.
+// f/r, where f/r · (r_i − r_j) is the force on i, and the energy.
 template <class T>
 struct Radial {
     T force, energy;
 };
 
-// 1/√x, and zero where x vanishes, so that a vector of no length has no direction.
+// 1/√x, and zero for x = 0, so that the unit vector of a zero vector is zero.
 template <class T>
 __device__ inline T inverse_norm(T squared) {
     return squared < T(1e-30) ? T(0) : T(1) / sqrt(squared);
@@ -132,7 +133,7 @@ __device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3]
     return turned(d, torque, T(0.5) * torque * deviation);
 }
 
-// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one square of a correction map; a_mn at 4m + n, (u, v) the place in the square.
+// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one square of a correction map; a_mn at 4m + n, (u, v) the position in the square.
 template <class T>
 struct Surface {
     T energy, slope_phi, slope_psi;
@@ -167,7 +168,7 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
     return {(T(12) * repulsion - T(6) * attraction) * inverse_r2, repulsion - attraction};
 }
 
-// (αr)² below which erf(αr)/(αr) is a power series. Beyond, the difference in the force loses the digits of its inverse.
+// (αr)² below which erf(αr)/(αr) is a power series. Above it, cancellation in the force loses a factor 1/(αr)² in accuracy.
 // The first term left out, the range to the power of SERIES_TERMS over 7!, is below the rounding of either type.
 template <class T>
 struct Series {

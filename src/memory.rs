@@ -1,30 +1,29 @@
-//! Large arrays: in large pages, first touched by all threads, fetched ahead from.
+//! Large arrays: huge pages, parallel first touch, prefetch.
 //!
-//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than a processor holds translations for, and
-//! every look-up that misses costs as much as a miss of the cache. Pages of 2 MiB end that; Linux gives them to whoever
-//! asks (`madvise(2)`, the default of transparent huge pages on most systems). Without them nothing changes but the time.
+//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs as much
+//! as a cache miss. Huge pages of 2 MiB avoid that; Linux provides them on request (`madvise(2)`, the default of
+//! transparent huge pages on most systems). They affect only the speed.
 //!
-//! Memory is handed out as it is first touched, and clearing it takes longer than whatever is written there then. So an
-//! array over all atoms is best written for the first time by all threads: by [`resize`], [`copy`], or rayon's
-//! `collect_into_vec`, on which both rest.
+//! The kernel allocates and clears memory at first touch, which takes longer than the write itself. An array over all
+//! atoms is therefore first written by all threads: by [`resize`], [`copy`], or rayon's `collect_into_vec`, which both use.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// A large page of x86-64, bytes. Where pages are larger or there are none, asking is harmless.
+/// A huge page of x86-64, bytes. On systems with other sizes or without huge pages the advice is harmless.
 const PAGE: usize = 2 << 20;
-/// Arrays from this size on start at a large page.
+/// Arrays from this size on are aligned to a huge page.
 const LARGE: usize = PAGE;
 
-/// The system's allocator, with large pages for large arrays.
+/// The system's allocator, with huge pages for large arrays.
 pub struct LargePages;
 
-/// The layout in which a large array is asked for; `None` for others.
+/// The layout with which a large array is allocated; `None` for others.
 fn large(layout: Layout) -> Option<Layout> {
     if layout.size() < LARGE { None } else { layout.align_to(PAGE).ok() }
 }
 
-/// Asks for large pages; a refusal is of no consequence.
+/// Requests huge pages; a refusal is ignored.
 fn advise(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     if !start.is_null() {
@@ -35,8 +34,8 @@ fn advise(start: *mut u8, size: usize) {
     let _ = (start, size);
 }
 
-// SAFETY: everything is passed on to the system's allocator, each block with the same layout when it is taken and when
-// it is given back, since `large` depends on nothing but the layout.
+// SAFETY: everything is passed on to the system's allocator, each block with the same layout when it is allocated and when
+// it is freed, since `large` depends on nothing but the layout.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(layout) = large(layout) else {
@@ -87,12 +86,12 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-/// Items that one thread writes at a time, at least: one large page of them.
+/// Least number of items per task of a parallel write: one huge page.
 fn share<T>() -> usize {
     PAGE / size_of::<T>().max(1)
 }
 
-/// As [`Vec::resize`]; what begins empty is written by all threads.
+/// As [`Vec::resize`]; an empty vector is written by all threads.
 pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: T) {
     if items.is_empty() && length > share::<T>() {
         rayon::iter::repeat_n(value, length).with_min_len(share::<T>()).collect_into_vec(items);
@@ -101,7 +100,7 @@ pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: 
     }
 }
 
-/// So many times the same, written by all threads.
+/// `count` copies of a value, written by all threads.
 pub fn filled<T: Clone + Send + Sync>(value: T, length: usize) -> Vec<T> {
     let mut items = Vec::new();
     resize(&mut items, length, value);
@@ -113,7 +112,7 @@ pub fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut Vec<T>) {
     from.par_iter().copied().with_min_len(share::<T>()).collect_into_vec(to);
 }
 
-/// Brings the line of `items[index]` into the cache while other work goes on; does nothing where there is no such item.
+/// Prefetches the cache line of `items[index]`; does nothing where there is no such item.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {

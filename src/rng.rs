@@ -3,9 +3,9 @@
 //! There is no generator to store or to seed: the same key gives the same numbers on any thread, device or restart.
 //! J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, doi:10.1145/2063384.2063405.
 //!
-//! A [`Stream`] is the sequence that belongs to one key; it lives where it is used and is thrown away.
+//! A [`Stream`] is the sequence of one key: a temporary value, never stored.
 
-/// What numbers are drawn for; different purposes never share numbers.
+/// The use of random numbers; different purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -17,7 +17,7 @@ pub enum Purpose {
     Barostat = 3,
     /// noise of Langevin dynamics; index = atom
     Langevin = 4,
-    /// kicks that part atoms on top of each other in a minimisation; index = atom
+    /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,
     /// tests
     Test = 255,

@@ -1,12 +1,11 @@
-//! Parallel regions that begin and end at once.
+//! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
-//! A step is a dozen parallel regions of 20 to 3000 µs. Between them rayon's workers go to sleep as soon as they have had
-//! nothing to do for some ten microseconds, and to wake one takes 5 µs, in a virtual machine 30 to 50: at the start of a
-//! region, and again at its end if the thread that waits for it sleeps. The members of a [`Team`] keep looking for
-//! the next region through all of a step, and sleep only after a pause.
+//! A step is a dozen parallel regions of 20 to 3000 µs. Rayon's workers sleep after some ten idle microseconds, and waking
+//! one takes 5 µs, in a virtual machine 30 to 50: at the start of a region, and again at its end if the waiting thread
+//! sleeps. The workers of a [`Team`] spin until the next region throughout a step, and sleep only after a timeout.
 //!
-//! Work comes as rayon's parallel iterators, cut into a few pieces per thread. A piece goes to the same thread every
-//! time, which may have its data in the cache still, unless another thread has nothing left to do.
+//! Work comes as rayon's parallel iterators, split into a few pieces per thread. A piece goes to the same thread every
+//! time, which may still have its data in cache, unless another thread is idle.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -20,46 +19,46 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{JoinHandle, yield_now};
 use std::time::{Duration, Instant};
 
-/// Pieces of a region for each thread: enough for those who are ready to help those who are not.
+/// Pieces of a region per thread, for load balance.
 const PIECES_PER_THREAD: usize = 4;
-/// Pieces of a region at most, and so the most threads that help.
+/// Maximum number of pieces of a region, and so of threads that take part.
 const MOST_PIECES: usize = 128;
-/// A member sleeps when it has waited so long: longer than the pauses of a step, shorter than anybody would mind.
+/// A worker sleeps after waiting this long: longer than the pauses within a step, negligible as wasted CPU time.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Looks between two readings of the clock; about a microsecond.
+/// Polls between two readings of the clock; about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
-/// Some threads that work together with the one that calls.
+/// The calling thread and some workers.
 pub struct Team {
     shared: Arc<Shared>,
-    members: Vec<JoinHandle<()>>,
-    /// held by the thread that leads
+    workers: Vec<JoinHandle<()>>,
+    /// held by the leader, the thread that runs a region
     turn: Mutex<()>,
 }
 
-/// What one thread of a team does in a region: gets its number.
+/// The work of one thread of a team in a region; the argument is its number.
 type Work = dyn Fn(usize) + Sync;
 
-/// What leader and members share.
+/// State shared by leader and workers.
 struct Shared {
     /// odd while a region is open; no region has the number of another
     region: CachePadded<AtomicUsize>,
-    /// members who may be reading `work`
+    /// workers that may be reading `work`
     inside: CachePadded<AtomicUsize>,
     /// of the open region
     work: UnsafeCell<*const Work>,
-    /// members who wait for `condvar`
+    /// workers that wait for `condvar`
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
     dismissed: AtomicBool,
-    /// the first panic of a member in this region
+    /// the first panic of a worker in this region
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: the only field that is not `Sync` by itself is `work`. The leader, of whom there is one at a time, writes it
-// while no region is open and nobody is inside; members read it inside, of a region that they have found open after they
-// had counted themselves in, so that the leader waits for them before it writes again. It points to something `Sync`.
+// SAFETY: the only field that is not `Sync` by itself is `work`. The leader, of which there is one at a time, writes it
+// while no region is open and `inside` is zero; workers read it only after incrementing `inside` and then finding the
+// region still open, so that the leader waits for them before it writes again. It points to something `Sync`.
 unsafe impl Sync for Shared {}
 // SAFETY: as above; what it points to may be used from any thread.
 unsafe impl Send for Shared {}
@@ -74,32 +73,32 @@ impl Team {
                 start(number);
                 shared.serve(number);
             };
-            team.members.push(std::thread::Builder::new().name(format!("md-team-{number}")).spawn(serve)?);
+            team.workers.push(std::thread::Builder::new().name(format!("md-team-{number}")).spawn(serve)?);
         }
         Ok(team)
     }
 
-    /// The calling thread by itself.
+    /// A team of the calling thread only.
     pub fn single() -> Arc<Self> {
         Arc::new(Team::alone())
     }
 
     fn alone() -> Self {
-        Team { shared: Shared::new(), members: vec![], turn: Mutex::new(()) }
+        Team { shared: Shared::new(), workers: vec![], turn: Mutex::new(()) }
     }
 
     /// Number of threads.
     pub fn threads(&self) -> usize {
-        1 + self.members.len()
+        1 + self.workers.len()
     }
 
-    /// `work` on each item, as `items.for_each(work)` does. Inside another region of the same team, or beside one that
-    /// another thread leads, the calling thread does all of it alone.
+    /// `work` on each item, as `items.for_each(work)` does. Inside another region of the same team, or while another
+    /// thread leads one, the calling thread does all of it alone.
     pub fn for_each<I: IndexedParallelIterator>(&self, items: I, work: impl Fn(I::Item) + Sync) {
         let turn = match self.turn.try_lock() {
-            _ if self.members.is_empty() => None,
+            _ if self.workers.is_empty() => None,
             Ok(turn) => Some(turn),
-            // the panic of an earlier leader, which has left no region open
+            // an earlier leader panicked, and has left no region open
             Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
@@ -110,8 +109,8 @@ impl Team {
     /// `work` on every thread at the same time. Returns when all have done it.
     fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: as at `Shared`; and for the lifetime, which is forgotten here: nobody reads it after the region is
-        // closed and empty, and `Open` sees to that before this function is left, by a panic too
+        // SAFETY: as at `Shared`; and for the lifetime, which is erased here: no thread reads it after the region is
+        // closed and empty, which `Open` ensures before this function returns, also by a panic
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
         // of a region whose leader panicked too
         *locked(&shared.panic) = None;
@@ -127,10 +126,10 @@ impl Team {
 impl Drop for Team {
     fn drop(&mut self) {
         self.shared.dismissed.store(true, SeqCst);
-        self.shared.ring();
-        for member in self.members.drain(..) {
-            // its panics have been passed on
-            let _ = member.join();
+        self.shared.wake_sleeping();
+        for worker in self.workers.drain(..) {
+            // its panics have been propagated
+            let _ = worker.join();
         }
     }
 }
@@ -141,7 +140,7 @@ struct Open<'a>(&'a Shared);
 impl<'a> Open<'a> {
     fn new(shared: &'a Shared) -> Self {
         shared.region.fetch_add(1, SeqCst);
-        shared.ring();
+        shared.wake_sleeping();
         Open(shared)
     }
 }
@@ -150,7 +149,7 @@ impl Drop for Open<'_> {
     /// Closes it, and waits until it is empty.
     fn drop(&mut self) {
         self.0.region.fetch_add(1, SeqCst);
-        while look(|| (self.0.inside.load(SeqCst) == 0).then_some(())).is_none() {
+        while spin_until(|| (self.0.inside.load(SeqCst) == 0).then_some(())).is_none() {
             yield_now();
         }
     }
@@ -170,7 +169,7 @@ impl Shared {
         })
     }
 
-    /// The life of a member.
+    /// The main loop of a worker.
     fn serve(&self, number: usize) {
         let mut last = 0;
         while let Some(region) = self.next(last) {
@@ -192,12 +191,12 @@ impl Shared {
     fn next(&self, last: usize) -> Option<usize> {
         let start = Instant::now();
         loop {
-            let found = look(|| self.called(last));
+            let found = spin_until(|| self.called(last));
             if found.is_some() {
                 return found.filter(|_| !self.dismissed.load(SeqCst));
             }
             if start.elapsed() < SPIN_TIMEOUT {
-                // to whoever else wants this processor
+                // other threads may need this processor
                 yield_now();
                 continue;
             }
@@ -216,18 +215,18 @@ impl Shared {
         (region % 2 == 1 && region != last || self.dismissed.load(SeqCst)).then_some(region)
     }
 
-    /// Wakes those who sleep. A member counts itself among them before it looks for the last time, so that either it sees
-    /// what has changed or the caller sees it.
-    fn ring(&self) {
+    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either it sees the
+    /// change or the caller sees the worker.
+    fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
-            let _door = locked(&self.mutex);
+            let _guard = locked(&self.mutex);
             self.condvar.notify_all();
         }
     }
 }
 
-/// What is found now or within a microsecond.
-fn look<T>(find: impl Fn() -> Option<T>) -> Option<T> {
+/// Polls `find` for about a microsecond.
+fn spin_until<T>(find: impl Fn() -> Option<T>) -> Option<T> {
     (0..SPIN_LIMIT).find_map(|_| {
         let found = find();
         if found.is_none() {
@@ -237,7 +236,7 @@ fn look<T>(find: impl Fn() -> Option<T>) -> Option<T> {
     })
 }
 
-/// Locks what a panic of its last holder has not spoiled.
+/// Locks, ignoring poison: for data that a panic leaves valid.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -271,7 +270,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         team.run(turn, &|thread| {
             let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
             for piece in own.iter().chain(others) {
-                // one that is locked is just being taken
+                // a locked piece is being taken by another thread
                 let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
                 if let Some(piece) = taken {
                     piece.into_iter().for_each(&work);
@@ -313,7 +312,7 @@ mod tests {
     fn threads_work_at_the_same_time() {
         let team = team(3);
         let arrived = AtomicUsize::new(0);
-        // each waits for the others, so that one thread alone would never be done
+        // each waits for the others, so that one thread alone would not finish
         team.for_each((0..3).into_par_iter(), |_| {
             arrived.fetch_add(1, SeqCst);
             while arrived.load(SeqCst) < 3 {
@@ -348,7 +347,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // over before most members have come, each with its own numbers
+            // over before most workers have come, each with its own numbers
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);
@@ -388,17 +387,17 @@ mod tests {
     #[test]
     fn panics_reach_the_caller_and_the_team_goes_on() {
         let team = team(2);
-        for culprit in [0, 1] {
+        for panicking in [0, 1] {
             let arrived = AtomicUsize::new(0);
             let work = |k: usize| {
                 arrived.fetch_add(1, SeqCst);
                 while arrived.load(SeqCst) < 2 {
                     yield_now();
                 }
-                assert!(k != culprit, "on purpose");
+                assert!(k != panicking, "on purpose");
             };
             let region = AssertUnwindSafe(|| team.for_each((0..2).into_par_iter(), work));
-            assert!(catch_unwind(region).is_err(), "item {culprit}");
+            assert!(catch_unwind(region).is_err(), "item {panicking}");
         }
         threads_of(&team, 2);
     }

@@ -1,9 +1,9 @@
-//! How much a step computes and moves: floating-point operations and bytes of each phase, from counts.
+//! Work of a step: floating-point operations and memory traffic of each phase, from counts.
 //!
 //! An addition, multiplication, division, root or maximum is one operation and a multiply-add two, in either precision;
-//! comparisons, conversions, masks and table look-ups are none. Bytes are what a phase must move at least: every array
-//! it reads or writes, once, as if nothing of the phase before were still in a cache and everything of its own were.
-//! Operations per interaction were counted in the source text; those of bonded terms and constraints to about a tenth.
+//! comparisons, conversions, masks and table look-ups are none. Bytes are the least traffic of a phase: every array it
+//! reads or writes, once, with a cold cache at its start and without misses later. Operations per interaction were counted
+//! in the source; those of bonded terms and constraints to about a tenth.
 
 use crate::pair::{LjRows, PairList};
 use crate::system::{self, BondedTerm, Electrostatics, System, bonded_terms};
@@ -20,11 +20,11 @@ pub struct Work {
 /// Sizes of the pair lists in use; zeros where a backend keeps none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PairCounts {
-    /// atom pairs computed in one evaluation, useful or not
+    /// atom pairs computed in one evaluation, within the cutoff or not
     pub slots: u64,
     /// those of them whose Lennard-Jones term is computed too
     pub lj_slots: u64,
-    /// i-clusters with their lattice shifts; on a GPU pieces of the list, each of one block
+    /// i-clusters with their lattice shifts; on a GPU chunks of the list, each of one block
     pub entries: u64,
     /// atom pairs of the outer list, from which the inner one is pruned
     pub outer_slots: u64,
@@ -42,7 +42,7 @@ impl PairCounts {
             let [both, first, second, far] =
                 [entry.both(), entry.single(0), entry.single(1), entry.far()].map(|range| range.len() as u64);
             counts.slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * entry.vectors() as u64;
-            // masked pairs compute both rows whatever they hold
+            // masked pairs always compute both rows
             let vectors = match entry.lj_rows {
                 LjRows::All => 2 * (both + far) + first + second,
                 LjRows::Half => both + first + far,
@@ -67,12 +67,12 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
     (0.5 * atoms * (partners - 1.0) - system.topology.exclusions.len() as f64).max(0.0)
 }
 
-/// What the work of a step follows from.
+/// Counts that determine the work of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepCounts<'a> {
     /// without the terms that constraints hold fixed
     pub system: &'a System,
-    /// parts the work is cut into, each with sums of its own; one on a GPU, which adds all to the same
+    /// parts of the work partition, each with its own buffers; one on a GPU, which adds all forces atomically
     pub parts: usize,
     /// list sizes
     pub pairs: PairCounts,
@@ -89,15 +89,15 @@ const PAIR_FLOPS: f64 = 30.5;
 const LENNARD_JONES_FLOPS: f64 = 15.0;
 /// Distance test of a pair: offset, difference, r².
 const TEST_FLOPS: f64 = 9.5;
-/// A grid place along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
-const PLACE_FLOPS: f64 = 24.0;
+/// A grid position along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
+const GRID_POSITION_FLOPS: f64 = 24.0;
 /// Leapfrog: two kinetic energies of 8, velocity 7, position 6.
 const LEAPFROG_FLOPS: f64 = 29.0;
 /// A rigid water by SETTLE, with its nine positions and velocities.
 const SETTLE_FLOPS: f64 = 320.0;
-/// A constraint in a SHAKE cluster: three iterations and the move.
+/// A constraint in a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Terms beside the table with their displacements (12 operations each to the nearest image) and the sums of forces.
+/// Terms outside the table, with their displacements (12 operations each to the nearest image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// A position or velocity in f64, and a force in f32.
@@ -151,10 +151,10 @@ impl StepCounts<'_> {
         let charged = self.system.topology.atoms.iter().filter(|atom| atom.charge != 0.0).count() as f64;
         let [nx, ny, nz] = pme.grid.map(|n| n as f64);
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
-        let (order, place) = (pme.order as f64, PLACE_FLOPS + 3.0 * spline_flops(pme.order));
-        let spread = place + order * (1.0 + order * (1.0 + 2.0 * order));
+        let (order, splines) = (pme.order as f64, GRID_POSITION_FLOPS + 3.0 * spline_flops(pme.order));
+        let spread = splines + order * (1.0 + order * (1.0 + 2.0 * order));
         // two multiply-adds per point, then products with the weights of a plane and the chain rule
-        let gather = place + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
+        let gather = splines + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
         [
             // each thread's grid is cleared, filled and folded (16 bytes per point), then the sum is written
             Work {
@@ -162,9 +162,9 @@ impl StepCounts<'_> {
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
             // 5/2 N log₂ N for a real transform, and two per complex point between them; three passes, each reading and
-            // writing four bytes per point, the one in the middle the influence function besides
+            // writing four bytes per point, the second also the influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
-            // the potential is copied with its overhang before it is read; forces are added to those of the pairs
+            // the potential is copied with its padding before it is read; forces are added to those of the pairs
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
         ]
     }

@@ -1,4 +1,4 @@
-//! One interface to transforms and products, wherever they are done.
+//! One interface to transforms and products on the host and on a GPU.
 
 use super::cuda::DeviceReal;
 use super::{Fft3, FftReal, GemmReal, Matrix, gemm};
@@ -24,10 +24,10 @@ pub trait Real: FftReal + GemmReal + Number + DeviceReal {}
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// Where transforms and products are done, with memory of its own.
+/// A device for transforms and products, with its own memory.
 ///
-/// Work is done in the order in which it was asked for; it may only have been started when a call returns, and an error of
-/// it may come later. Sizes that do not fit are a caller's mistake, and panic.
+/// Work is done in the order of the calls, asynchronously: it may still run when a call returns, and its errors may be
+/// reported later. Sizes that do not match are a caller's mistake, and panic.
 pub trait Core {
     /// Numbers in that memory; borrowed where it is the host's.
     type Array<'a, T: Number>;

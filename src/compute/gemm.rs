@@ -1,8 +1,8 @@
 //! Products of dense matrices.
 //!
-//! The arithmetic is that of the `matrixmultiply` crate, which nalgebra brings along anyway: AVX-512, AVX2 or portable
-//! code chosen at run time, at nine tenths of the rate of the fastest pure-Rust crates on large squares and at theirs on
-//! the shapes of trajectory analysis, without a dependency more. Threads are the current rayon pool's.
+//! The arithmetic is that of the `matrixmultiply` crate, a dependency of nalgebra: AVX-512, AVX2 or portable code chosen
+//! at run time, at nine tenths of the rate of the fastest pure-Rust crates on large squares and at theirs on the shapes of
+//! trajectory analysis. Threads are those of the current rayon pool.
 
 use rayon::prelude::*;
 

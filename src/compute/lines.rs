@@ -1,7 +1,6 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! Nothing moves between lanes, so that every instruction does work; transposing is the caller's business. Real and
-//! imaginary parts lie in arrays of their own. Stockham's ordering: every stage takes one factor of the length and
+//! No data move between lanes; transposing is left to the caller. Real and imaginary parts are in separate arrays. Stockham's ordering: every stage takes one factor of the length and
 //! reads and writes different arrays, and the result comes out in order.
 
 use crate::memory;

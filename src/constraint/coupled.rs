@@ -1,10 +1,10 @@
-//! Constraints coupled in any way: chains, branches, rings (`constraints = "all-bonds"`).
+//! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
 //! The same iteration as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms ± w) d_l of the
 //! old bond vectors d (w: inverse masses; the sign is + where both bonds end or both begin there), kept for all
 //! iterations. A is symmetric, positive definite and as sparse as the molecule, so it is factored once a step in an
 //! order found once a run, in which a chain fills in nothing and a ring one entry per bond. The cost is linear in the
-//! number of bonds, and the solution comes within the tolerance or fails openly, whatever the branching.
+//! number of bonds, and the solution is within the tolerance or an error is returned, for any topology.
 //! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
@@ -17,10 +17,10 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Iterations after which a cluster is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+/// Iterations after which a cluster fails. Each gains a factor of ten even for bonds that turn by 0.1 rad.
 const MAX_ITERATIONS: usize = 100;
 
-/// One cluster of coupled distances.
+/// One cluster of coupled constraints.
 #[derive(Debug)]
 pub(super) struct Coupled {
     /// in elimination order
@@ -30,7 +30,7 @@ pub(super) struct Coupled {
     pattern: Pattern,
     /// ± inverse mass of the shared atom for each entry of the pattern, 0 where it is fill
     coupling: Vec<f64>,
-    /// room for one solution, so that a step allocates nothing; never contended, as one thread works on one cluster
+    /// so that a step allocates nothing; never contended, as one thread works on one cluster
     scratch: Mutex<Scratch>,
 }
 
@@ -66,7 +66,7 @@ impl Coupled {
         Self { constraints, inverse_mass, pattern, coupling, scratch }
     }
 
-    /// Move atoms until every distance is right; returns Σ r⊗(m Δx) in amu nm².
+    /// Correct positions until all constraints are satisfied; returns Σ r⊗(m Δx) in amu nm².
     ///
     /// # Safety
     /// The atoms of this cluster are in range of all arrays, and no other thread touches them meanwhile.
@@ -74,8 +74,8 @@ impl Coupled {
         let mut scratch = self.prepare(motion.old);
         let scratch = &mut *scratch;
         scratch.multipliers.fill(0.0);
-        // what was worst at first is named on failure: once the iteration diverges, any bond may be
-        let mut culprit = 0;
+        // the error names the bond with the largest initial error: once the iteration diverges, any bond may be worst
+        let mut worst_bond = 0;
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
             for (k, c) in self.constraints.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Coupled {
                 return Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b));
             }
             if iteration == 0 {
-                culprit = worst.1;
+                worst_bond = worst.1;
             }
             if worst.0.is_nan() {
                 break;
@@ -112,10 +112,10 @@ impl Coupled {
                 }
             }
         }
-        Err(ConstraintFailure { atoms: self.constraints[culprit].atoms })
+        Err(ConstraintFailure { atoms: self.constraints[worst_bond].atoms })
     }
 
-    /// Remove from `velocities` whatever stretches a bond at `positions`.
+    /// Remove from `velocities` the components that stretch a bond at `positions`.
     ///
     /// # Safety
     /// As for [`Self::shake`].
@@ -160,7 +160,7 @@ impl Coupled {
         guard
     }
 
-    /// Add what the multiplier of constraint `k` does: `force` apart, weighted by the inverse masses.
+    /// Add the displacements by constraint `k`: `force` pushes its atoms apart, weighted by the inverse masses.
     ///
     /// # Safety
     /// As for [`Self::shake`].

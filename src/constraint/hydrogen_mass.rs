@@ -1,4 +1,4 @@
-//! Mass repartitioning: heavier hydrogens for longer steps.
+//! Hydrogen mass repartitioning, for longer time steps.
 
 use crate::error::{Problem, Result};
 use crate::system::Topology;
@@ -8,8 +8,8 @@ const HYDROGEN: u8 = 1;
 
 /// Give every hydrogen the mass `target` (amu) and take the difference from the heavy atom it is bonded to.
 ///
-/// The total mass stays, and with it every equilibrium property of positions; only dynamics change. As in OpenMM,
-/// waters are left alone where they are rigid, and so is a hydrogen without a heavy partner.
+/// The total mass and all equilibrium averages of positions are unchanged; only dynamics change. As in OpenMM, rigid waters
+/// and hydrogens without a heavy partner are not changed.
 pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
     if !(target > 0.0 && target.is_finite()) {
         return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());

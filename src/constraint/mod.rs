@@ -1,8 +1,8 @@
 //! Constraints: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
 //!
-//! [`derive()`] says which distances are fixed; a [`ConstraintPlan`] sorts them into independent blocks
-//! that share no atom; [`ConstraintPlan::apply`] solves those of a section after the unconstrained move of a step, and
-//! [`ConstraintPlan::project`] removes forbidden velocities (or, with unit masses, forbidden forces).
+//! [`derive()`] selects the constraints; a [`ConstraintPlan`] sorts them into independent blocks that share no atom;
+//! [`ConstraintPlan::apply`] solves those of a section after the unconstrained update of a step, and
+//! [`ConstraintPlan::project`] removes velocity components along constraints (or, with unit masses, force components).
 //!
 //! All arithmetic is f64, all positions are unwrapped and molecules whole, so that no periodic image is taken here.
 //! The solution of a block depends on nothing outside it: any split of the blocks over threads gives the same bits.
@@ -30,12 +30,12 @@ pub use shared::SharedVectors;
 use crate::error::Error;
 use crate::vec3::Vec3;
 
-/// What constraints read and write in one step.
+/// Input and output of the constraints in one step.
 #[derive(Debug)]
 pub struct Motion<'a> {
     /// positions at the start of the step (nm): directions of the constraint forces
     pub old: &'a [Vec3],
-    /// positions after the unconstrained move (nm), corrected in place
+    /// positions after the unconstrained update (nm), corrected in place
     pub positions: SharedVectors<'a>,
     /// velocities (nm/ps) that led there, with 1/timestep (1/ps): corrected by Δx/dt
     pub velocities: Option<(SharedVectors<'a>, f64)>,
@@ -47,7 +47,7 @@ impl From<ConstraintFailure> for Error {
     }
 }
 
-/// A distance that could not be brought to its length: the atoms have moved too far in one step.
+/// A constraint that could not be satisfied: the atoms have moved too far in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the fixed distance between atoms {} and {} cannot be restored: they moved too far in one step",

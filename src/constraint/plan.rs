@@ -14,8 +14,8 @@ use crate::error::Problem;
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Atoms of a section, at least: some 10 µs of work, what a step needs of them fits into a second-level cache, and
-/// eights of waters of three and of four sites fill it.
+/// Least number of atoms of a section: some 10 µs of work, data that fit into a second-level cache, and a multiple of eight
+/// waters of three and of four sites.
 const SECTION: usize = 1152;
 
 /// Every constraint of a system, sorted into blocks that share no atom, and these into sections of consecutive atoms.
@@ -35,16 +35,16 @@ pub struct ConstraintPlan {
 /// Constraints in groups that share no atom.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// rigid waters that nothing else is tied to
+    /// rigid waters without other constraints
     pub settles: Vec<Settle>,
-    /// up to four distances from one centre, which comes first
+    /// SHAKE clusters: the centre, and its up to four constraints
     pub shakes: Vec<(u32, Vec<Constraint>)>,
-    /// all others, largest first
+    /// clusters of coupled constraints, largest first
     pub coupled: Vec<Vec<Constraint>>,
 }
 
 impl Groups {
-    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses but for waters that are no triangle.
+    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses, except waters that are no triangle.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -86,7 +86,7 @@ impl ConstraintPlan {
     /// Sort `constraints` into blocks; `masses` (amu) of all atoms.
     ///
     /// Waters whose hydrogens differ in mass, or that share an atom with another constraint, are solved as three
-    /// distances. Refused: massless or missing atoms, lengths that are not positive, a distance given twice.
+    /// constraints. Refused: massless or missing atoms, lengths that are not positive, a distance given twice.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
@@ -149,7 +149,7 @@ impl ConstraintPlan {
         Ok(())
     }
 
-    /// Number of sections: runs of consecutive atoms, together all of them, between which nothing is constrained.
+    /// Number of sections: ranges of consecutive atoms, together all of them, with no constraint between two of them.
     pub fn sections(&self) -> usize {
         self.sections.len()
     }
@@ -163,8 +163,8 @@ impl ConstraintPlan {
     ///
     /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero): divided by dt², it is the virial Σ r⊗F of the constraint
     /// forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same bits on any
-    /// number of threads. Waters are exact; distances are right within the
-    /// relative tolerance of the constraints. Inlined whole, so that it uses the caller's instruction set.
+    /// number of threads. SETTLE is exact; other constraints are satisfied within the relative tolerance. Inlined, so that
+    /// it uses the caller's instruction set.
     ///
     /// # Safety
     /// No other thread touches the atoms of the section meanwhile.
@@ -196,8 +196,8 @@ impl ConstraintPlan {
         Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
     }
 
-    /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own.
-    /// `partials` is room for intermediate results, kept between calls.
+    /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own. `partials` is
+    /// scratch memory, kept between calls.
     pub fn apply_all<const VIRIAL: bool>(
         &self,
         motion: &mut Motion<'_>,
@@ -205,19 +205,19 @@ impl ConstraintPlan {
     ) -> Result<Mat3, ConstraintFailure> {
         let motion = &*motion;
         let sections = (0..self.sections()).into_par_iter();
-        // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, keep everyone else out
+        // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, exclude all other access
         sections.map(|section| unsafe { self.apply::<VIRIAL>(section, motion) }).collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Move `positions` (nm) to where every distance is right, along the bonds of `reference`, in parallel.
+    /// Correct `positions` (nm) to satisfy all constraints, along the bonds of `reference`, in parallel.
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
     }
 
-    /// Remove from `velocities` (nm/ps) whatever changes a constraint at `positions` (nm), in parallel; momentum is
-    /// kept. With a plan made for unit masses it removes the forces that constraints would balance.
+    /// Remove from `velocities` (nm/ps) the components along constraints at `positions` (nm), in parallel; momentum is
+    /// conserved. With a plan for unit masses it removes the components of forces that constraints would balance.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
@@ -233,7 +233,7 @@ impl ConstraintPlan {
     }
 }
 
-/// Waters fit for SETTLE, and all other distances in clusters, both in the order of their first atoms.
+/// Waters fit for SETTLE, and all other constraints in clusters, both in the order of their first atoms.
 fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>, Vec<Vec<Constraint>>), Problem> {
     check(constraints, masses)?;
     let (mut settles, distances) = separate(constraints, masses);
@@ -241,14 +241,14 @@ fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>
     Ok((settles, clusters_of(distances, masses.len())?))
 }
 
-/// Appends, and tells where.
+/// Appends, and returns the range.
 fn append<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Range<usize> {
     let start = all.len();
     all.extend(more);
     start..all.len()
 }
 
-/// Cuts all atoms into runs of at least [`SECTION`] that no constraint crosses.
+/// Divides all atoms into ranges of at least [`SECTION`] atoms that no constraint crosses.
 fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Range<usize>> {
     // furthest partner of the first atom of each group
     let mut last: Vec<u32> = (0..atoms as u32).collect();
@@ -270,7 +270,7 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
-/// Refuse what cannot be solved, whatever the geometry.
+/// Refuse constraints that cannot be satisfied in any geometry.
 fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
         let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
@@ -295,7 +295,7 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     constraints.bonds.iter().try_for_each(|bond| check(&bond.atoms, &[bond.length]))
 }
 
-/// Waters fit for SETTLE, and everything else as distances.
+/// Waters fit for SETTLE, and all other constraints.
 fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Constraint>) {
     let mut uses = vec![0u32; masses.len()];
     let in_settles = constraints.settles.iter().flat_map(|w| w.atoms);
@@ -343,7 +343,7 @@ fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>,
     Ok(by_shape.iter().flat_map(blocks).collect())
 }
 
-/// Connected clusters of distances, in the order of their first atoms. A pair given twice is refused.
+/// Connected clusters of constraints, in the order of their first atoms. A pair given twice is refused.
 fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<Constraint>>, Problem> {
     let pairs: Vec<[u32; 2]> = distances.iter().map(|c| c.atoms).collect();
     let molecules = Molecules::from_bonds(atoms, &pairs);
@@ -359,7 +359,7 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     Ok(distances.chunk_by(same).map(<[_]>::to_vec).collect())
 }
 
-/// The atom common to all of at most four distances, the heavier of a pair; `None` where there is none.
+/// The atom common to all of at most four constraints, the heavier of a pair; `None` where there is none.
 fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     let [i, j] = cluster[0].atoms;
     let common = |atom: &u32| cluster.iter().all(|c| c.atoms.contains(atom));
@@ -367,7 +367,7 @@ fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     heavier_first.into_iter().find(common).filter(|_| cluster.len() <= MAX_LEAVES)
 }
 
-/// The cluster seen from its centre.
+/// A SHAKE cluster from its constraints and its centre.
 fn shake<const N: usize>(cluster: &[Constraint], center: u32) -> Shake<N> {
     let leaf = |c: &Constraint| if c.atoms[0] == center { c.atoms[1] } else { c.atoms[0] };
     Shake {

@@ -1,4 +1,4 @@
-//! Which distances are fixed, and how many degrees of freedom remain.
+//! Selection of constraints, and the number of degrees of freedom that remain.
 
 use crate::error::{Error, Problem, Result};
 use crate::system::{Constraint, Constraints, Settle, Topology};
@@ -11,7 +11,7 @@ const OXYGEN: u8 = 8;
 /// Relative difference up to which two statements of one length agree: files print at least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
-/// The key `constraints`: which bonds keep their length.
+/// The key `constraints`: which bonds are constrained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConstraintKind {
@@ -26,8 +26,8 @@ pub enum ConstraintKind {
 
 /// The constraints of a topology.
 ///
-/// With `rigid_water` every water is one [`Settle`], whatever `kind`, and none of its bonds appears among the
-/// distances. Lengths are those of the bond terms; H–H of a water is that of its H–H bond, or follows from the H–O–H
+/// With `rigid_water` every water is one [`Settle`] for any `kind`, and none of its bonds is among the other
+/// constraints. Lengths are those of the bond terms; H–H of a water is that of its H–H bond, or follows from the H–O–H
 /// angle. Bonds to massless sites are left to the virtual sites. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let mut waters = vec![None; topology.residues.len()];
@@ -46,7 +46,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         }
     }
     if !problems.is_empty() {
-        // the same fault in every water is one message
+        // the same problem in every water is one message
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
@@ -76,7 +76,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     Ok(Constraints { settles, bonds, ..Constraints::default() })
 }
 
-/// Sorted by atoms, each distance once.
+/// Sorted by atoms, each constraint once.
 fn without_repetition(mut bonds: Vec<Constraint>) -> Result<Vec<Constraint>> {
     bonds.sort_by_key(|c| c.atoms);
     let contradict = |pair: &&[Constraint]| pair[0].atoms == pair[1].atoms && !agree(pair[0].length, pair[1].length);
@@ -98,7 +98,7 @@ fn agree(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME_LENGTH * a.abs()
 }
 
-/// What the bonded terms say about one water.
+/// The geometry of one water by its bonded terms.
 #[derive(Clone, Copy, Debug)]
 struct WaterShape {
     /// O, H, H
@@ -178,7 +178,7 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
     Ok(())
 }
 
-/// The motion of the whole system that is removed from its velocities.
+/// The centre-of-mass motion that is removed from the velocities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovedMotion {
     /// none

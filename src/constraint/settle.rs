@@ -5,13 +5,13 @@
 //! from the heights over the old plane, θ (within the plane) from the moment that the forces cannot change.
 //! S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
 //!
-//! The new triangle is built from the wanted sides and an orthonormal frame, so its sides are right to rounding
-//! whatever the error of the old one; nothing is iterated.
+//! The new triangle is built from the constrained side lengths and an orthonormal frame, so its sides are exact to
+//! rounding for any error of the old one; nothing is iterated.
 
 use super::lanes::Lanes;
 use crate::vec3::Vec3;
 
-/// Geometry and masses of one kind of rigid water, with what follows from them.
+/// Geometry and masses of one kind of rigid water, with derived quantities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettleShape {
     /// mass of each hydrogen, amu
@@ -60,8 +60,8 @@ impl SettleShape {
 /// Position corrections (O, H, H; nm) that make the triangles `new` rigid.
 ///
 /// `old` are the triangles at the start of the step, which give the directions of the forces; both are unwrapped
-/// positions of whole molecules, so that no periodic image is taken. Lanes whose water turned over too far within one
-/// step to be settled (by 90° and more) come out as NaN.
+/// positions of whole molecules, so that no periodic image is taken. Lanes whose water rotated too far within one step (by
+/// 90° and more) are NaN.
 #[inline(always)]
 pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3]) -> [Vec3<Lanes>; 3] {
     let one = Lanes::splat(1.0);
@@ -112,7 +112,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
-/// Remove from the velocities (nm/ps) of one water whatever stretches its sides; scalar, for start-up and minimisation.
+/// Remove from the velocities (nm/ps) of one water the components that stretch its sides; scalar, for start-up and
+/// minimisation.
 /// `None` where the triangle is flat.
 pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Vec3; 3]) -> Option<[Vec3; 3]> {
     const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];

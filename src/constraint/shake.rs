@@ -1,19 +1,19 @@
 //! Constraints from one centre to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
-//! The leaves couple only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers λ with
+//! The leaves are coupled only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers λ with
 //! |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − centre). Newton's method with
-//! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is repeated until every distance
-//! is right. That is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
+//! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is iterated until all constraints
+//! are satisfied. That is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
 //! doi:10.1016/0021-9991(77)90098-5) in matrix form; keeping A for all iterations makes it symmetric, factored once,
 //! and costs a convergence factor of about the angle (rad) by which a bond turns in a step: 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
 
-/// Most leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
+/// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Iterations after which a SHAKE cluster is given up. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+/// Iterations after which a SHAKE cluster fails. Each gains a factor of ten even for bonds that turn by 0.1 rad.
 const MAX_ITERATIONS: usize = 50;
 
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.
@@ -77,7 +77,7 @@ impl<const N: usize> Factored<N> {
     }
 }
 
-/// What multipliers do: displacements of the centre and of each leaf.
+/// Displacements of the centre and of each leaf by given multipliers.
 #[inline(always)]
 fn push<const N: usize>(
     shape: &ShakeShape<N>,
@@ -110,7 +110,7 @@ pub(super) struct ShakeSolution<const N: usize> {
     pub(super) center: Vec3<Lanes>,
     /// of the leaves
     pub(super) leaves: [Vec3<Lanes>; N],
-    /// leaf and lane of the worst bond before the first iteration, where some bond did not come within the tolerance
+    /// leaf and lane of the bond with the largest initial error, if some bond did not converge
     pub(super) failed: Option<(usize, usize)>,
 }
 
@@ -152,7 +152,7 @@ pub(super) fn shake<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocity (nm/ps) after which no distance changes; `bonds` and `velocities` are leaf − centre.
+/// Changes of velocity (nm/ps) after which no constrained distance changes; `bonds` and `velocities` are leaf − centre.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
     shape: &ShakeShape<N>,

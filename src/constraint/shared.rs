@@ -1,16 +1,16 @@
-//! Vectors that several threads write at once, each only the atoms of its own blocks.
+//! Vectors that several threads write concurrently, each only the atoms of its own blocks.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::vec3::Vec3;
 
-/// A mutable slice of vectors whose elements are handed out by index, without a borrow of the whole.
+/// A mutable slice of vectors whose elements are accessed by index, without a borrow of the whole.
 ///
-/// Reading and writing are `unsafe`: who calls them proves that the index is in range and that no other thread touches
-/// that element meanwhile. [`super::ConstraintPlan`] proves it once: its blocks share no atom.
+/// Reading and writing are `unsafe`: the caller proves that the index is in range and that no other thread touches that
+/// element meanwhile. [`super::ConstraintPlan`] proves it once: its blocks share no atom.
 ///
-/// It cannot be copied: who borrows one exclusively is alone with its elements.
+/// It cannot be copied: an exclusive borrow of it is exclusive access to its elements.
 ///
 /// ```compile_fail
 /// fn copied<T: Clone>(_: &T) {}
@@ -58,7 +58,7 @@ impl<'a> SharedVectors<'a> {
     /// The elements of `range`.
     ///
     /// # Safety
-    /// The range is within `len()`, and while the slice lives nobody else reads or writes these elements.
+    /// The range is within `len()`, and no other thread reads or writes these elements during the slice's lifetime.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "exclusive by the contract, as for a cell")]
     pub unsafe fn slice(&self, range: Range<usize>) -> &mut [Vec3] {

@@ -1,10 +1,10 @@
-//! A sparse symmetric positive definite matrix, factored as L D Lᵀ in an order found once.
+//! Sparse L D Lᵀ factorisation of a symmetric positive definite matrix, in an elimination order found once.
 //!
 //! Row numbers are elimination numbers: column k holds the entries below its diagonal, all the fill included.
 
 use std::collections::BTreeSet;
 
-/// Where entries stand, and where the products of the factorisation go.
+/// Sparsity pattern: positions of the entries, and targets of the products of the factorisation.
 #[derive(Debug)]
 pub(super) struct Pattern {
     /// start of each column in `rows`
@@ -89,13 +89,13 @@ impl Pattern {
         self.rows[p] as usize
     }
 
-    /// Room for one matrix.
+    /// Allocates one matrix, zero.
     pub(super) fn values(&self) -> Values {
         Values { diagonal: vec![0.0; self.len()], entries: vec![0.0; self.rows.len()] }
     }
 
-    /// Replace A by its factors. A matrix that is not positive definite gives infinities or nonsense, which the check
-    /// of the distances afterwards finds.
+    /// Replace A by its factors. A matrix that is not positive definite gives infinities or wrong numbers, which the check
+    /// of the distances afterwards detects.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();

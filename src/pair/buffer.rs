@@ -1,4 +1,4 @@
-//! How far beyond the cutoff a list must reach for its lifetime.
+//! The Verlet buffer: how far beyond the cutoff a pair list must reach for its lifetime.
 //!
 //! Pairs outside the list radius when it was built can come within the cutoff before it is rebuilt. For a pair whose
 //! distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with b = r_list − r_cut is
@@ -6,29 +6,29 @@
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, done in one go). The drift is this error per lifetime, summed over pairs of classes:
-//! charges of opposite sign cancel in the mean, Lennard-Jones and Coulomb terms are not set off against each other.
-//! A list holds groups of pairs and thereby most pairs just outside its radius, see [`Grain`].
+//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom classes:
+//! charges of opposite sign cancel in the mean; Lennard-Jones and Coulomb terms are not set off against each other.
+//! A list holds cluster pairs and therefore most atom pairs just outside its radius, see [`ClusterCorrection`].
 //!
-//! Missed pairs also lack in the virial. Lennard-Jones pairs at the cutoff attract each other: the mean pressure is too
-//! high, while the drift may vanish. A pair that has come u within the cutoff lacks r F = −r V′ at r = r_cut − u, so
+//! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other: the mean pressure
+//! is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r = r_cut − u, so
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
 //! GROMACS bounds it since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral molecules cancel: without them the
-//! estimate for water is twice what is missed, with them thirty times (`validation/lists`). The mean over the age t of the
-//! list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): nothing is missed at t = 0, and the rule is exact for tⁿ up to n = 3 and
-//! above the mean beyond, where the buffer makes ΔP rise more steeply. A list that looks ahead by f misses as much at t as
-//! another at |t − f|; T − f ≥ f takes the place of T. Each list gets half of the pressure that is tolerated.
+//! estimate for water is twice the measured error, with them thirty times (`validation/lists`). The mean over the age t of
+//! the list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): no pair is missed at t = 0, and the rule is exact for tⁿ up to n = 3 and
+//! above the mean beyond, where the buffer makes ΔP rise more steeply. A list with lookahead f misses as much at t as
+//! another at |t − f|; T − f ≥ f takes the place of T. Each list gets half of the tolerated pressure error.
 //!
-//! The inner list is made for where atoms will be in the middle of its life, as far as velocities tell. It then misses
-//! pairs that are leaving the cutoff in the first half as often as pairs that are entering it in the second; by reversal
-//! of time the errors of both are opposite, and what is left of the drift is a small part of the estimate, which does
-//! not count on it. That works as long as atoms fly straight, and inner lists live no longer. The virials of both do not
-//! cancel, and nothing cancels the errors of the outer list, which gets a part [`OUTER_SHARE`] of the tolerated drift.
+//! Pruning uses predicted positions: r + v f, the middle of the inner list's lifetime. The inner list then misses pairs
+//! that leave the cutoff in the first half as often as pairs that enter it in the second; by time reversal the two errors
+//! are opposite, and the remaining drift is a small part of the estimate, which does not assume this. It holds while the
+//! motion is ballistic, and the lifetime of inner lists is limited to that. The virials of both halves do not cancel, and
+//! nothing cancels the errors of the outer list, which gets the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/V is that of the volume that atoms fill ([`super::filled_volume`]), not of the cell: a slab in vacuum
-//! misses as many pairs as the liquid that it was cut from. The pressure is that inside the slab, too.
+//! misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB};
@@ -51,106 +51,106 @@ pub struct ListSchedule {
     pub outer: f64,
     /// radius of the inner list in nm
     pub inner: f64,
-    /// the inner list is made for where atoms will be so much later if nothing acts on them, ps
+    /// pruning uses positions predicted this far ahead from the velocities, ps
     pub lookahead: f64,
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) that live until atoms have moved too far, however long that takes.
+    /// Lists of radius `outer` (nm) that expire when atoms have moved too far, after any number of steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
 
-    /// True when displacements, not steps, end the life of these lists.
+    /// True when displacements, not a number of steps, limit the lifetime of these lists.
     pub fn is_exact(&self) -> bool {
         self.rebuild == u32::MAX
     }
 
-    /// Whether a pair within `cutoff` (nm) may be missing from these lists, in a configuration that differs from that of
-    /// the search by a factor μ to all of it and then by ways d of the atoms, the longest squared being given (nm²).
-    /// Pairs further apart than the list's radius R were at the search are now at least μR − 2d apart.
+    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search the configuration was scaled
+    /// by μ = `scale`, and then no atom moved further than d, where d² = `longest_squared` (nm²). Pairs further apart than
+    /// the list radius R at the search are now at least μR − 2d apart.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
     }
 }
 
-/// Lifetimes that are considered, in steps.
+/// Candidate lifetimes in steps.
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
-/// What lists cost.
+/// The cost model of the lists.
 #[derive(Clone, Copy)]
 struct Costs {
     /// of pruning one slot of the outer list against computing one of the inner
     prune: f64,
     /// of searching one
     search: f64,
-    /// of a slot that only Lennard-Jones interactions reach, against one within both cutoffs
+    /// of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, against one within both cutoffs
     far: f64,
-    /// a list of radius r holds slots as if it reached this much (nm) further
+    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much larger
     reach: f64,
     /// clock cycles for a slot of the inner list
     cycles: f64,
 }
 
 /// Measured on Zen 4 with AVX-512, `far` on DHFR.
-const PROCESSOR: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycles: 2.8 };
-/// Of single atoms beside blocks of 32, as on a GPU. **Estimates, never measured**, from the text of the kernels for a
-/// system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
+const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycles: 2.8 };
+/// For lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the source of the
+/// kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
 /// - `cycles`: instructions of a lane for a pair (53, or 57 where some of a tile do not interact), one per clock;
 /// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two launches;
-/// - `search`: distances to thrice as many slots, boxes of blocks and exclusions, 60 of 57, a dozen launches, and the
-///   way to the host and back that tells how long the list is, 100 µs or thrice the time of the pairs;
+/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and the
+///   round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
 /// - `far`: one branch holds both terms;
-/// - `reach`: atoms within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) are those in a sphere with a
-///   radius larger by this much.
-const GRAPHICS: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
-/// Angle (radian) by which the fastest rotation, that of hydrogens, may turn while it is taken for a straight flight: at
-/// 300 K that takes 8 fs. In proteins in water of 24,000 and 89,000 atoms forces that lists of twice that life miss then
-/// heat by −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger
-/// radius, where Coulomb forces outweigh those of Lennard-Jones.
+/// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a sphere
+///   with a radius larger by this much.
+const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
+/// Angle (radian) up to which the fastest rotation, that of hydrogens, counts as ballistic motion: at 300 K that takes
+/// 8 fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system by
+/// −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger radius,
+/// where Coulomb forces outweigh those of Lennard-Jones.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 
-/// What a list may use up of what both may, as parts of it.
+/// The error budget of one list, as fractions of the tolerance for both.
 #[derive(Clone, Copy)]
-struct Share {
+struct ErrorBudget {
     drift: f64,
-    /// of the tolerated drift, by Lennard-Jones interactions alone: at the cutoff all attract, so that the estimate is what
-    /// is missed; that of charges is a sum of magnitudes, which in neutral molecules nearly cancel
+    /// of the tolerated drift, by Lennard-Jones interactions alone: at the cutoff all attract, so that the estimate equals
+    /// the error; that of charges is a sum of magnitudes, which nearly cancel in neutral molecules
     lj: f64,
     pressure: f64,
 }
 
-/// The outer list: what it misses grows all its life, and nothing cancels it.
-const OUTER_SHARE: Share = Share { drift: 0.1, lj: 0.002, pressure: 0.5 };
-/// An inner list that looks ahead.
-const INNER_SHARE: Share = Share { drift: 1.0, lj: 0.03, pressure: 0.5 };
+/// The outer list: its errors grow over its whole lifetime, and nothing cancels them.
+const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure: 0.5 };
+/// An inner list with lookahead.
+const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
-/// How coarse a list is. A pair that stands x beyond the radius is missing only if no other pair of its group is inside:
-/// that happens to `at_radius` + `slope` x/l of the pairs, l = (8/ρ)^(1/3) being the size of a block. Measured on water
-/// and a protein in water, alike to 0.003 at the radius.
+/// Correction for cluster pairs. An atom pair at a distance x beyond the radius is missing only if no other pair of its
+/// cluster pair is inside. That fraction is `at_radius` + `slope` x/l, l = (8/ρ)^(1/3) being the size of a block. Measured
+/// on water and a solvated protein, which agree to 0.003 at the radius.
 #[derive(Clone, Copy)]
-struct Grain {
+struct ClusterCorrection {
     at_radius: f64,
     slope: f64,
 }
 
-/// The outer list: 4 × 8 pairs are in or out together.
-const OUTER: Grain = Grain { at_radius: 0.053, slope: 0.75 };
+/// The outer list: 4 × 8 pairs are listed together.
+const OUTER: ClusterCorrection = ClusterCorrection { at_radius: 0.053, slope: 0.75 };
 /// The inner list: 2 × 8 pairs.
-const INNER: Grain = Grain { at_radius: 0.095, slope: 0.92 };
-/// Lists of single atoms beside blocks of 32, as on a GPU, the outer and the inner one: an atom within the radius of one
-/// of the 32 is listed for all.
-const SINGLE: Grain = Grain { at_radius: 0.064, slope: 0.55 };
+const INNER: ClusterCorrection = ClusterCorrection { at_radius: 0.095, slope: 0.92 };
+/// Lists of single j-atoms against i-blocks of 32, as on a GPU, the outer and the inner one: an atom within the radius of
+/// one of the 32 is listed for all.
+const SINGLE: ClusterCorrection = ClusterCorrection { at_radius: 0.064, slope: 0.55 };
 
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
 
-/// What lists may cost, or are estimated to.
+/// Errors by pairs that the lists miss: tolerated or estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ListErrors {
     /// energy drift, kJ/mol/ps per atom
@@ -159,7 +159,7 @@ pub struct ListErrors {
     pub pressure: f64,
 }
 
-/// What one list misses.
+/// Errors by the pairs that one list misses.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
     /// drifts by Lennard-Jones and by Coulomb interactions, kJ/mol/ps per atom
@@ -173,14 +173,14 @@ impl Missed {
         self.drifts[0] + self.drifts[1]
     }
 
-    fn is_within(&self, share: Share, tolerance: ListErrors) -> bool {
-        self.drifts[0] <= share.lj * tolerance.drift
-            && self.drift() <= share.drift * tolerance.drift
-            && self.pressure <= share.pressure * tolerance.pressure
+    fn is_within(&self, budget: ErrorBudget, tolerance: ListErrors) -> bool {
+        self.drifts[0] <= budget.lj * tolerance.drift
+            && self.drift() <= budget.drift * tolerance.drift
+            && self.pressure <= budget.pressure * tolerance.pressure
     }
 }
 
-/// The errors of one system's lists at one temperature.
+/// Error estimates for the lists of one system at one temperature.
 #[derive(Clone)]
 pub struct BufferEstimate<'a> {
     system: &'a System,
@@ -194,19 +194,19 @@ pub struct BufferEstimate<'a> {
     /// V′ and V″ of unit charges at the Coulomb cutoff
     coulomb_slopes: [f64; 2],
     /// of the outer and the inner list
-    grains: [Grain; 2],
+    corrections: [ClusterCorrection; 2],
     costs: Costs,
 }
 
 impl<'a> BufferEstimate<'a> {
-    /// For the volume that the atoms fill in nm³ ([`super::filled_volume`]), the highest temperature of the run in K, and
-    /// the time step in ps.
+    /// `volume` is what the atoms fill in nm³ ([`super::filled_volume`]), `temperature` the highest of the run in K,
+    /// `timestep` in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
-        let (grains, costs, classes) = ([OUTER, INNER], PROCESSOR, classes(system));
+        let (corrections, costs, classes) = ([OUTER, INNER], CPU, classes(system));
         let pairs = pairs(system, &classes);
-        BufferEstimate { system, settings, classes, pairs, volume, kt, timestep, coulomb_slopes, grains, costs }
+        BufferEstimate { system, settings, classes, pairs, volume, kt, timestep, coulomb_slopes, corrections, costs }
     }
 
     /// The same with other cutoffs and Coulomb parameters than the system's.
@@ -214,42 +214,41 @@ impl<'a> BufferEstimate<'a> {
         BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
     }
 
-    /// For lists of single atoms beside blocks of 32, as on a GPU.
+    /// For lists of single j-atoms against i-blocks of 32, as on a GPU.
     pub fn of_single_atoms(self) -> Self {
-        BufferEstimate { grains: [SINGLE; 2], costs: GRAPHICS, ..self }
+        BufferEstimate { corrections: [SINGLE; 2], costs: GPU, ..self }
     }
 
     fn atoms(&self) -> f64 {
         self.system.topology.atoms.len().max(1) as f64
     }
 
-    /// The part of pairs so far beyond the radius (nm) that is not listed.
-    fn missing(&self, grain: Grain) -> impl Fn(f64) -> f64 {
+    /// The fraction of pairs at a distance beyond the radius (nm) that is not listed.
+    fn missing(&self, correction: ClusterCorrection) -> impl Fn(f64) -> f64 {
         let block = (8.0 * self.volume / self.atoms()).cbrt();
-        move |beyond| (grain.at_radius + grain.slope * beyond / block).min(1.0)
+        move |beyond| (correction.at_radius + correction.slope * beyond / block).min(1.0)
     }
 
-    /// Life of a list, ps: its forces are last used when it is a step younger than its successor.
-    fn life(&self, steps: u32) -> f64 {
+    /// Lifetime of a list, ps: its forces are last used one step before the next list is built.
+    fn lifetime(&self, steps: u32) -> f64 {
         f64::from(steps.saturating_sub(1).max(1)) * self.timestep
     }
 
-    /// What a list with this radius (nm) misses that is kept for `steps` and was made for where atoms are `lookahead` (ps)
-    /// later.
-    fn missed(&self, radius: f64, steps: u32, lookahead: f64, grain: Grain) -> Missed {
-        let (life, missing) = (self.life(steps), self.missing(grain));
+    /// Errors of a list with this radius (nm), a lifetime of `steps` and positions predicted `lookahead` (ps) ahead.
+    fn missed(&self, radius: f64, steps: u32, lookahead: f64, correction: ClusterCorrection) -> Missed {
+        let (lifetime, missing) = (self.lifetime(steps), self.missing(correction));
         let after = |time: f64| self.virial(radius, time, &missing);
-        let way = life - lookahead;
+        let way = lifetime - lookahead;
         let virial = 2.0 / 3.0 * after(0.5 * way) + 1.0 / 6.0 * after(way);
-        Missed { drifts: self.drifts(radius, life, &missing), pressure: virial / (3.0 * self.volume) }
+        Missed { drifts: self.drifts(radius, lifetime, &missing), pressure: virial / (3.0 * self.volume) }
     }
 
-    /// Mean energy errors per atom and time (kJ/mol/ps), by Lennard-Jones and Coulomb interactions, of a list with this radius
-    /// (nm) after `time` (ps), where of the pairs that stood a distance beyond the radius (nm) only the part `missing` is not listed. On average missed pairs stood
-    /// ∫ x E[(y − b − x)₊] dx/J₁ = J₂/J₁ beyond, weighted with the error that V′ makes.
+    /// Mean energy errors per atom and time (kJ/mol/ps), by Lennard-Jones and Coulomb interactions, of a list with this
+    /// radius (nm) after `time` (ps). `missing` is the fraction of pairs not listed at a distance beyond the radius (nm).
+    /// Missed pairs were on average ∫ x E[(y − b − x)₊] dx/J₁ = J₂/J₁ beyond, weighted with the error due to V′.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
-        for (pairs, shell, [_, j1, j2]) in self.movements(radius, time) {
+        for (pairs, shell, [_, j1, j2]) in self.displacement_moments(radius, time) {
             if j1 > 0.0 {
                 let (shell, [first, second]) = (shell * missing(j2 / j1), self.lj_slopes(pairs));
                 lj += shell * (second * j2 - first * j1);
@@ -263,7 +262,7 @@ impl<'a> BufferEstimate<'a> {
     /// Mean virial (kJ/mol) of the Lennard-Jones pairs that a list with this radius (nm) misses after `time` (ps).
     fn virial(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> f64 {
         let (cutoff, mut virial) = (self.settings.cutoff_lj.unwrap_or(0.0), 0.0);
-        for (pairs, shell, [j0, j1, _]) in self.movements(radius, time) {
+        for (pairs, shell, [j0, j1, _]) in self.displacement_moments(radius, time) {
             if j0 > 0.0 {
                 let [first, second] = self.lj_slopes(pairs);
                 virial += shell * missing(j1 / j0) * ((first + cutoff * second) * j1 - cutoff * first * j0);
@@ -272,9 +271,9 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// Pairs, those of them per nm of distance at the radius (nm) as part of all, and moments J₀, J₁, J₂ of their moves in
-    /// `time` (ps).
-    fn movements(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 3])> {
+    /// Pairs, the fraction of them per nm of distance at the radius (nm), and moments J₀, J₁, J₂ of their displacements
+    /// after `time` (ps).
+    fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 3])> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
             let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
@@ -283,10 +282,16 @@ impl<'a> BufferEstimate<'a> {
         })
     }
 
-    /// The radius (nm) that keeps errors below the share of the tolerance.
-    fn radius(&self, limits: (Share, ListErrors), steps: u32, lookahead: f64, grain: Grain) -> f64 {
-        let (cutoff, (share, tolerance)) = (self.cutoff(), limits);
-        let fits = |radius: f64| self.missed(radius, steps, lookahead, grain).is_within(share, tolerance);
+    /// The smallest radius (nm) that keeps errors within the budget.
+    fn radius(
+        &self,
+        limits: (ErrorBudget, ListErrors),
+        steps: u32,
+        lookahead: f64,
+        correction: ClusterCorrection,
+    ) -> f64 {
+        let (cutoff, (budget, tolerance)) = (self.cutoff(), limits);
+        let fits = |radius: f64| self.missed(radius, steps, lookahead, correction).is_within(budget, tolerance);
         if steps <= 1 || fits(cutoff) {
             return cutoff;
         }
@@ -301,22 +306,23 @@ impl<'a> BufferEstimate<'a> {
         high
     }
 
-    /// The radius (nm) of an outer list that lives for `rebuild` steps: nothing sets its errors off.
+    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps: nothing cancels its errors.
     fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
-        self.radius((OUTER_SHARE, tolerance), rebuild, 0.0, self.grains[0])
+        self.radius((OUTER_BUDGET, tolerance), rebuild, 0.0, self.corrections[0])
     }
 
-    /// The radius (nm) of an inner list that lives for `prune` steps.
+    /// The radius (nm) of an inner list with a lifetime of `prune` steps.
     fn inner_radius(&self, tolerance: ListErrors, prune: u32) -> f64 {
-        let share = if self.is_predictable(prune) { INNER_SHARE } else { OUTER_SHARE };
-        self.radius((share, tolerance), prune, self.lookahead(prune), self.grains[1])
+        let budget = if self.is_predictable(prune) { INNER_BUDGET } else { OUTER_BUDGET };
+        self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
     /// Errors of both lists: the drift of an inner list counts where lookahead does not cancel it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
-        let [of_outer, of_inner] = [(outer, rebuild, 0.0, self.grains[0]), (inner, prune, lookahead, self.grains[1])]
-            .map(|(radius, steps, lookahead, grain)| self.missed(radius, steps, lookahead, grain));
+        let [of_outer, of_inner] =
+            [(outer, rebuild, 0.0, self.corrections[0]), (inner, prune, lookahead, self.corrections[1])]
+                .map(|(radius, steps, lookahead, correction)| self.missed(radius, steps, lookahead, correction));
         let uncancelled = if self.is_predictable(prune) { 0.0 } else { of_inner.drift() };
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
@@ -329,11 +335,11 @@ impl<'a> BufferEstimate<'a> {
         for rebuild in rebuild.map_or(REBUILD.to_vec(), |steps| vec![steps]) {
             let outer = self.outer_radius(tolerance, rebuild);
             let fitting = |prune: &u32| rebuild % prune == 0 && *prune < rebuild && self.is_predictable(*prune);
-            let mut lives: Vec<u32> = PRUNE.into_iter().filter(fitting).collect();
-            if lives.is_empty() {
-                lives.push(rebuild);
+            let mut lifetimes: Vec<u32> = PRUNE.into_iter().filter(fitting).collect();
+            if lifetimes.is_empty() {
+                lifetimes.push(rebuild);
             }
-            for prune in lives {
+            for prune in lifetimes {
                 let inner = *radii.entry(prune).or_insert_with(|| self.inner_radius(tolerance, prune));
                 found.push(self.schedule(rebuild, prune, [outer.max(inner), inner]));
             }
@@ -347,7 +353,7 @@ impl<'a> BufferEstimate<'a> {
         found
     }
 
-    /// The radii that the tolerance asks for with these lifetimes, in steps.
+    /// The radii that these lifetimes (in steps) need to stay within the tolerance.
     pub fn with_lifetimes(&self, tolerance: ListErrors, rebuild: u32, prune: u32) -> ListSchedule {
         let inner = self.inner_radius(tolerance, prune);
         self.schedule(rebuild, prune, [self.outer_radius(tolerance, rebuild).max(inner), inner])
@@ -357,36 +363,37 @@ impl<'a> BufferEstimate<'a> {
         ListSchedule { rebuild, prune, outer, inner, lookahead: self.lookahead(prune) }
     }
 
-    /// How far (ps) ahead an inner list of so many steps looks: to the middle of its life.
+    /// Pruning lookahead (ps) of an inner list of so many steps: to the middle of its lifetime.
     fn lookahead(&self, prune: u32) -> f64 {
-        let half_life = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
-        half_life.min(self.straight())
+        let half_lifetime = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
+        half_lifetime.min(self.ballistic_time())
     }
 
-    /// How long (ps) all atoms fly straight: until the fastest rotation has turned by [`TURN`].
-    fn straight(&self) -> f64 {
+    /// How long (ps) the motion of all atoms is ballistic: until the fastest rotation has turned by [`TURN`].
+    fn ballistic_time(&self) -> f64 {
         let rotating = self.classes.iter().filter_map(|class| class.motion.rotating);
         let fastest = rotating.map(|(mass, radius)| self.kt / (mass * radius * radius)).fold(0.0, f64::max);
         TURN / fastest.sqrt()
     }
 
-    /// Whether an inner list of so many steps stays near the middle of its life for which it is made.
+    /// Whether positions can be predicted for the middle of the lifetime of an inner list of so many steps.
     fn is_predictable(&self, prune: u32) -> bool {
-        prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.straight()
+        prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
 
-    /// One list, kept for `rebuild` steps or 20, and within the tolerance: what is usual without any tuning.
+    /// A single list without pruning within the tolerance, with a lifetime of `rebuild` or 20 steps: the usual choice
+    /// without tuning.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)
     }
 
-    /// Clock cycles of a step's pairs and lists, all threads (on a GPU lanes) together.
+    /// Clock cycles per step for pairs and lists, summed over all threads (on a GPU: lanes).
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // as pruning sorts blocks: within the Coulomb cutoff and the buffer, or only in reach of Lennard-Jones
+        // pruning sorts blocks: within the Coulomb cutoff and the buffer, or only within the Lennard-Jones range
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pruning = if prune < rebuild { prune_cost / f64::from(prune) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The density that atoms see, where they do not fill the cell.
+//! The mean local density, for systems that do not fill their cell.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
@@ -7,10 +7,10 @@ use rayon::prelude::*;
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 4096;
 
-/// Volume (nm³) in which the atoms would have the density that they see on average, ρ = ⟨ρ(r_i)⟩: with nₖ atoms in the
-/// k-th of the boxes of volume v, about as wide as `width` (nm), that is N/ρ with ρ = Σ nₖ²/(N v). The cell's volume for
-/// a liquid that fills it, less the part by which nₖ fluctuates, Var(n)/⟨n⟩² (1 % for boxes of 0.9 nm in water); the
-/// volume of the liquid for a slab or a droplet in vacuum.
+/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where nₖ atoms are in
+/// the k-th of boxes of volume v, about as wide as `width` (nm). For a liquid that fills the cell it is the cell's volume
+/// less the fraction Var(n)/⟨n⟩² by fluctuations of nₖ (1 % for boxes of 0.9 nm in water); for a slab or a droplet in
+/// vacuum it is the volume of the liquid.
 pub fn filled_volume(cell: Option<&PeriodicCell>, positions: &[Vec3], width: f64) -> f64 {
     let boxes = cell.map(|cell| cell.face_distances().map(|length| (length / width).floor().max(1.0)));
     let place = |r: &Vec3| match (cell, boxes) {
@@ -44,7 +44,7 @@ mod tests {
     /// Independent atoms fluctuate by Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes by √(2/216)
     /// of that: four standard errors.
     const FLUCTUATION: f64 = (1.0 + 4.0 * 0.096) / 93.0;
-    /// Of boxes at a surface that is no face of one, as part of those of a slab of three: they count for less.
+    /// Tolerance for a slab three boxes high whose surface cuts through boxes: these count with a lower density.
     const SURFACE: f64 = 0.2;
 
     /// Independent atoms between z = 0 and `top` (nm) of a cube.

@@ -1,9 +1,9 @@
-//! Which clusters and blocks may hold a pair of types that a Lennard-Jones combination rule does not give.
+//! Exceptions from the Lennard-Jones combination rule: which clusters and blocks may hold such a pair of types.
 
 use std::ops::BitOr;
 
-/// What atoms have to do with pairs of types that a Lennard-Jones combination rule does not give: a bit for a type and all
-/// that it makes such pairs with.
+/// Exceptions from the Lennard-Jones combination rule among some atoms, as bits: one for a type, one for all types with
+/// which it forms an exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// of the type itself
@@ -13,7 +13,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Whether such a pair may meet.
+    /// Whether atoms of the two sets may form an exception.
     #[inline(always)]
     pub fn meet(self, other: Self) -> bool {
         self.keys & other.partners | self.partners & other.keys != 0

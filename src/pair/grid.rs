@@ -1,4 +1,4 @@
-//! Spatial sorting: which atom sits in which slot, and where each block is.
+//! Spatial sorting: the slot of each atom, and the position of each block.
 
 use crate::cell::PeriodicCell;
 use crate::memory::{self, prefetch};
@@ -21,13 +21,13 @@ pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 const COLUMN_SIDE: f64 = 1.9;
 /// Columns along the side of a tile, about.
 const TILE: usize = 16;
-/// Where empty slots are put, as an offset from the block's centre (nm), this many times their number: beyond any cutoff,
-/// away from each other, and squares stay finite.
+/// Position of empty slots, as an offset from the block's centre (nm), times the slot number: beyond any cutoff, away from
+/// each other, and squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
-/// Slots between an atom that is packed and the one that is fetched into the cache meanwhile.
-const AHEAD: usize = 64;
-/// Atoms per unit of parallel work where that is a few operations per atom.
+/// Prefetch distance in slots when packing.
+const PREFETCH_DISTANCE: usize = 64;
+/// Atoms per parallel task where the work is a few operations per atom.
 const ATOMS: usize = 4096;
 
 /// Lower and upper corner of an axis-aligned box.
@@ -62,7 +62,7 @@ impl Bounds {
 /// inverted.
 pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
-/// The order of the columns: tile after tile, so that what neighbours share is still in a cache when they follow.
+/// The order of the columns: tile after tile, so that data of neighbouring columns is still in cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tiles {
     /// columns along the first two lattice directions
@@ -76,7 +76,7 @@ impl Tiles {
         Tiles { columns, side: columns.map(|n| n.div_ceil((n / TILE).max(1))) }
     }
 
-    /// Place of the column (x, y) in the order.
+    /// Index of the column (x, y) in this order.
     #[inline(always)]
     pub fn column(&self, x: usize, y: usize) -> usize {
         let Tiles { columns: [nx, ny], side: [a, b] } = *self;
@@ -129,7 +129,7 @@ impl Grid {
     }
 
     /// Sort all atoms. Within a cluster, atoms with `first[atom]` come first (those with Lennard-Jones interactions).
-    /// Without a cell a bounding box takes its place and no images exist.
+    /// Without a cell a bounding box is divided instead, and there are no images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -171,9 +171,9 @@ impl Grid {
         self.filled.clear();
         self.filled.extend(self.column_starts.iter().map(|&start| start * BLOCK as u32));
         for (atom, &(column, depth)) in self.keys.iter().enumerate() {
-            let place = &mut self.filled[column as usize];
-            self.sorted[*place as usize] = u64::from(depth) << 32 | atom as u64;
-            *place += 1;
+            let next = &mut self.filled[column as usize];
+            self.sorted[*next as usize] = u64::from(depth) << 32 | atom as u64;
+            *next += 1;
         }
         sort_columns(&self.column_starts, &mut self.sorted);
         memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
@@ -248,7 +248,7 @@ impl Grid {
         let mut offsets = [[0.0; BLOCK]; 3];
         for lane in 0..BLOCK {
             let slot = block * BLOCK + lane;
-            if let Some(&later) = self.slot_atom.get(slot + AHEAD) {
+            if let Some(&later) = self.slot_atom.get(slot + PREFETCH_DISTANCE) {
                 prefetch(positions, later as usize);
             }
             let atom = self.slot_atom[slot];
@@ -261,7 +261,7 @@ impl Grid {
                 lanes[lane] = value;
             }
         }
-        // in few stores: each waits until other caches have given up its line, and a processor lets some sixty wait at once
+        // few, wide stores: each waits until other caches have released its line, and a store buffer holds some sixty
         let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
         for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
             let [a, b, c, d, e, f, g, h] = lanes;
@@ -271,7 +271,7 @@ impl Grid {
     }
 }
 
-/// A number that orders as `value` does, whatever it is.
+/// An integer key with the order of `value`, negative numbers included.
 fn ascending(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }

@@ -1,8 +1,8 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
-//! Every unordered pair of atoms within the list radius stands in exactly one entry: the i-cluster's block comes first
-//! in the order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that what a chunk
-//! contains never depends on the number of threads.
+//! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in the
+//! order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk
+//! never depend on the number of threads.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -53,7 +53,7 @@ impl LjRows {
     }
 }
 
-/// An i-cluster, moved by a lattice shift, and the blocks it meets.
+/// An i-cluster, displaced by a lattice shift, and its j-blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// i-cluster
@@ -64,8 +64,8 @@ pub struct Entry {
     pub lj_rows: LjRows,
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds in [`ListChunk::plain`]: blocks that meet only the first vector of the cluster's atoms, both, only the
-    /// second; blocks in the reach of Lennard-Jones interactions alone
+    /// bounds in [`ListChunk::plain`]: blocks within reach of only the first vector of the cluster's atoms, of both, of
+    /// only the second; blocks within reach of Lennard-Jones interactions alone
     pub plain: [u32; 5],
 }
 
@@ -100,8 +100,8 @@ impl Entry {
     }
 }
 
-/// A block of which some pairs are left out, or some were close when the list was pruned. Bit 8 i + j stands for atom i of
-/// the cluster and j of the block.
+/// A j-block with an interaction mask: some pairs are excluded, or some were close when the list was pruned. Bit 8 i + j
+/// is the pair of atom i of the cluster and j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
@@ -110,7 +110,7 @@ pub struct MaskedPair {
     pub interacting: u32,
     /// excluded pairs, which need the Ewald correction
     pub excluded: u32,
-    /// a pair may be one that the Lennard-Jones combination rule does not give
+    /// a pair may be an exception from the Lennard-Jones combination rule
     pub excepted: bool,
 }
 
@@ -143,7 +143,7 @@ impl ListChunk {
     }
 }
 
-/// What a search needs beside the grid.
+/// Input of the pair search.
 #[derive(Clone, Copy)]
 pub struct SearchInput<'a> {
     /// sorted atoms
@@ -152,15 +152,15 @@ pub struct SearchInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// the lattice
     pub cell: Option<&'a PeriodicCell>,
-    /// pairs left out
+    /// excluded pairs
     pub exclusions: &'a SymmetricExclusions,
     /// atoms with Lennard-Jones interactions
     pub has_lj: &'a [bool],
-    /// what each cluster has to do with exceptions of the combination rule; empty where there are none
+    /// exceptions from the combination rule, by cluster; empty where there are none
     pub marks: &'a [Marks],
     /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
     pub far_exclusions: &'a [[u32; 2]],
-    /// excluded pairs further apart than this (nm) are seen in a wrong lattice image
+    /// an excluded pair further apart than this (nm) is in a wrong lattice image
     pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
@@ -169,21 +169,21 @@ pub struct SearchInput<'a> {
 /// Scratch of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
-    /// where a block stands in the entry being built: (stamp, position)
-    place: Vec<(u32, u32)>,
+    /// index of a block in the entry being built: (stamp, index)
+    index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, then those with a pair within it, and room behind them
+    /// blocks whose bounds are within the radius, then those with a pair within it, and padding
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
 
 impl SearchScratch {
-    /// A stamp no block carries.
+    /// A stamp that no block has.
     #[inline(always)]
     fn next_stamp(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
         if self.stamp == 0 {
-            self.place.fill((0, 0));
+            self.index_of.fill((0, 0));
             self.stamp = 1;
         }
     }
@@ -214,7 +214,7 @@ impl Kernel for Search<'_, '_> {
     #[inline(always)]
     fn run<S: Simd>(mut self) {
         let blocks = self.input.grid.blocks();
-        self.scratch.place.resize(blocks, (0, 0));
+        self.scratch.index_of.resize(blocks, (0, 0));
         self.scratch.near.resize(blocks + LANES, 0);
         let first = self.chunk * CHUNK_BLOCKS;
         for cluster in 2 * first..2 * (first + CHUNK_BLOCKS).min(blocks) {
@@ -271,7 +271,7 @@ impl Search<'_, '_> {
             }
         }
         for k in 0..3 {
-            // bounds are rounded to f32: a part in 10⁶ more
+            // bounds are rounded to f32: add a relative 10⁻⁶
             let margin = radius / faces[k] + 1e-6;
             low[k] -= margin;
             high[k] += margin;
@@ -295,7 +295,7 @@ impl Search<'_, '_> {
         let block_i = cluster / 2;
         let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
         self.scratch.next_stamp();
-        let SearchScratch { near, found, place, stamp } = &mut *self.scratch;
+        let SearchScratch { near, found, index_of, stamp } = &mut *self.scratch;
         let mut listed = 0;
         let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius);
         for x in columns[0][0]..=columns[0][1] {
@@ -306,7 +306,7 @@ impl Search<'_, '_> {
                 listed += bounds.hits(grid, start..end, &mut near[listed..]);
             }
         }
-        // without a branch on the outcome, which no processor could foresee
+        // branchless: the outcome is unpredictable
         let mut hits = 0;
         for index in 0..listed {
             let block = near[index];
@@ -321,14 +321,14 @@ impl Search<'_, '_> {
             MaskedPair { block, interacting, excluded: 0, excepted: false }
         }));
         for (index, &block) in near.iter().enumerate() {
-            place[block as usize] = (*stamp, index as u32);
+            index_of[block as usize] = (*stamp, index as u32);
         }
         self.mask_exclusions(cluster, home, &probe.centre);
         self.finish_entry(cluster, image);
     }
 
-    /// Clear the bits of excluded pairs, and note them for the Ewald correction in the image where they are near: in
-    /// a small cell two blocks can meet in several images.
+    /// Clear the bits of excluded pairs, and mark them for the Ewald correction in the image where they are near: in
+    /// a small cell two blocks can be listed in several images.
     #[inline(always)]
     fn mask_exclusions(&mut self, cluster: usize, home: bool, centre: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
@@ -340,12 +340,12 @@ impl Search<'_, '_> {
             }
             for &partner in exclusions.of(atom) {
                 let partner_slot = grid.atom_slot[partner as usize] as usize;
-                let (stamp, place) = self.scratch.place[partner_slot / BLOCK];
+                let (stamp, index) = self.scratch.index_of[partner_slot / BLOCK];
                 if stamp != self.scratch.stamp || (home && partner_slot <= slot) {
                     continue;
                 }
                 let bit = 1 << (row * BLOCK + partner_slot % BLOCK);
-                let pair = &mut self.scratch.found[place as usize];
+                let pair = &mut self.scratch.found[index as usize];
                 pair.interacting &= !bit;
                 let ordered = [atom.min(partner), atom.max(partner)];
                 let far = distance_squared(grid, packed, slot, centre, partner_slot) > (exclusion_reach as f32).powi(2);
@@ -393,7 +393,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Squared distance (nm²) of two slots, the first seen from a moved block centre.
+/// Squared distance (nm²) of two slots, the first relative to `centre`, its shifted block centre.
 fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f32; 3], other: usize) -> f32 {
     let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
     (0..3).map(|k| (at(slot, k) - at(other, k) + centre[k] - grid.centres[other / BLOCK][k]).powi(2)).sum()
@@ -409,7 +409,7 @@ fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
 }
 
-/// In the home image a block meets itself and later blocks; inside itself only j > i.
+/// The mask of a block with itself in the home image, where only pairs j > i count.
 #[inline(always)]
 fn upper_triangle(cluster: usize) -> u32 {
     let first = cluster % 2 * CLUSTER;
@@ -425,18 +425,18 @@ pub struct PairList {
 }
 
 impl PairList {
-    /// Make room for the chunks of a grid, before they are filled.
+    /// Allocate the chunks of a grid, before they are filled.
     pub fn resize(&mut self, grid: &Grid) {
         self.generation = grid.generation();
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
     }
 
-    /// Stop unless the list is one of the grid as it is sorted now: blocks of another may lie outside its arrays.
+    /// Panic unless the list belongs to the current sorting of the grid: blocks of another may lie outside its arrays.
     pub fn assert_of(&self, grid: &Grid) {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }
 
-    /// Contiguous ranges of chunks of about equal work, one per part.
+    /// The work partition: `parts` contiguous ranges of chunks of about equal work.
     pub fn split(&self, parts: usize, ranges: &mut Vec<Range<usize>>) {
         let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
         ranges.clear();
@@ -452,7 +452,7 @@ impl PairList {
         }
     }
 
-    /// Atom pairs computed, useful or not.
+    /// Atom pairs computed, within the cutoff or not.
     pub fn slots(&self) -> usize {
         self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }

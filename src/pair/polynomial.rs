@@ -1,14 +1,14 @@
-//! A smooth radial function as one polynomial in r²: what levels evaluate that cannot hold tables in registers.
+//! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
 //!
-//! What is left of a Coulomb function without its 1/r or 1/r³ is an entire function of r², so that a polynomial of
-//! degree 10 to 18 meets it over the whole range. In powers of u = centre − r² with the centre at 0.6 cutoff² no
-//! power cancels against another: beyond the centre all terms have one sign (the function falls and so do all its
-//! derivatives in turn), and below it what rounding does is small beside the singular part.
+//! A Coulomb function without its 1/r or 1/r³ is an entire function of r², which a polynomial of degree 10 to 18
+//! approximates over the whole range. In powers of u = centre − r² with the centre at 0.6 cutoff² the terms do not cancel:
+//! beyond the centre all have one sign (the function falls and so do all its derivatives in turn), and below it rounding
+//! errors are small relative to the singular part.
 
 use super::table::interpolate;
 use std::f64::consts::PI;
 
-/// Coefficients that a kernel evaluates without asking for more.
+/// Coefficients that a kernel always evaluates.
 pub const FIRST_TERMS: usize = 11;
 /// Pairs of coefficients beyond these at most: degree 18.
 const MOST_PAIRS: usize = 4;
@@ -29,8 +29,8 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The shortest polynomial that meets `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from `lowest`
-    /// to `largest`; the best one if none does.
+    /// The shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from
+    /// `lowest` to `largest`; the best one if none does.
     pub(super) fn fit(
         function: impl Fn(f64) -> f64,
         scale: impl Fn(f64) -> f64,
@@ -58,7 +58,7 @@ impl Polynomial {
     }
 
     /// Interpolation at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½, by their asymptotic
-    /// formula: where errors count relative to r⁻³ or r⁻¹ they ripple evenly, about.
+    /// formula: errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
     fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
         let count = FIRST_TERMS + 2 * pairs;
         let node = |k: usize| {
@@ -76,7 +76,7 @@ impl Polynomial {
         }
     }
 
-    /// The value at r² (scalar twin of the kernels' arithmetic).
+    /// The value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
         let u = self.centre - r2;
         let terms = self.first.iter().rev();
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::term::{ewald_direct, ewald_excluded};
 
-    /// The largest error relative to `scale` and `tolerance`, at many more distances than the fit looked at.
+    /// The largest error relative to `scale` and `tolerance`, at many more distances than the fit used.
     fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
         let range = [0.003, CUTOFF * CUTOFF];
         let polynomial = Polynomial::fit(&function, &scale, tolerance, range);
@@ -105,7 +105,7 @@ mod tests {
     const FORCE: f64 = 5e-6;
     /// Sixteen roundings of 6·10⁻⁸.
     const ENERGY: f64 = 1e-6;
-    /// The tolerance, and a tenth for what lies between the samples of the fit.
+    /// The tolerance, and a tenth for errors between the samples of the fit.
     const WORST: f64 = 1.1;
 
     #[test]

@@ -7,9 +7,9 @@ use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Pairs nearer than this (nm) when the list is pruned make their block a masked one, for which kernels raise distances
-/// to the least that their tables know, some 0.06 nm. Nearer than hydrogen bonds, so that there are few; far enough that
-/// nothing comes from here to there before the list is pruned again: at 300 K hydrogen moves 0.003 nm in 2 fs.
+/// A block with a pair nearer than this (nm) at pruning becomes masked; for masked blocks kernels clamp distances to the
+/// lowest of their tables, some 0.06 nm. It is shorter than hydrogen bonds, so that there are few such pairs, and long
+/// enough that no pair crosses the gap before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
 pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.
@@ -21,7 +21,7 @@ pub(super) struct Probe<S: Simd> {
     pub(super) radius_squared: f32,
 }
 
-/// How far interactions reach, with the buffer of the list, in nm.
+/// Cutoffs plus the buffer of the list, in nm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// Coulomb interactions
@@ -98,7 +98,7 @@ impl<S: Simd> BoundsProbe<S> {
         BoundsProbe { low, high, radius_squared: squared(radius) }
     }
 
-    /// Writes those of the blocks to the start of `near` whose bounds are within the radius, and returns how many these are.
+    /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number.
     /// `near` has [`LANES`] elements more than there are blocks.
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, blocks: Range<usize>, near: &mut [u32]) -> usize {
@@ -141,12 +141,12 @@ pub struct PruneInput<'a> {
     pub cell: Option<&'a PeriodicCell>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     pub lj_lanes: &'a [u8],
-    /// what is near
+    /// distances within which pairs are kept
     pub reach: Reach,
 }
 
-/// Keep of `outer` what is in reach now, sorted into the ranges of [`Entry::plain`]. Masked blocks with exclusions stay:
-/// they are few, and exclusions must be met. Blocks with a close pair join them.
+/// Prune: copy the blocks of `outer` that are in reach now to `inner`, sorted into the ranges of [`Entry::plain`]. Masked
+/// blocks with exclusions stay: they are few, and exclusions must be corrected. Blocks with a close pair become masked.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     if input.reach.coulomb < input.reach.lj {
         dispatch(level, Prune::<true> { input, outer, inner });
@@ -155,7 +155,7 @@ pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner
     }
 }
 
-/// `FAR`: some blocks are only in the reach of Lennard-Jones interactions.
+/// `FAR`: some blocks are within reach of Lennard-Jones interactions only.
 struct Prune<'a, const FAR: bool> {
     input: PruneInput<'a>,
     outer: &'a ListChunk,
@@ -171,7 +171,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
         let ListChunk { entries, masked, plain } = inner;
         entries.clear();
         masked.clear();
-        // what is behind this is left from before, and not read
+        // elements beyond `filled` are from the last pruning, and are not read
         let mut filled = 0;
         for entry in &outer.entries {
             let first_masked = masked.len() as u32;
@@ -224,7 +224,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     }
 }
 
-/// Classes of blocks: out of reach; in that of the first vector of atoms, of the second, or of both; in that of
+/// Classes of blocks: out of reach; within reach of the first vector of atoms, of the second, or of both; within reach of
 /// Lennard-Jones interactions alone.
 const OUT: usize = 0;
 const FIRST: usize = 1;
@@ -232,8 +232,8 @@ const SECOND: usize = 2;
 const BOTH: usize = FIRST | SECOND;
 const LJ_ONLY: usize = 4;
 
-/// Writes the blocks in reach behind the first `start` of `to`, class by class as in [`Entry::plain`], and returns the bounds.
-/// Without a branch on the outcome, which no processor could foresee.
+/// Writes the blocks in reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds. Branchless:
+/// the class of a block is unpredictable.
 #[inline(always)]
 fn sort_blocks<const FAR: bool>(
     to: &mut Vec<u32>,
@@ -241,22 +241,22 @@ fn sort_blocks<const FAR: bool>(
     blocks: &[u32],
     mut classify: impl FnMut(u32) -> usize,
 ) -> [u32; 5] {
-    let (classes, room) = (if FAR { LJ_ONLY + 1 } else { LJ_ONLY }, blocks.len());
-    if to.len() < start + classes * room {
-        to.resize(start + classes * room, 0);
+    let (classes, capacity) = (if FAR { LJ_ONLY + 1 } else { LJ_ONLY }, blocks.len());
+    if to.len() < start + classes * capacity {
+        to.resize(start + classes * capacity, 0);
     }
-    let found = &mut to[start..][..classes * room];
+    let found = &mut to[start..][..classes * capacity];
     let mut counts = [0; LJ_ONLY + 1];
     for &block in blocks {
         let class = classify(block);
-        found[class * room + counts[class]] = block;
+        found[class * capacity + counts[class]] = block;
         counts[class] += 1;
     }
-    // over those that are out of reach
+    // compact, overwriting the blocks out of reach
     let (mut bounds, mut end) = ([start as u32; 5], 0);
     for (index, class) in [FIRST, BOTH, SECOND, LJ_ONLY].into_iter().enumerate() {
         if counts[class] > 0 {
-            found.copy_within(class * room..class * room + counts[class], end);
+            found.copy_within(class * capacity..class * capacity + counts[class], end);
             end += counts[class];
         }
         bounds[index + 1] = (start + end) as u32;

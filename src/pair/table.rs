@@ -1,9 +1,9 @@
 //! Radial functions of r² as piecewise quartics that fit into registers.
 //!
 //! Four bins per octave of r² over eight octaves are 32 bins, found by the exponent and the two leading mantissa bits
-//! of r² (`Float::look_up`), each with a quartic in the exact offset u = r² − r²_bin. The force of erfc(αr)/r is met to
-//! 5·10⁻⁶ relative at worst, 2·10⁻⁶ RMS (`tests`); below the lowest bin the argument is clamped, which only overlapping atoms
-//! ever see. Levels without such registers evaluate a polynomial ([`Polynomial`]) and 1/r itself instead.
+//! of r² (`Float::look_up`), each with a quartic in the exact offset u = r² − r²_bin. The relative error of the force of
+//! erfc(αr)/r is 5·10⁻⁶ at most, 2·10⁻⁶ RMS (`tests`); below the lowest bin the argument is clamped, which affects only
+//! overlapping atoms. SIMD levels without such registers evaluate a polynomial ([`Polynomial`]) and 1/r itself instead.
 
 use super::Polynomial;
 use crate::simd::Tables;
@@ -18,7 +18,7 @@ const COEFFICIENTS: usize = 5;
 /// Anything that maps a distance (nm) to a value.
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
-/// A radial function of r² in both forms that kernels evaluate.
+/// A radial function of r² in both forms that kernels evaluate: table and polynomial.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
     /// `tables.0[k][bin]` = coefficient of u^k
@@ -30,8 +30,8 @@ pub struct RadialTable {
 }
 
 impl RadialTable {
-    /// Both forms of `function(r)` for r up to `largest` nm. `singular(r)` is what the kernels add to a polynomial by
-    /// themselves, and what its error, `tolerance`, is relative to; without singular part the largest value is.
+    /// Both forms of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the polynomial, whose error is
+    /// at most `tolerance` relative to it, or relative to the largest value where there is no singular part.
     pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);
@@ -56,7 +56,7 @@ impl RadialTable {
         Self { tables, lowest: lowest as f32, smooth }
     }
 
-    /// The tabulated value at r² (scalar twin of the kernels' arithmetic).
+    /// The tabulated value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
         let r2 = r2.max(self.lowest);
         let bin = (r2.to_bits() >> 21) as usize % 32;

@@ -99,7 +99,7 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
 /// How often a pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
-/// Everything a list says about pairs of atoms, with or without the blocks that only Lennard-Jones interactions reach.
+/// All atom pairs of a list, with or without the blocks within reach of Lennard-Jones interactions only.
 fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     let mut found = Listed::new();
     for chunk in &list.chunks {
@@ -268,7 +268,7 @@ fn mark(atom: u32) -> Marks {
     Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
 }
 
-/// All that meet as exceptions stand in blocks that say so.
+/// All exceptions are in blocks that are marked so.
 fn check_exceptions(grid: &Grid, list: &PairList) {
     let mut rest = list.clone();
     for chunk in &mut rest.chunks {

@@ -1,4 +1,4 @@
-//! The plain Ewald sum in double precision: what PME must converge to. For validation, on small systems.
+//! The plain Ewald sum in double precision, to which PME converges. For validation, on small systems.
 
 use std::f64::consts::{PI, TAU};
 

@@ -1,4 +1,4 @@
-//! The factors of reciprocal space.
+//! The influence function of PME.
 
 use std::f64::consts::{PI, TAU};
 
@@ -8,8 +8,8 @@ use crate::system::PmeParameters;
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// A squared modulus of the spline's transform below this is zero but for rounding: odd orders vanish at half an even
-/// grid. The mean of its neighbours stands in, as in other codes; the Gaussian makes the term negligible.
+/// A squared modulus of the spline's transform below this is zero up to rounding: odd orders vanish at half an even grid.
+/// The mean of its neighbours is used instead, as in other codes; the Gaussian makes the term negligible.
 const VANISHING_MODULUS: f64 = 1e-7;
 
 /// The part of the influence function that depends on α, grid and order but not on the cell.
@@ -21,7 +21,7 @@ pub struct Influence {
     inverse_moduli: [Vec<f64>; 3],
 }
 
-/// What reciprocal space says about one wave vector.
+/// The influence function at one wave vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     /// m in 1/nm

@@ -1,4 +1,4 @@
-//! How far forces interpolated on a grid are from those of the Ewald sum, on average.
+//! RMS error of forces interpolated on a grid against the Ewald sum.
 
 use std::f64::consts::{PI, TAU};
 

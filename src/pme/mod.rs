@@ -1,7 +1,8 @@
-//! Smooth particle-mesh Ewald (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): the mathematics every backend shares.
+//! Smooth particle-mesh Ewald (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): the mathematics shared by all backends.
 //!
-//! `spline` spreads charges, `influence` holds the factors of reciprocal space; `parameters` chooses α, grid and order for
-//! a wanted error, which `mesh` and `structure` predict, and `splitting` finds other cutoffs of the same error. [`ReferencePme`] puts them together in double precision; [`ewald`] is the plain sum they converge to.
+//! `spline` has the B-splines, `influence` the influence function; `parameters` chooses α, grid and order for a given
+//! error, which `mesh` and `structure` predict, and `splitting` finds other cutoffs with the same error. [`ReferencePme`]
+//! is PME in double precision; [`ewald`] is the plain Ewald sum to which it converges.
 //! Wave vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
 pub mod ewald;

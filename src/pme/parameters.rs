@@ -1,4 +1,4 @@
-//! α, grid and order: from a grid spacing, or from the force error that is wanted.
+//! The choice of α, grid and order, from a grid spacing or from a target force error.
 
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::vec3::Vec3;
 /// Where only a spacing is given, α makes the direct-space potential erfc(αr)/r this small, relative to 1/r, at the cutoff.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
-/// More grid points than this (8 GiB in single precision) are taken for a mistake.
+/// More grid points than this (8 GiB in single precision) are refused as a mistake.
 const MAX_POINTS: usize = 1 << 31;
 
 /// α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
@@ -94,7 +94,7 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
         Problem::new(format!("a PME grid with {spacing} nm between points is too fine for this cell"))
             .help("ask for a larger spacing or force error")
     };
-    // also refuses what is not a number
+    // also refuses NaN
     if !(spacing > 0.0 && wanted.iter().product::<f64>() <= MAX_POINTS as f64) {
         return Err(too_fine());
     }
@@ -106,14 +106,13 @@ pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
 /// Orders with the clock cycles per atom that spreading and gathering take together, measured on Zen 4 in single
 /// precision. From order 4 to 5 rows grow from four floats to eight.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
-/// Clock cycles per grid point for both transforms and what lies between them, as long as the grid fits into a cache of
+/// Clock cycles per grid point for both transforms and the influence function, as long as the grid fits into a cache of
 /// 1 MiB, and for each doubling beyond [`CACHED_POINTS`]; measured between 40³ and 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// log₂ of the points of a grid that fits.
 const CACHED_POINTS: f64 = 17.0;
 
-/// Clock cycles of one PME evaluation, all threads together: the model by which order and grid are weighed against each
-/// other.
+/// Clock cycles of one PME evaluation, summed over threads: the cost model for the choice of order and grid.
 pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
@@ -124,7 +123,7 @@ pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
 /// Expected RMS force errors in kJ/mol/nm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorEstimate {
-    /// direct space: what the cutoff leaves out
+    /// direct space: truncation at the cutoff
     pub direct: f64,
     /// reciprocal space: interpolation, aliasing, truncation, and the self-force of a charge on the grid
     pub reciprocal: f64,
@@ -137,7 +136,7 @@ impl ErrorEstimate {
     }
 }
 
-/// What the force error of PME depends on beside its parameters: the cell, the cutoff, the charges and how they are arranged.
+/// Model of the force error of PME: depends on the cell, the cutoff, the charges and their correlations.
 pub struct ErrorModel {
     pub(super) cell: PeriodicCell,
     cutoff: f64,
@@ -167,7 +166,7 @@ impl ErrorModel {
     }
 
     /// For uncorrelated charges that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), but with
-    /// the integral over the neglected forces done in full.
+    /// the integral over the neglected forces evaluated exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
@@ -194,15 +193,16 @@ impl ErrorModel {
     /// The coarsest grids of order 4, 5 and 6 whose expected RMS force error is at most `force_error` (kJ/mol/nm): α from
     /// the direct part, grid from the reciprocal part of [`allowed`].
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
-        let ErrorEstimate { direct: share, reciprocal: reciprocal_share } = allowed(force_error);
+        let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
         // from a Gaussian as wide as the cutoff to forces beyond it that are below the rounding of f64
-        let alpha = bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > share) / self.cutoff;
-        if !(share > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * share) {
+        let alpha =
+            bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
+        if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
             return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
                 .help("ask for a positive error, relative to the RMS electrostatic force, such as 5e-4"));
         }
         let choice = |order| {
-            let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= reciprocal_share;
+            let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= allowed_reciprocal;
             // the error grows with α·spacing; below 0.02 rounding takes over, above 2 no wave vector is left
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
             Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })
@@ -211,7 +211,7 @@ impl ErrorModel {
         Ok([four?, five?, six?])
     }
 
-    /// The errors that grid points `spacing` nm apart name: α as [`parameters_for_spacing`] takes it.
+    /// The errors that correspond to a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
     pub fn named_by_spacing(&self, spacing: f64, order: usize) -> ErrorEstimate {
         let alpha = alpha_for_tolerance(self.cutoff, SPACING_TOLERANCE);
         let reciprocal = self.reciprocal(alpha, [spacing; 3], order);
@@ -219,18 +219,18 @@ impl ErrorModel {
     }
 }
 
-/// How a force error (kJ/mol/nm) is divided: the direct sum may have [`DIRECT_SHARE`] of it.
+/// How a force error (kJ/mol/nm) is divided: the direct sum gets the fraction [`DIRECT_FRACTION`].
 pub fn allowed(force_error: f64) -> ErrorEstimate {
-    let reciprocal = force_error * (1.0 - DIRECT_SHARE * DIRECT_SHARE).sqrt();
-    ErrorEstimate { direct: force_error * DIRECT_SHARE, reciprocal }
+    let reciprocal = force_error * (1.0 - DIRECT_FRACTION * DIRECT_FRACTION).sqrt();
+    ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
 }
 
-/// Part of the allowed error that the direct sum may have. The mesh's error is nearly that of another smooth potential and
-/// conserves energy; the direct sum's is a force that ends at the cutoff, and what lists miss of it heats the system in
-/// proportion: with lists that were not made for the middle of their life, DHFR at 0.9 nm and 2 fs drifted by 0.049 kT/ns
-/// per degree of freedom where the direct error is 0.096 kJ/mol/nm, by 0.020 where it is 0.041. A twentieth of the default
-/// error is 0.024, for a grid some per cent finer.
-const DIRECT_SHARE: f64 = 0.05;
+/// Fraction of the allowed error for the direct sum. The mesh's error is nearly that of another smooth potential and
+/// conserves energy; the direct sum's is a force that is truncated at the cutoff, and pairs that lists miss heat the system
+/// in proportion: with pair lists without lookahead, DHFR at 0.9 nm and 2 fs drifted by 0.049 kT/ns per degree of freedom
+/// where the direct error is 0.096 kJ/mol/nm, by 0.020 where it is 0.041. A twentieth of the default error is 0.024, for a
+/// grid some per cent finer.
+const DIRECT_FRACTION: f64 = 0.05;
 
 /// As [`bisect`], to 10⁻³: grids are rounded far more coarsely.
 pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
@@ -241,9 +241,9 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
     low
 }
 
-/// Atoms on which [`sample_force_rms`] looks: the RMS of 3 · 512 components is known to some per cent.
+/// Atoms in the sample of [`sample_force_rms`]: the RMS of 3 · 512 components is accurate to some per cent.
 const SAMPLE: usize = 512;
-/// The golden ratio's fraction: multiples of it fill the unit interval evenly and fall into step with no molecule.
+/// The golden ratio's fraction: multiples of it fill the unit interval evenly and do not correlate with molecule sizes.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// RMS electrostatic force (kJ/mol/nm) on a sample of atoms, spread evenly over the system, within a conducting

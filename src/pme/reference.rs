@@ -12,7 +12,8 @@ use crate::system::PmeParameters;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
-/// −C α/√π Σ q² in kJ/mol: takes each charge's own Gaussian out of the reciprocal sum.
+/// Self-energy −C α/√π Σ q² in kJ/mol: subtracts the interaction of each charge with its own Gaussian from the reciprocal
+/// sum.
 pub fn self_energy(alpha: f64, charges: &[f64]) -> f64 {
     -COULOMB * alpha / PI.sqrt() * charges.iter().map(|q| q * q).sum::<f64>()
 }
@@ -88,7 +89,7 @@ impl ReferencePme {
         (energy, virial)
     }
 
-    /// Charges to the grid.
+    /// Spreads charges to the grid.
     fn spread<const N: usize>(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) {
         let points = self.parameters.grid;
         self.grid.fill(0.0);
@@ -111,7 +112,7 @@ impl ReferencePme {
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    // the half that is not stored equals this one, but for the planes that are their own image
+                    // the half that is not stored equals this one, except for the planes that are their own image
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;

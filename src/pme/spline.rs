@@ -2,15 +2,15 @@
 
 use crate::term::Real;
 
-/// Spline orders that are offered.
+/// Supported spline orders.
 pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 
-/// The N values of the cardinal B-spline M_N and of its derivative that a particle sees whose grid coordinate is a whole
-/// number g plus `fraction` in [0, 1): element j belongs to grid point g + j and is M_N(fraction + N − 1 − j).
+/// The N weights of the cardinal B-spline M_N and their derivatives for a particle with the grid coordinate g + `fraction`,
+/// g an integer and `fraction` in [0, 1): element j belongs to grid point g + j and is M_N(fraction + N − 1 − j).
 ///
 /// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
-/// The whole spline is shifted by N − 1 points against the textbook's; the energy does not see it, because charges
-/// and potential are shifted alike.
+/// The spline is shifted by N − 1 points relative to the textbook's; this does not change the energy, because charges and
+/// potential are shifted equally.
 #[inline(always)]
 pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
     let zero = T::constant(0.0);

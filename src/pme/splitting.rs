@@ -1,5 +1,5 @@
-//! Other ways of sharing the Coulomb sum between direct and reciprocal space, at the same error: a finer grid for a
-//! shorter cutoff, or the reverse.
+//! PME tuning: other splittings of the Coulomb sum between direct and reciprocal space at the same error: a finer grid for
+//! a shorter cutoff, or the reverse.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Finenesses of a grid, in points per point of the first one along each edge: an eighth of the points to thrice as many.
+/// Range of grid refinement along each edge relative to the first grid: an eighth of the points to three times as many.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Steps between them, close enough to meet every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
-/// Cutoffs are whole numbers of parts of a nm, so many to the nm.
+/// Cutoffs are multiples of 1/1000 nm.
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {

@@ -1,4 +1,4 @@
-//! How charges are arranged, as far as errors of electrostatic sums can see it.
+//! Charge correlations, as far as they affect the errors of electrostatic sums.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 
@@ -11,8 +11,8 @@ use crate::vec3::{Vec3, vec3};
 
 /// The charge structure factor S(m) = |Σ q e^{2πi m·r}|²/Σq², averaged over directions; 1 for charges without correlations.
 ///
-/// In a liquid of neutral molecules it is far below 1 at the wavelengths that an Ewald sum deals with: errors of the forces
-/// due to the atoms of one molecule cancel. Beyond the table S = 1.
+/// In a liquid of neutral molecules it is far below 1 at the wavelengths of an Ewald sum: errors of the forces due to the
+/// atoms of one molecule cancel. Beyond the table S = 1.
 #[derive(Clone, Debug)]
 pub struct ChargeStructure {
     /// S at m = (i + ½) · [`WIDTH`]
@@ -94,13 +94,13 @@ impl ChargeStructure {
                 wave_step * m * m * (4.0 * PI * transform).powi(2) * (1.0 - self.at(m))
             })
             .sum();
-        // sampling noise must not promise more than experience holds
-        (everything - 4.0 * PI * cancelled).max(LEAST_SHARE * everything)
+        // a lower bound against sampling noise
+        (everything - 4.0 * PI * cancelled).max(LEAST_REMAINDER * everything)
     }
 }
 
-/// The least share of the squared direct-space error that correlations may be trusted to leave; water leaves half.
-const LEAST_SHARE: f64 = 0.25;
+/// Lower bound of the fraction of the squared direct-space error that remains with correlations; in water it is a half.
+const LEAST_REMAINDER: f64 = 0.25;
 
 /// Spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.
 fn bessel(x: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Memory that registers are loaded from.
+//! Aligned memory for vector loads.
 
 use crate::memory;
 use std::ops::{Deref, DerefMut};
@@ -8,16 +8,16 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug)]
 struct Aligned<const N: usize>([f32; N]);
 
-/// A slice of `[f32; N]`, `N` a multiple of eight, in which no eight floats in turn lie in two cache lines: to load these
+/// A slice of `[f32; N]`, `N` a multiple of eight, in which no group of eight floats crosses a cache line: such a load
 /// takes twice as long.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
 
 impl<const N: usize> AlignedArrays<N> {
-    /// Whether [`Aligned`] is its array and nothing else.
+    /// Whether [`Aligned`] has no padding.
     const PACKED: () = assert!(size_of::<Aligned<N>>() == size_of::<[f32; N]>(), "N is a multiple of eight");
 
-    /// Cut off what is beyond `count` elements, or add zeros.
+    /// Truncate to `count` elements, or append zeros.
     pub fn resize(&mut self, count: usize) {
         memory::resize(&mut self.0, count, Aligned([0.0; N]));
     }

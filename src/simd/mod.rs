@@ -172,7 +172,7 @@ pub trait Float:
     fn uniform(self) -> Self {
         self
     }
-    /// Tables made ready for [`Self::look_up`].
+    /// Tables prepared for [`Self::look_up`].
     fn bins(tables: &Tables) -> Self::Bins;
     /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
     /// octave over eight octaves.

@@ -1,4 +1,4 @@
-//! Any processor: `wide`'s vector of 16 floats, which follows what the build was told of the target.
+//! Any processor: `wide`'s vector of 16 floats, compiled for the target features of the build.
 
 use super::{Aligned16, Float, Simd, Tables};
 use std::array::from_fn;

@@ -1,4 +1,4 @@
-//! Every operation on every instruction set of this machine against its meaning lane by lane, bit for bit.
+//! Every operation on every instruction set of this machine against its definition lane by lane, bit for bit.
 
 use super::{Aligned16, Float, Kernel, LANES, Level, Simd, Tables, dispatch};
 use crate::rng::{Purpose, Stream};

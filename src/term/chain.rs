@@ -7,7 +7,7 @@ use crate::vec3::Vec3;
 /// a torsion. A term of N atoms takes the first N − 1.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
-/// The positions of the atoms relative to the second, from their displacements: what the virial needs.
+/// The positions of the atoms relative to the second, from their displacements, for the virial.
 #[inline(always)]
 pub fn relative_positions<T: Real, const N: usize, const E: usize>(displacements: [Vec3<T>; E]) -> [Vec3<T>; N] {
     let mut positions = [Vec3::splat(T::constant(0.0)); N];

@@ -9,14 +9,14 @@ use std::f64::consts::{PI, TAU};
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// One square of the map and a place in it: E = Σ a_mn uᵐ vⁿ.
+/// One square of the map and a position in it: E = Σ a_mn uᵐ vⁿ.
 #[derive(Clone, Copy, Debug)]
 pub struct Patch<T> {
     /// a_mn at index 4m + n, kJ/mol
     pub coefficients: [T; 16],
-    /// place along φ from the square's corner, in grid steps
+    /// position along φ from the square's corner, in grid steps
     pub u: T,
-    /// place along ψ, in grid steps
+    /// position along ψ, in grid steps
     pub v: T,
     /// grid steps per radian
     pub steps_per_radian: T,

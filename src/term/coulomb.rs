@@ -51,14 +51,14 @@ pub fn ewald_direct<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T
     ((energy + gaussian) * inverse_r * inverse_r, energy)
 }
 
-/// (αr)² below which erf(αr)/(αr) is summed as a power series: beyond, the difference in the force loses three digits
-/// at most.
+/// (αr)² below which erf(αr)/(αr) is summed as a power series: above it, cancellation in the force loses three digits at
+/// most.
 const SERIES_RANGE: f64 = 1e-2;
 /// Terms of that series: the first one left out, 10⁻²ⁿ/n!, is below the rounding of `f64` for n = 7.
 const SERIES_TERMS: u32 = 7;
 
-/// Exclusion correction E = −q_i q_j erf(αr)/r: takes the pair out of the reciprocal sum. Finite for all r, and
-/// without a force at r = 0.
+/// Exclusion correction E = −q_i q_j erf(αr)/r: subtracts the pair from the reciprocal sum. Finite for all r, with zero
+/// force at r = 0.
 #[inline(always)]
 pub fn ewald_excluded<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T) -> (T, T) {
     let x2 = alpha * alpha * r2;

@@ -1,4 +1,4 @@
-//! Sixteen numbers side by side are numbers too: [`Real`] for the vectors of [`crate::simd`].
+//! [`Real`] for the SIMD vectors of [`crate::simd`].
 
 use super::Real;
 use crate::simd::Float;

@@ -1,8 +1,8 @@
-//! The physics of one interaction: energy and force of a bond, an angle, a pair …
+//! Potential functions: energy and force of one bond, angle, pair …
 //!
-//! Each formula is written once, generic over a small number trait ([`Real`]), and takes displacement vectors that the
-//! caller has already reduced to the right image. What is not here: loops over atoms, cells, cutoffs, parameter
-//! look-up. Forces are those on the named atoms; for two-body terms the force on the first atom (the second gets
+//! Each formula is written once in Rust, generic over a small number trait ([`Real`]), and once in CUDA
+//! (`kernels/term.cuh`). It takes displacement vectors that the caller has reduced to minimum images. Not here: loops over
+//! atoms, cells, cutoffs, parameter look-up. Forces are those on the named atoms; for two-body terms the force on the first atom (the second gets
 //! the opposite), or for central pairs the factor f/r that multiplies the displacement r_i − r_j.
 //!
 //! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]; the trait is in `real`.

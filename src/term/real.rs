@@ -1,8 +1,8 @@
-//! The numbers the formulas are written in.
+//! The number traits of the formulas.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A real number, or several side by side in a SIMD vector: there is no `if` on values, only masks and selection.
+/// A real number, or the lanes of a SIMD vector: there is no `if` on values, only masks and selection.
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
@@ -39,7 +39,7 @@ pub trait Special: Real {
 /// few nm, and its square is still a normal number in `f32`.
 const VANISHING: f64 = 1e-30;
 
-/// 1/√x, and zero where x vanishes, so that a direction of a zero vector is the zero vector and forces stay finite.
+/// 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay finite.
 #[inline(always)]
 pub fn inverse_norm<T: Real>(squared: T) -> T {
     let vanishing = squared.less(T::constant(VANISHING));

@@ -1,8 +1,8 @@
-//! Numbers that know how far the same computation in `f32` may be off, for tests.
+//! Numbers with a bound of the error of the same computation in `f32`, for tests.
 //!
-//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): beside the value
-//! stands a bound of |result in `f32` − value|. Every operation passes on the bounds of its operands and adds its
-//! own rounding, so that cancellation and steep functions show in the bound of the result.
+//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value carries a
+//! bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its own rounding, so
+//! that cancellation and steep functions show in the bound of the result.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -36,7 +36,7 @@ impl Rounded {
         Rounded { value: f64::from(value), error: 0.0 }
     }
 
-    /// The result of one operation: what it inherits, and one rounding of what `f32` has there.
+    /// The result of one operation: the propagated bound plus one rounding of the `f32` result.
     fn after(value: f64, inherited: f64) -> Self {
         Rounded { value, error: inherited + UNIT * (value.abs() + inherited) + UNDERFLOW }
     }

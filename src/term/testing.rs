@@ -1,4 +1,4 @@
-//! What every term must obey, checked over random geometries: force = −dE/dx, no net force, no net torque.
+//! Invariants of every term, checked over random geometries: force = −dE/dx, no net force, no net torque.
 
 use super::dual::{Dual, dual};
 use crate::rng::{Purpose, Stream};

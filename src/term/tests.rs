@@ -1,6 +1,6 @@
-//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set, and its twin in
-//! `kernels/term.cuh` likewise: the difference is within what rounding allows at that geometry ([`Rounded`]), and
-//! rounding allows little.
+//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set, and its CUDA
+//! counterpart in `kernels/term.cuh` likewise: the difference is within the rounding error bound at that geometry
+//! ([`Rounded`]), and the bound is small.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 
 /// A term as a function of numbers: displacements and parameters in, forces and energies out.
 trait Formula<const IN: usize, const OUT: usize> {
-    /// Name of its twin in `src/backend/cuda/emulator/terms.cpp`.
+    /// Name of its counterpart in `src/backend/cuda/emulator/terms.cpp`.
     const TWIN: &'static str;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
     /// Parameters of one term.

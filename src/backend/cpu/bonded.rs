@@ -1,10 +1,9 @@
 //! Bonded terms on sixteen lanes: each formula of the table ([`bonded_terms`]) over batches of terms of one list.
 //!
-//! Displacements are formed in `f64` and then rounded, forces are summed in `f64` over the atoms that have bonded terms
-//! at all. Bonds, whose force constants are stiff enough to show the rounding, and the few correction maps stay in
-//! `f64`.
+//! Displacements are formed in `f64` and then rounded; forces are summed in `f64` over the atoms with bonded terms. Bonds,
+//! whose force constants are stiff enough to be sensitive to rounding, and the few correction maps are computed in `f64`.
 
-use super::threads::{Parts, part};
+use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
 use crate::cell::{PeriodicCell, displacement};
 use crate::simd::{Float, Kernel, LANES, Simd};
@@ -20,7 +19,7 @@ struct Batch<const N: usize, const P: usize> {
     parameters: [[f32; LANES]; P],
 }
 
-/// Terms in batches. The last one is filled up with copies whose parameters `strengths` are zero.
+/// Terms in batches. The last one is padded with copies whose parameters `strengths` are zero.
 fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
     let batch = |chunk: &[([u32; N], [f64; P])]| {
         let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };
@@ -39,13 +38,13 @@ fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], stren
     terms.chunks(LANES).map(batch).collect()
 }
 
-/// The terms of one list of the table, in the number type that is theirs; the other vector is empty.
+/// The terms of one list of the table, in `f32` batches or in `f64`; the other vector is empty.
 struct Terms<const N: usize, const P: usize> {
     exact: Vec<([u32; N], [f64; P])>,
     batches: Vec<Batch<N, P>>,
 }
 
-/// Whether terms of this kind stay in `f64`.
+/// Whether terms of this kind are computed in `f64`.
 const fn is_exact<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>() -> bool {
     size_of::<K::Number>() == size_of::<f64>()
 }
@@ -114,11 +113,11 @@ macro_rules! define_bonded {
 }
 bonded_terms!(define_bonded);
 
-/// One part of all bonded terms; forces are added by bonded atom, energies and virial to `output`.
+/// One part of the work partition of all bonded terms; forces are added by bonded atom, energies and virial to `output`.
 pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub bonded: &'a Bonded,
-    pub parts: Parts,
-    /// where displacements must be reduced to the nearest image
+    pub partition: WorkPartition,
+    /// for displacements to the nearest image
     pub cell: Option<&'a PeriodicCell>,
     /// positions in topology order
     pub positions: &'a [Vec3],
@@ -126,7 +125,7 @@ pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub output: &'a mut BondedOutput,
 }
 
-/// Energies (kJ/mol) and virial of a part; zeros unless asked for.
+/// Energies (kJ/mol) and virial of a part; zeros unless requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BondedOutput {
     pub energies: Energies,
@@ -140,7 +139,7 @@ impl<const SUMS: bool> Kernel for BondedKernel<'_, SUMS> {
     fn run<S: Simd>(mut self) {
         let bonded = self.bonded;
         let mut energies = self.lists::<S>();
-        for batch in self.share(&bonded.pairs14) {
+        for batch in self.own(&bonded.pairs14) {
             let [i, j] = &batch.atoms;
             let d = self.between::<S>(i, j);
             let [charges, c6, c12] = load::<S, 3>(&batch.parameters);
@@ -173,10 +172,10 @@ fn load<S: Simd, const P: usize>(parameters: &[[f32; LANES]; P]) -> [S::F; P] {
 }
 
 impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
-    /// This part of a list of batches or terms.
+    /// This part's range of a list of batches or terms.
     #[inline(always)]
-    fn share<T>(&self, all: &'a [T]) -> &'a [T] {
-        &all[part(all.len(), self.parts.index, self.parts.count)]
+    fn own<T>(&self, all: &'a [T]) -> &'a [T] {
+        &all[partition(all.len(), self.partition.index, self.partition.count)]
     }
 
     #[inline(always)]
@@ -255,7 +254,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
     ) -> f64 {
         let mut total = 0.0;
         if is_exact::<K, N, E, P>() {
-            for (atoms, parameters) in self.share(&terms.exact) {
+            for (atoms, parameters) in self.own(&terms.exact) {
                 let mut displacements = [Vec3::ZERO; E];
                 for e in 0..E {
                     let [i, j] = DISPLACEMENTS[e];
@@ -266,7 +265,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
                 self.add_exact(atoms, relative_positions(displacements), forces);
             }
         } else {
-            for batch in self.share(&terms.batches) {
+            for batch in self.own(&terms.batches) {
                 let mut displacements = [zero::<S>(); E];
                 for e in 0..E {
                     let [i, j] = DISPLACEMENTS[e];
@@ -284,7 +283,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
     fn cmaps(&mut self) -> f64 {
         let bonded = self.bonded;
         let mut total = 0.0;
-        for c in self.share(&bonded.cmaps) {
+        for c in self.own(&bonded.cmaps) {
             let chain = |atoms: &[u32]| DISPLACEMENTS.map(|[i, j]| self.displacement(atoms[i], atoms[j]));
             let (first, second) = (chain(&c.atoms[..4]), chain(&c.atoms[4..]));
             let table = &bonded.tables[c.grid as usize];

@@ -1,13 +1,13 @@
 //! Reciprocal-space forces: smooth particle-mesh Ewald in `f32` on slots of the spatial grid.
 //!
-//! Every thread spreads a contiguous run of blocks onto a private padded grid (no wrapping inside the loops);
-//! [`Spectral`] sums the copies in a fixed order and makes the padded potential of them, which is gathered. Energy and
-//! virial are sums over the spectrum, made only when asked for.
+//! Every thread spreads a contiguous range of blocks onto a private padded grid (no wrapping inside the loops);
+//! [`Spectral`] sums the grids in a fixed order and solves for the padded potential, from which forces are gathered.
+//! Energy and virial are sums over the spectrum, computed only on request.
 
 use super::mesh_grid::{Padded, SpreadBuffer};
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
 use super::spectral::Spectral;
-use super::threads::part;
+use super::threads::partition;
 use crate::cell::PeriodicCell;
 use crate::memory;
 use crate::pair::Grid;
@@ -34,7 +34,7 @@ pub(super) struct Mesh {
     level: Level,
     padded: Padded,
     charges: Vec<f64>,
-    shares: Vec<SpreadBuffer>,
+    thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
     potential: Vec<Aligned16>,
     team: Arc<Team>,
@@ -54,13 +54,13 @@ impl Mesh {
         let padded = Padded::new(&parameters);
         let grid = || memory::filled(Aligned16::default(), padded.plane * padded.planes / LANES);
         let marks = |planes| vec![false; planes];
-        let share = || SpreadBuffer { grid: grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) };
+        let buffer = || SpreadBuffer { grid: grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) };
         Mesh {
             parameters,
             level,
             padded,
             charges,
-            shares: (0..parts).map(|_| share()).collect(),
+            thread_buffers: (0..parts).map(|_| buffer()).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters), parts, level),
             potential: grid(),
             team,
@@ -75,7 +75,8 @@ impl Mesh {
         let start = Instant::now();
         self.spread(input);
         let spread = Instant::now();
-        let (mut energy, mut virial) = self.spectral.solve(&self.team, &self.shares, cell, &mut self.potential, sums);
+        let (mut energy, mut virial) =
+            self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.potential, sums);
         if sums {
             let alpha = self.parameters.alpha;
             let plasma = plasma_energy(alpha, &self.charges, cell.volume());
@@ -90,28 +91,28 @@ impl Mesh {
     }
 
     fn spread(&mut self, MeshInput { grid, cell, packed, charges }: MeshInput<'_>) {
-        let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.shares.len());
+        let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.thread_buffers.len());
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
-        self.team.for_each(self.shares.par_iter_mut().enumerate(), |(index, share)| {
-            let blocks = part(grid.blocks(), index, parts);
-            for (x, touched) in share.touched.iter_mut().enumerate() {
+        self.team.for_each(self.thread_buffers.par_iter_mut().enumerate(), |(index, buffer)| {
+            let blocks = partition(grid.blocks(), index, parts);
+            for (x, touched) in buffer.touched.iter_mut().enumerate() {
                 if *touched {
-                    share.grid[x * padded.plane / LANES..][..padded.plane / LANES].fill(Aligned16::default());
+                    buffer.grid[x * padded.plane / LANES..][..padded.plane / LANES].fill(Aligned16::default());
                     *touched = false;
                 }
             }
-            share.begins.fill(false);
-            let (to, begins) = (bytemuck::cast_slice_mut(&mut share.grid), &mut share.begins[..]);
+            buffer.begins.fill(false);
+            let (to, begins) = (bytemuck::cast_slice_mut(&mut buffer.grid), &mut buffer.begins[..]);
             match order {
                 4 => dispatch(level, Spread::<4, 4> { atoms, blocks, to, begins }),
                 5 => dispatch(level, Spread::<5, 8> { atoms, blocks, to, begins }),
                 6 => dispatch(level, Spread::<6, 8> { atoms, blocks, to, begins }),
                 _ => dispatch(level, Spread::<8, 8> { atoms, blocks, to, begins }),
             }
-            for (x, _) in share.begins.iter().enumerate().filter(|(_, begins)| **begins) {
-                share.touched[x..x + order].fill(true);
+            for (x, _) in buffer.begins.iter().enumerate().filter(|(_, begins)| **begins) {
+                buffer.touched[x..x + order].fill(true);
             }
-            share.fold(&padded);
+            buffer.fold(&padded);
         });
     }
 
@@ -129,7 +130,7 @@ impl Mesh {
     }
 }
 
-/// Atoms as the mesh sees them.
+/// Atoms as input of the mesh.
 #[derive(Clone, Copy)]
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,

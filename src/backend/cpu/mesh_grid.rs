@@ -1,9 +1,9 @@
-//! Grids of one thread: charges with room for splines that hang over the faces.
+//! Charge grid of one thread, padded for splines that extend beyond the faces.
 
 use crate::simd::{Aligned16, LANES};
 use crate::system::PmeParameters;
 
-/// Strides and sizes of a grid with room for splines that hang over the upper faces.
+/// Strides and sizes of a grid that is padded for splines that extend beyond the upper faces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padded {
     /// points of the periodic grid
@@ -28,18 +28,18 @@ impl Padded {
     }
 }
 
-/// What one thread needs for its run of blocks.
+/// Buffer of one thread for its range of blocks.
 pub(super) struct SpreadBuffer {
     /// private charges
     pub grid: Vec<Aligned16>,
-    /// x-planes that hold anything
+    /// x-planes with charges
     pub touched: Vec<bool>,
     /// x-planes at which an atom's spline begins
     pub begins: Vec<bool>,
 }
 
 impl SpreadBuffer {
-    /// Adds what hangs over the upper faces to where it belongs; along z it also stays where it is.
+    /// Folds the padding beyond the upper faces back by periodicity; along z it is also left in place.
     pub(super) fn fold(&mut self, padded: &Padded) {
         let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
         let grid: &mut [f32] = bytemuck::cast_slice_mut(&mut self.grid);

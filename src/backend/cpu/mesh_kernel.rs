@@ -9,19 +9,19 @@ use crate::vec3::Vec3;
 use std::array::from_fn;
 use std::ops::Range;
 
-/// What both kernels read.
+/// Input of both kernels.
 #[derive(Clone, Copy)]
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets from the blocks' centres, as the pair kernel sees them
+    /// offsets from the blocks' centres, as in the pair kernel
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
 }
 
-/// Places of sixteen slots on the mesh.
-struct Places<F> {
+/// Mesh positions of sixteen slots.
+struct MeshPositions<F> {
     /// grid point below the atom along x
     plane: [u32; LANES],
     /// index of the grid point below the atom
@@ -65,15 +65,15 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// The centres of blocks are placed in `f64` and atoms relative to them, so that no digits are lost in a large cell.
-    /// Whatever the coordinates are, the places are on the mesh; empty slots are anywhere.
+    /// Grid coordinates of block centres are computed in `f64` and those of atoms relative to them, so that no digits are
+    /// lost in a large cell. Results are clamped to the mesh; those of empty slots are arbitrary.
     #[inline(always)]
-    fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> Places<S::F> {
+    fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
         let centres = [self.grid.centres[blocks[0]], self.grid.centres[blocks[1]]];
         let mut offset = [S::F::splat(0.0); 3];
         for axis in 0..3 {
-            offset[axis] = S::F::load_halves(part_of(packed[0], axis), part_of(packed[1], axis));
+            offset[axis] = S::F::load_halves(component(packed[0], axis), component(packed[1], axis));
         }
         let mut fraction = offset;
         let mut points = [[0; LANES]; 3];
@@ -96,13 +96,13 @@ impl MeshAtoms<'_> {
         for k in 0..LANES {
             index[k] = points[0][k] as usize * plane + points[1][k] as usize * row + points[2][k] as usize;
         }
-        Places { plane: points[0], index, fraction }
+        MeshPositions { plane: points[0], index, fraction }
     }
 }
 
 /// Eight of the offsets of a block.
 #[inline(always)]
-fn part_of(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
+fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
     let (parts, _) = packed.as_chunks::<BLOCK>();
     &parts[axis]
 }
@@ -153,8 +153,8 @@ impl Weights {
     }
 }
 
-/// Charges of a run of blocks onto a padded grid; x-planes on which a spline begins are marked. Order N moves rows of P,
-/// whole fours.
+/// Spreads the charges of a range of blocks onto a padded grid, and marks x-planes on which a spline begins. Order N uses
+/// rows of P points, a multiple of four.
 pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -162,7 +162,7 @@ pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub begins: &'a mut [bool],
 }
 
-/// Sixteen slots on their way to the mesh.
+/// Sixteen slots to be spread.
 #[derive(Clone, Copy)]
 struct Batch {
     index: [usize; LANES],
@@ -176,10 +176,10 @@ impl Batch {
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
 
-/// Batches in flight: neighbours' splines overlap, and a sum that is read back before it has left the store queue,
-/// from another offset, waits for it. So atoms that follow each other are taken from distant blocks.
+/// Batches in flight: splines of neighbours overlap, and a load at another offset than a pending store stalls until the
+/// store is complete (failed store forwarding). Consecutive atoms are therefore taken from distant blocks.
 const STREAMS: usize = 4;
-/// Blocks among which these are taken: several columns apart, yet on parts of the mesh that stay in a cache.
+/// Range of blocks for these: several columns apart, yet on parts of the mesh that stay in cache.
 const WINDOW: usize = 1024;
 
 impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
@@ -210,7 +210,7 @@ impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     }
 }
 
-/// The first two of `blocks`, as far as there are any.
+/// A batch from the first two of `blocks`, or fewer.
 #[inline(always)]
 fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,
@@ -257,7 +257,7 @@ fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usiz
     }
 }
 
-/// Forces on a run of blocks from the padded potential, added to `forces` (indexed from the run's first block).
+/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces` (indexed from the first block).
 pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -286,7 +286,7 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
             } else {
                 slopes::<S, N, P>(&atoms.padded, from, &places.index, &weights)
             };
-            // the force is against the gradient
+            // F = −q ∇φ
             let charge = -S::F::load_halves(&atoms.charges[pair[0]], &atoms.charges[pair[1]]);
             let along = [charge * slopes[0], charge * slopes[1], charge * slopes[2]];
             for axis in 0..3 {

@@ -1,7 +1,7 @@
-//! The CPU's fast path: pair interactions, mesh and bonded terms in `f32` on sixteen lanes, sums in `f64`.
+//! The CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen lanes, sums in `f64`.
 //!
-//! Work is cut into fixed parts, by default as many as there are threads; sums are taken in order of the parts, so that
-//! the bits depend on their number and on nothing else. Start reading at [`Cpu`].
+//! The work partition is fixed, by default one part per thread; sums are taken in order of the parts, so that the bits
+//! depend on the number of parts only. Start reading at [`Cpu`].
 
 mod bonded;
 mod mesh;
@@ -35,12 +35,12 @@ pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
-use threads::Parts;
+use threads::WorkPartition;
 
-/// How the CPU computes.
+/// Options of the CPU backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// parts the work is cut into, on which the roundings depend; no more threads than these have work
+    /// parts of the work partition, on which rounding depends; at most as many threads have work
     pub parts: usize,
     /// instruction set
     pub level: Level,
@@ -48,9 +48,9 @@ pub struct CpuOptions {
     pub schedule: ListSchedule,
 }
 
-/// Bonded forces of one part, by bonded atom.
+/// Bonded forces of one part of the work partition, by bonded atom.
 #[derive(Default)]
-struct BondedShare {
+struct BondedBuffer {
     forces: Vec<Vec3>,
     output: BondedOutput,
     seconds: f64,
@@ -63,14 +63,14 @@ pub struct Cpu {
     nonbonded: Nonbonded,
     mesh: Option<Mesh>,
     bonded: Bonded,
-    shares: Vec<BondedShare>,
+    thread_buffers: Vec<BondedBuffer>,
     tail: DispersionTail,
     phases: Phases,
 }
 
-/// Atoms between one whose forces are collected and the one whose block is fetched into the cache meanwhile.
-const AHEAD: usize = 64;
-/// Atoms per unit of parallel work where the work is a few operations per atom.
+/// Prefetch distance in atoms when forces are collected.
+const PREFETCH_DISTANCE: usize = 64;
+/// Atoms per parallel task where the work is a few operations per atom.
 const ATOMS: usize = 2048;
 
 impl Cpu {
@@ -85,34 +85,34 @@ impl Cpu {
         };
         let (nonbonded, mesh) = rayon::join(|| Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)), mesh);
         let bonded = Bonded::new(system);
-        let share = || BondedShare { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
+        let buffer = || BondedBuffer { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
         Ok(Cpu {
             options,
             nonbonded,
             team,
             mesh,
-            shares: (0..parts).map(|_| share()).collect(),
+            thread_buffers: (0..parts).map(|_| buffer()).collect(),
             bonded,
             tail: DispersionTail::new(system),
             phases: Phases::default(),
         })
     }
 
-    /// Pairs and bonded terms: every part does its share of both.
+    /// Pairs and bonded terms: every thread computes its part of both.
     fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
         let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
         let count = self.nonbonded.parts();
-        self.nonbonded.forces(cell, workload.energy, &mut self.shares, |index, share| {
+        self.nonbonded.forces(cell, workload.energy, &mut self.thread_buffers, |index, buffer| {
             let start = Instant::now();
-            let BondedShare { forces, output, seconds } = share;
+            let BondedBuffer { forces, output, seconds } = buffer;
             forces.fill(Vec3::ZERO);
             *output = BondedOutput::default();
-            let parts = Parts { index, count };
+            let partition = WorkPartition { index, count };
             if sums {
-                dispatch(level, BondedKernel::<true> { bonded, parts, cell, positions, forces, output });
+                dispatch(level, BondedKernel::<true> { bonded, partition, cell, positions, forces, output });
             } else {
-                dispatch(level, BondedKernel::<false> { bonded, parts, cell, positions, forces, output });
+                dispatch(level, BondedKernel::<false> { bonded, partition, cell, positions, forces, output });
             }
             *seconds = start.elapsed().as_secs_f64();
         });
@@ -131,22 +131,22 @@ impl Cpu {
     /// Pair, mesh and bonded forces into one array in topology order.
     fn collect_forces(&mut self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
-        let (bonded, shares) = (&self.bonded.atoms, &self.shares);
+        let (bonded, thread_buffers) = (&self.bonded.atoms, &self.thread_buffers);
         memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
         let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate();
         self.team.for_each(chunks, |(chunk, (forces, slots))| {
             for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
-                if let Some(&later) = slots.get(index + AHEAD) {
+                if let Some(&later) = slots.get(index + PREFETCH_DISTANCE) {
                     prefetch(total, later as usize / 8);
                 }
                 let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
                 *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
             }
             let first = (chunk * ATOMS) as u32;
-            let place = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
-            let range = place(first)..place(first + forces.len() as u32);
-            for share in shares {
-                for (&atom, &force) in bonded[range.clone()].iter().zip(&share.forces[range.clone()]) {
+            let index_of = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
+            let range = index_of(first)..index_of(first + forces.len() as u32);
+            for buffer in thread_buffers {
+                for (&atom, &force) in bonded[range.clone()].iter().zip(&buffer.forces[range.clone()]) {
                     forces[(atom - first) as usize] += force;
                 }
             }
@@ -155,8 +155,8 @@ impl Cpu {
 
     fn sum_energies(&self, cell: Option<&PeriodicCell>, reciprocal: f64) -> Energies {
         let mut energies = Energies::default();
-        for share in &self.shares {
-            energies += share.output.energies;
+        for buffer in &self.thread_buffers {
+            energies += buffer.output.energies;
         }
         let (lj, coulomb) = self.nonbonded.energies();
         energies.lj += lj;
@@ -171,8 +171,8 @@ impl Cpu {
 
     fn sum_virial(&self, cell: Option<&PeriodicCell>, nonbonded: Mat3) -> Mat3 {
         let mut virial = nonbonded;
-        for share in &self.shares {
-            virial += share.output.virial;
+        for buffer in &self.thread_buffers {
+            virial += buffer.output.virial;
         }
         if let Some(cell) = cell {
             let tail = self.tail.at(cell.volume()).1;
@@ -241,7 +241,7 @@ impl ForceField for Cpu {
                 out.virial += Mat3::outer(d, d * f);
             }
         });
-        let bonded = self.shares.iter().map(|share| share.seconds).sum::<f64>() / self.team.threads() as f64;
+        let bonded = self.thread_buffers.iter().map(|buffer| buffer.seconds).sum::<f64>() / self.team.threads() as f64;
         self.phases.bonded += bonded;
         self.phases.pairs += (computed - packed).as_secs_f64() - bonded;
         self.phases.reduce += reducing.as_secs_f64();

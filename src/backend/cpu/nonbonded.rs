@@ -24,28 +24,27 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Fraction of the cutoff up to which excluded pairs are corrected inside the kernel: far enough inside that they stay
-/// listed for a list's lifetime.
+/// Fraction of the cutoff up to which the kernel corrects excluded pairs: short enough that they stay listed for the
+/// lifetime of a list.
 const NEAR_EXCLUSION: f64 = 0.8;
-/// As a fraction of the cutoff: no near excluded pair is so far apart, and no wrong image of one so close, since the
-/// cell is at least two cutoffs wide.
+/// As a fraction of the cutoff: near excluded pairs are closer than this, and their other images are further apart, since
+/// the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Without a cutoff, pairs closer than this (nm) feel the force of this distance: only overlapping atoms.
+/// Without a cutoff, smaller distances are clamped to this (nm): only overlapping atoms.
 const CLOSEST: f32 = 0.01;
 
-/// Largest error of force polynomials relative to 1/r³: as that of the tables, far below the 2·10⁻⁵ of the whole.
+/// Largest error of force polynomials relative to 1/r³: as that of the tables, far below the total of 2·10⁻⁵.
 const FORCE_TOLERANCE: f64 = 5e-6;
 /// The same for energies, relative to 1/r, and for excluded pairs: these are many at few distances, so that their
-/// errors add up, and half of the 10⁻⁶ of the whole is left to the rest.
+/// errors add up; half of the total of 10⁻⁶ is left for other errors.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
-/// Chunks of a list that a thread searches at a time, at most: one that others hold up leaves the rest to them. What is
-/// in a chunk does not depend on it.
+/// Maximum number of list chunks in a search task, for load balance. The contents of a chunk do not depend on it.
 const CHUNKS: usize = 64;
-/// Blocks that are packed, or whose forces are summed, at a time.
+/// Blocks per task of packing and force reduction.
 const BLOCKS: usize = 64;
 
-/// Forces of one part of the work.
+/// Force buffer of one part of the work.
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
@@ -79,7 +78,7 @@ pub(super) struct Nonbonded {
     pub slot_charges: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// what each cluster has to do with exceptions of the rule; empty where there are none
+    /// exceptions from the combination rule, by cluster; empty where there are none
     cluster_marks: Vec<Marks>,
     /// atoms of each block with Lennard-Jones interactions, as bits
     lj_lanes: Vec<u8>,
@@ -89,7 +88,7 @@ pub(super) struct Nonbonded {
     /// one for each thread
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
-    shares: Vec<ThreadBuffer>,
+    thread_buffers: Vec<ThreadBuffer>,
     /// summed forces of each block
     pub total: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
@@ -138,7 +137,7 @@ impl Nonbonded {
             inner: PairList::default(),
             scratch: (0..parts).map(|_| Mutex::default()).collect(),
             ranges: vec![],
-            shares: (0..parts).map(|_| ThreadBuffer::default()).collect(),
+            thread_buffers: (0..parts).map(|_| ThreadBuffer::default()).collect(),
             total: AlignedArrays::default(),
             virial_parts: vec![],
         }
@@ -171,7 +170,7 @@ impl Nonbonded {
             let mut scratch = locked(&scratch[thread]);
             search_chunk(level, input, index, &mut scratch, chunk);
         });
-        self.outer.split(self.shares.len(), &mut self.ranges);
+        self.outer.split(self.thread_buffers.len(), &mut self.ranges);
     }
 
     /// Charges and Lennard-Jones parameters by slot.
@@ -206,7 +205,7 @@ impl Nonbonded {
         }
     }
 
-    /// Reduce the outer list to pairs within the inner radius now, and share it out.
+    /// Reduce the outer list to pairs within the inner radius now, and partition the inner list over the threads.
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.pack(positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
@@ -221,26 +220,26 @@ impl Nonbonded {
         self.outer.assert_of(&self.grid);
         self.inner.resize(&self.grid);
         let (outer, level) = (&self.outer.chunks, self.level);
-        // by the thread that will read the list, or nearly: it is in its cache then
+        // mostly by the thread that will read the list, so that it is in that thread's cache
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
             prune_chunk(level, input, outer, inner);
         });
-        self.inner.split(self.shares.len(), &mut self.ranges);
+        self.inner.split(self.thread_buffers.len(), &mut self.ranges);
         let (inner, blocks) = (&self.inner, self.grid.blocks());
-        self.team.for_each(self.shares.par_iter_mut().zip(&self.ranges), |(share, range)| {
-            share.chunks = range.clone();
-            share.forces.resize(blocks);
-            share.touched.clear();
-            share.touched.resize(blocks, false);
+        self.team.for_each(self.thread_buffers.par_iter_mut().zip(&self.ranges), |(buffer, range)| {
+            buffer.chunks = range.clone();
+            buffer.forces.resize(blocks);
+            buffer.touched.clear();
+            buffer.touched.resize(blocks, false);
             for chunk in &inner.chunks[range.clone()] {
-                chunk.entries.iter().for_each(|entry| share.touched[entry.cluster as usize / 2] = true);
-                chunk.masked.iter().for_each(|pair| share.touched[pair.block as usize] = true);
-                chunk.plain.iter().for_each(|&block| share.touched[block as usize] = true);
+                chunk.entries.iter().for_each(|entry| buffer.touched[entry.cluster as usize / 2] = true);
+                chunk.masked.iter().for_each(|pair| buffer.touched[pair.block as usize] = true);
+                chunk.plain.iter().for_each(|&block| buffer.touched[block as usize] = true);
             }
         });
     }
 
-    /// Follow a changed cell.
+    /// Update the origins of the slots after a change of the cell.
     pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
         self.grid.place(cell);
     }
@@ -255,9 +254,9 @@ impl Nonbonded {
         });
     }
 
-    /// Number of parts the work is cut into.
+    /// Number of parts of the work partition.
     pub(super) fn parts(&self) -> usize {
-        self.shares.len()
+        self.thread_buffers.len()
     }
 
     /// Sizes of the lists.
@@ -265,12 +264,13 @@ impl Nonbonded {
         PairCounts::new(&self.outer, &self.inner)
     }
 
-    /// Run the kernel on every part, and `work(part, item)` with its item of `beside` on the same thread.
+    /// Run the kernel on every part of the work partition, then `work(part, item)` on the same thread with the part's item
+    /// of `items`.
     pub(super) fn forces<T: Send>(
         &mut self,
         cell: Option<&PeriodicCell>,
         energy: bool,
-        beside: &mut [T],
+        items: &mut [T],
         work: impl Fn(usize, &mut T) + Sync,
     ) {
         let input = PairInput {
@@ -289,25 +289,25 @@ impl Nonbonded {
             lj_shift: self.lj_shift,
         };
         let (inner, level, rule, split) = (&self.inner, self.level, self.types.rule, self.split);
-        self.team.for_each(self.shares.par_iter_mut().zip(beside).enumerate(), |(index, (share, item))| {
-            for (block, _) in share.forces.iter_mut().zip(&share.touched).filter(|(_, touched)| **touched) {
+        self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
+            for (block, _) in buffer.forces.iter_mut().zip(&buffer.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
             }
-            share.output = PairOutput::default();
-            run_kernel(level, (rule, split, energy), input, inner, share);
+            buffer.output = PairOutput::default();
+            run_kernel(level, (rule, split, energy), input, inner, buffer);
             work(index, item);
         });
     }
 
-    /// Sum the forces of all parts into `total`, in order of the parts.
+    /// Reduce the forces of all thread buffers into `total`, in their order.
     pub(super) fn sum(&mut self) {
-        let shares = &self.shares;
+        let thread_buffers = &self.thread_buffers;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
-                // in registers, then stored at once, as `Grid::pack_block` does and says why
+                // in registers, with few wide stores, see `Grid::pack_block`
                 let mut sums = [0.0; 24];
-                for share in shares.iter().filter(|share| share.touched[block]) {
-                    for (sum, f) in sums.iter_mut().zip(&share.forces[block]) {
+                for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
+                    for (sum, f) in sums.iter_mut().zip(&buffer.forces[block]) {
                         *sum += f;
                     }
                 }
@@ -326,14 +326,16 @@ impl Nonbonded {
         });
     }
 
-    /// What the mesh sees of the slots.
+    /// Input of the mesh.
     pub(super) fn mesh_input<'a>(&'a self, cell: &'a PeriodicCell) -> MeshInput<'a> {
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges: &self.slot_charges }
     }
 
-    /// Energies (Lennard-Jones, Coulomb) of the last call, without excluded pairs outside the kernel's reach.
+    /// Energies (Lennard-Jones, Coulomb) of the last call, without the excluded pairs that the kernel does not correct.
     pub(super) fn energies(&self) -> (f64, f64) {
-        self.shares.iter().fold((0.0, 0.0), |(lj, q), share| (lj + share.output.lj, q + share.output.coulomb))
+        self.thread_buffers
+            .iter()
+            .fold((0.0, 0.0), |(lj, q), buffer| (lj + buffer.output.lj, q + buffer.output.coulomb))
     }
 
     /// Virial of the forces in `total`, those of the pairs alone: Σ r⊗F over wrapped positions and Σ shift⊗F over
@@ -343,7 +345,7 @@ impl Nonbonded {
         let parts = total.par_chunks(BLOCKS).enumerate();
         parts.map(|(chunk, forces)| block_virial(grid, packed, chunk * BLOCKS, forces)).collect_into_vec(virial_parts);
         let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
-        self.shares.iter().fold(inside, |sum, share| sum + shift_virial(cell, &share.output.shift_forces))
+        self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
     }
 
     /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, energy).
@@ -396,7 +398,7 @@ fn run_kernel(
     (rule, split, energy): (u8, bool, bool),
     input: PairInput<'_>,
     list: &PairList,
-    share: &mut ThreadBuffer,
+    buffer: &mut ThreadBuffer,
 ) {
     macro_rules! run {
         ($rule:expr, $split:expr, $energy:expr) => {
@@ -405,9 +407,9 @@ fn run_kernel(
                 PairKernel::<{ $rule }, { $split }, { $energy }> {
                     input,
                     list,
-                    range: share.chunks.clone(),
-                    forces: &mut share.forces,
-                    output: &mut share.output,
+                    range: buffer.chunks.clone(),
+                    forces: &mut buffer.forces,
+                    output: &mut buffer.output,
                 },
             )
         };
@@ -422,8 +424,8 @@ fn run_kernel(
             }
         };
     }
-    // steps with energies are rare: one text for equal and for different cutoffs keeps the program small
-    macro_rules! often_quiet {
+    // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
+    macro_rules! shared_energy {
         ($rule:expr) => {
             match (split, energy) {
                 (false, false) => run!($rule, false, false),
@@ -435,12 +437,12 @@ fn run_kernel(
     match rule {
         GEOMETRIC => each_output!(GEOMETRIC),
         LORENTZ_BERTHELOT => each_output!(LORENTZ_BERTHELOT),
-        // rare, too
+        // also rare
         TYPE_TABLE if energy => run!(TYPE_TABLE, true, true),
         TYPE_TABLE => run!(TYPE_TABLE, true, false),
-        ROWS_OF_16 => often_quiet!(ROWS_OF_16),
-        ROWS_OF_32 => often_quiet!(ROWS_OF_32),
-        ROWS_OF_64 => often_quiet!(ROWS_OF_64),
+        ROWS_OF_16 => shared_energy!(ROWS_OF_16),
+        ROWS_OF_32 => shared_energy!(ROWS_OF_32),
+        ROWS_OF_64 => shared_energy!(ROWS_OF_64),
         _ if energy => run!(UNLIMITED, true, true),
         _ => run!(UNLIMITED, true, false),
     }

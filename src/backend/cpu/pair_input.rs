@@ -1,4 +1,4 @@
-//! What the pair kernel reads and what it leaves: arrays by slot, tables, rules, sums.
+//! Input and output of the pair kernel: arrays by slot, tables, rules, sums.
 
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
@@ -33,7 +33,7 @@ pub(in crate::backend) struct CoulombTables {
     pub excluded_energy: RadialTable,
 }
 
-/// Everything a kernel reads.
+/// Input of the kernel.
 #[derive(Clone, Copy)]
 pub(super) struct PairInput<'a> {
     pub grid: &'a Grid,
@@ -49,7 +49,7 @@ pub(super) struct PairInput<'a> {
     /// (6 c6, 12 c12) of type pairs, `types` to a row
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
-    /// the same in rows that are picked from, 6 c6 and 12 c12 of each type, where the rule is one of those
+    /// the same as rows for register permutations, 6 c6 and 12 c12 of each type, for the rules by rows
     pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
     /// squares of the cutoffs, nm²

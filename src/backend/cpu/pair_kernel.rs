@@ -1,13 +1,13 @@
-//! The non-bonded kernel: one text for every instruction set, combination rule and output.
+//! The non-bonded kernel: one source for every instruction set, combination rule and output.
 //!
-//! An i-cluster's four atoms lie in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
-//! atoms is loaded twice into each vector, and meets both or only one of them. Per sixteen pairs, with r² from
+//! An i-cluster's four atoms are in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
+//! atoms is loaded twice into each vector, and is computed with both or only one of them. Per sixteen pairs, with r² from
 //! block-relative offsets:
 //!
 //! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] as the level evaluates it ([`Radial`]), LJ from 1/r².
 //!
-//! Forces of i sum in registers, forces of j go to the thread's force blocks. Energies are computed by the same
-//! arithmetic with additional tables, so that asking for them does not change the forces.
+//! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies are computed by the same
+//! arithmetic with additional tables, so that computing them does not change the forces.
 
 use super::pair_input::{PairInput, PairOutput, TYPE_TABLE, UNLIMITED};
 use super::pair_lj::{BlockLj, LjTerms};
@@ -52,10 +52,10 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                         radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &distances, pair, &mut sums);
                     apply(&near, f, &mut rows.force, forces);
                 }
-                // with energies one text serves all rows: parameters of atoms without Lennard-Jones are zero
+                // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
-                        plain::<S, RULE, SPLIT, ENERGY, 2, $lj>(
+                        unmasked::<S, RULE, SPLIT, ENERGY, 2, $lj>(
                             &fixed,
                             &mut rows,
                             &chunk.plain[entry.both()],
@@ -70,9 +70,25 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     LjRows::None if !ENERGY => both_rows!(0),
                     _ => both_rows!(2),
                 }
-                // one text for each, so that what belongs to a vector is found without an index
-                alone::<S, RULE, SPLIT, ENERGY, 0>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
-                alone::<S, RULE, SPLIT, ENERGY, 1>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
+                // one instantiation per vector, so that its registers are known at compile time
+                single_vector::<S, RULE, SPLIT, ENERGY, 0>(
+                    &fixed,
+                    &mut rows,
+                    entry,
+                    chunk,
+                    forces,
+                    &mut sums,
+                    &mut scratch,
+                );
+                single_vector::<S, RULE, SPLIT, ENERGY, 1>(
+                    &fixed,
+                    &mut rows,
+                    entry,
+                    chunk,
+                    forces,
+                    &mut sums,
+                    &mut scratch,
+                );
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
@@ -93,10 +109,10 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
     }
 }
 
-/// The blocks that a vector of atoms meets by itself. A level without registers for tables has none for two vectors at a
-/// time either, and takes one after the other past all blocks.
+/// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
+/// time, and processes all blocks with one vector after the other.
 #[inline(always)]
-fn alone<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const HALF: usize>(
+fn single_vector<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const HALF: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
     entry: &Entry,
@@ -112,20 +128,20 @@ fn alone<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const H
     let mut row = rows.row(HALF);
     let lj = ENERGY || HALF < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
-        (true, true) => plain::<S, RULE, SPLIT, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
-        (true, false) => plain::<S, RULE, SPLIT, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
+        (true, true) => unmasked::<S, RULE, SPLIT, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
+        (true, false) => unmasked::<S, RULE, SPLIT, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
         (false, true) => staged::<S, RULE, SPLIT, 1>(fixed, &mut row, blocks, forces, scratch),
         (false, false) => staged::<S, RULE, SPLIT, 0>(fixed, &mut row, blocks, forces, scratch),
     }
     rows.add_forces(HALF, &row);
 }
 
-/// What forces follow from, of i-atoms and a block.
+/// Squared distances of i-atoms and a block, and the part of the force that depends on them only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// nm², where needed raised to the least that forces are computed for
+    /// nm², where needed clamped to the lowest for which forces are computed
     r2: [S::F; N],
-    /// nm², as they are
+    /// nm², not clamped
     true_r2: [S::F; N],
     /// as [`Radial::regular`]
     regular: [S::F; N],
@@ -134,8 +150,8 @@ struct Distances<S: Simd, const N: usize> {
 impl<S: Simd, const N: usize> Distances<S, N> {
     #[inline(always)]
     fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
-        // pairs that could be too close for the tables stand in masked blocks: see `pair::prune`
-        let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.raised(fixed) };
+        // pairs that could be too close for the tables are in masked blocks: see `pair::prune`
+        let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.clamped(fixed) };
         let mut regular = r2;
         for row in 0..N {
             regular[row] = fixed.force.regular::<RULE>(r2[row]);
@@ -160,11 +176,11 @@ impl<S: Simd> Sums<S> {
 /// All pairs of a block interact.
 const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
-/// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. The distances of the
-/// next block are computed beside the forces of this one: the chain of either alone is longer than what the
-/// processor looks ahead.
+/// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. Software pipelining: the
+/// distances of the next block are computed along with the forces of this one, since either dependency chain alone is
+/// longer than the out-of-order window of a processor.
 #[inline(always)]
-fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N: usize, const LJ: usize>(
+fn unmasked<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N: usize, const LJ: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
@@ -184,11 +200,11 @@ fn plain<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N
     rows.add(&total);
 }
 
-/// Blocks that [`staged`] takes at a time: most ranges are one or two batches, and what stages hand on stays in the
-/// nearest cache (5 kB).
+/// Blocks per batch of [`staged`]: most ranges are one or two batches, and intermediate results stay in the first-level
+/// cache (5 kB).
 const BATCH: usize = 16;
 
-/// What stages hand on for one block.
+/// Intermediate results of the stages for one block.
 #[derive(Clone, Copy)]
 struct Staged<S: Simd> {
     /// as [`positions`], once
@@ -208,9 +224,9 @@ impl<S: Simd> Staged<S> {
     }
 }
 
-/// As [`plain`] for one vector, without energies, in four short loops: where a vector takes two registers, the
-/// operations of one block fill what the processor holds in flight, so that chains overlap only where they are cut.
-/// And each loop finds room for its constants in sixteen registers, the coefficients of the polynomial above all.
+/// As [`unmasked`] for one vector, without energies, in four short loops: where a vector takes two registers, the
+/// operations of one block fill the out-of-order window, and shorter dependency chains are needed to overlap blocks.
+/// The constants of each loop also fit into sixteen registers, above all the coefficients of the polynomial.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -227,7 +243,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
             for k in 0..3 {
                 positions[k].store_low(&mut stage.positions[k]);
             }
-            [stage.r2] = Near::at(row, block, positions).raised(fixed);
+            [stage.r2] = Near::at(row, block, positions).clamped(fixed);
         }
         for stage in &mut scratch[..blocks.len()] {
             stage.regular = fixed.force.regular::<RULE>(stage.r2);
@@ -247,7 +263,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
     row.add(&total);
 }
 
-/// Blocks that only Lennard-Jones interactions reach.
+/// Blocks within reach of Lennard-Jones interactions only.
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
@@ -341,7 +357,7 @@ fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the lowest distance the force f·d is that of ½ f (lowest² − r²): minimisers need both to agree
+            // below the lowest distance the force f·d has the potential ½ f (lowest² − r²): minimisers need consistency
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
@@ -358,7 +374,7 @@ fn radial_forces<
     forces
 }
 
-/// Σ shift ⊗ force over lattice shifts: the part of the virial that positions of the home image miss.
+/// Σ shift ⊗ force over lattice shifts: the part of the virial beyond that of positions in the home image.
 pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
     let mut virial = crate::vec3::Mat3::ZERO;
     if let Some(cell) = cell {

@@ -1,11 +1,11 @@
-//! Lennard-Jones terms of the pair kernel, by the rule that gives a pair its parameters.
+//! Lennard-Jones terms of the pair kernel, by combination rule.
 
 use super::pair_input::{
     GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
 };
 use crate::simd::{Aligned16, Float, Simd};
 
-/// What a rule wants of a block's atoms: two parameters of each, or their types.
+/// Lennard-Jones input of a block's atoms: two parameters of each, or their types.
 #[derive(Clone, Copy)]
 pub(super) struct BlockLj<S: Simd> {
     values: [S::F; 2],
@@ -30,7 +30,7 @@ impl<S: Simd> BlockLj<S> {
         }
     }
 
-    /// Of blocks whose parameters nobody asks for.
+    /// For blocks without Lennard-Jones interactions.
     #[inline(always)]
     pub(super) fn none() -> Self {
         BlockLj { values: [S::F::splat(0.0); 2], types: S::F::splat(0.0) }

@@ -1,6 +1,6 @@
 //! Coulomb functions of the pair kernel: from tables in registers where the level has enough, otherwise forces from 1/r
-//! and a polynomial. Energies come from tables on every level: they are seldom asked for, and in a crystal, where all
-//! distances are alike, the error of a polynomial would add up.
+//! and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal, with few distinct
+//! distances, errors of a polynomial would add up.
 
 use super::pair_input::UNLIMITED;
 use crate::pair::{FIRST_TERMS, RadialTable};
@@ -12,7 +12,7 @@ pub(super) struct Radial<'a, S: Simd> {
     bins: <S::F as Float>::Bins,
 }
 
-/// Powers of the inverse distance; those that nobody asks for are not computed.
+/// Powers of the inverse distance; unused ones are eliminated by the compiler.
 pub(super) struct Inverse<S: Simd> {
     /// 1/r
     pub(super) first: S::F,
@@ -39,7 +39,7 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// What [`Self::force`] needs of interacting pairs beside 1/r, on levels that have no tables.
+    /// The regular (polynomial) part of the force of interacting pairs, on levels without tables.
     #[inline(always)]
     pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
         if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
@@ -76,7 +76,7 @@ impl<'a, S: Simd> Radial<'a, S> {
         a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
     }
 
-    /// Even and odd powers of u apart: two short chains of multiply-adds instead of a long one.
+    /// Even and odd powers of u separately: two short chains of multiply-adds instead of a long one.
     #[inline(always)]
     fn polynomial(&self, r2: S::F) -> S::F {
         let polynomial = &self.function.smooth;

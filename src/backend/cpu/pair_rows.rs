@@ -1,4 +1,4 @@
-//! What the pair kernel holds in registers: an i-cluster's atoms, and their distances to the atoms of a block.
+//! Register contents of the pair kernel: an i-cluster's atoms, and their distances to the atoms of a j-block.
 
 use super::pair_input::{PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
@@ -8,7 +8,7 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets including what rounding the shifted centre left over
+    /// offsets, including the rounding remainder of the shifted centre
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -18,15 +18,15 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     pub(super) centre: [S::F; 3],
 }
 
-/// What stays the same from pair to pair: constants in registers, and arrays whose addresses the compiler need not
-/// fetch again after each store to the forces.
+/// Loop invariants: constants in registers, and array addresses that the compiler need not reload after each store to the
+/// forces.
 pub(super) struct Fixed<'a, S: Simd> {
     pub(super) input: &'a PairInput<'a>,
     pub(super) packed: &'a [[f32; 24]],
     pub(super) centres: &'a [[f32; 3]],
     pub(super) charges: &'a [[f32; 8]],
     pub(super) force: Radial<'a, S>,
-    /// least r² that forces are computed for, nm²
+    /// lowest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
 }
@@ -83,7 +83,7 @@ impl<S: Simd> Rows<S, 2> {
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // opaque, or the compiler would subtract centres as scalars and spread each difference by a permutation
+            // opaque, or the compiler would subtract centres as scalars and broadcast each difference by a permutation
             rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
         }
         rows
@@ -142,8 +142,8 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Add f · d to the i-atoms, and take it from the j-atoms. A level of two registers to a vector has more operations than
-/// it has room to wait in, and is better off with the fewest: multiply-adds throughout.
+/// Add f · d to the i-atoms, and subtract it from the j-atoms. A level with two registers per vector is limited by the
+/// number of operations in flight, so that it uses the fewest: multiply-adds throughout.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -181,7 +181,7 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
 }
 
-/// Where i-atoms are, seen from the atoms of a block.
+/// Distance vectors of i-atoms from the atoms of a block.
 pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
     /// i − j, nm
@@ -196,7 +196,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Self::at(rows, block, positions(fixed, rows, block))
     }
 
-    /// From what [`positions`] gave for the block.
+    /// From the result of [`positions`] for the block.
     #[inline(always)]
     pub(super) fn at(rows: &Rows<S, N>, block: u32, positions: [S::F; 3]) -> Self {
         let zero = S::F::splat(0.0);
@@ -213,9 +213,9 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Near { block: block as usize, d, r2 }
     }
 
-    /// The distances, raised to the least that forces are computed for.
+    /// The squared distances, clamped to the lowest for which forces are computed.
     #[inline(always)]
-    pub(super) fn raised(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
+    pub(super) fn clamped(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
         let mut r2 = self.r2;
         for row in 0..N {
             r2[row] = r2[row].max(fixed.lowest);
@@ -224,7 +224,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
     }
 }
 
-/// Positions of a block's atoms, twice, from the centre of the i-atoms.
+/// Positions of a block's atoms relative to the centre of the i-atoms, loaded twice.
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;

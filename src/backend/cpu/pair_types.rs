@@ -1,17 +1,18 @@
 //! Lennard-Jones parameters as the pair kernel reads them: a combination rule, one with exceptions, or a table over the
 //! types in use.
 //!
-//! Types that no atom has are left out, and types with equal parameters are one. With at most 64 left a row of the table is
-//! picked from by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule gives all but some
-//! pairs of types, clusters and blocks in which such a pair may meet are listed apart ([`Marks`]) and read the table.
-//! Which way is taken follows from counted types, at costs that are constants, so that it is the same on every machine.
+//! Types that no atom has are dropped, and types with equal parameters are merged. With at most 64 left, parameters are
+//! looked up in a row of the table by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule
+//! holds with some exceptions (pairs of types), clusters and blocks that may contain an exception are marked ([`Marks`])
+//! and use the table. The choice depends on the counts of types and constant costs, so that it is the same on every
+//! machine.
 
 use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Estimated time of sixteen pairs of a block with exceptions, in that of sixteen pairs by the rule: both vectors are
+/// Estimated time of sixteen pairs of a block with exceptions, relative to sixteen pairs by the rule: both vectors are
 /// computed, one after the other, with a gather each.
 const EXCEPTION_COST: f64 = 3.0;
 
@@ -20,7 +21,7 @@ const EXCEPTION_COST: f64 = 3.0;
 pub(super) struct PairTypes {
     /// rule of the kernel
     pub(super) rule: u8,
-    /// two parameters of each of the system's types, as the rule wants them
+    /// two parameters of each of the system's types, in the form of the rule
     pub(super) parameters: Vec<[f32; 2]>,
     /// type of the kernel of each of the system's types
     pub(super) of_type: Vec<u32>,
@@ -28,9 +29,9 @@ pub(super) struct PairTypes {
     pub(super) count: usize,
     /// (6 c6, 12 c12) of pairs of types, `count` to a row
     pub(super) table: Vec<[f32; 2]>,
-    /// rows of 6 c6 and of 12 c12 for each type, padded to the length that the rule says
+    /// rows of 6 c6 and of 12 c12 for each type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// what each type of the kernel has to do with exceptions; empty where there are none
+    /// exceptions of each type of the kernel; empty where there are none
     pub(super) marks: Vec<Marks>,
 }
 
@@ -51,7 +52,7 @@ impl PairTypes {
         let rules = [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
         let by_rule = rules.into_iter().filter_map(|(rule, combination)| {
             let exceptions = system.nonbonded.exceptions(combination, &used)?;
-            let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_share(&exceptions, &counts);
+            let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_fraction(&exceptions, &counts);
             Some((rule, expected, marks(&exceptions, &of_type, count)?))
         });
         let cheapest =
@@ -112,11 +113,11 @@ fn rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
         .collect()
 }
 
-/// Part of the meetings of a cluster and a block in which a pair of atoms is an exception, if atoms were mixed.
-fn exception_share(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
+/// Fraction of cluster pairs that contain an exception, for randomly mixed atoms.
+fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     let atoms = counts.iter().sum::<usize>() as f64;
-    let part = |t: u32| counts[t as usize] as f64 / atoms;
-    let pairs: f64 = exceptions.iter().map(|&[a, b]| 2.0 * part(a) * part(b)).sum();
+    let fraction = |t: u32| counts[t as usize] as f64 / atoms;
+    let pairs: f64 = exceptions.iter().map(|&[a, b]| 2.0 * fraction(a) * fraction(b)).sum();
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
@@ -139,7 +140,7 @@ fn marks(exceptions: &[[u32; 2]], of_type: &[u32], count: usize) -> Option<Vec<M
     Some(marks)
 }
 
-/// The two parameters of an atom as the kernel's rule wants them.
+/// The two parameters of an atom in the form of the kernel's rule.
 pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);

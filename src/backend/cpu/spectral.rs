@@ -1,10 +1,11 @@
-//! From charges on the grid to the potential on the grid: transforms and influence function in three passes.
+//! The PME solve, from charges to potential on the grid: transforms and influence function in three passes.
 //!
 //! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposing:
 //!
 //! 1. for every pair of x-planes, lines along y, sixteen z in a vector; two real planes make one complex transform;
-//! 2. for every k_y, lines along x, then, turned by sixteen, along z; there the spectrum is multiplied, and all is undone;
-//! 3. for every pair of x-planes, lines along y back, and the overhang of the potential is filled in.
+//! 2. for every k_y, lines along x, then, transposed by sixteen, along z; there the spectrum is multiplied by the influence
+//!    function, and both transforms are inverted;
+//! 3. for every pair of x-planes, inverse lines along y, and the padding of the potential is filled.
 //!
 //! A pass reads one array and writes another, which keeps each in the cache of the core that works on it.
 
@@ -18,8 +19,7 @@ use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 
-/// Work is handed out in this many portions per part, so that a late thread does not hold up the others. Nothing
-/// depends on it but the time.
+/// Portions of work per part of the work partition, for load balance. Results do not depend on it.
 const PORTIONS_PER_PART: usize = 4;
 
 /// Work space of one portion.
@@ -105,17 +105,17 @@ impl Spectral {
         }
     }
 
-    /// Potential from the folded charges of all shares; ½ Σ G |S|² and its virial are zero unless `sums`.
+    /// Potential from the folded charges of all threads; ½ Σ G |S|² and its virial are zero unless `sums`.
     pub(super) fn solve(
         &mut self,
         team: &Team,
-        shares: &[SpreadBuffer],
+        thread_buffers: &[SpreadBuffer],
         cell: &PeriodicCell,
         potential: &mut [Aligned16],
         sums: bool,
     ) -> (f64, Mat3) {
         self.update_green(team, cell);
-        self.along_y(team, shares);
+        self.along_y(team, thread_buffers);
         self.along_x_and_z(team, cell, sums);
         self.back_along_y(team, potential);
         if !sums {
@@ -130,7 +130,7 @@ impl Spectral {
     }
 
     /// First pass.
-    fn along_y(&mut self, team: &Team, shares: &[SpreadBuffer]) {
+    fn along_y(&mut self, team: &Team, thread_buffers: &[SpreadBuffer]) {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
         let of_plane = half * z_blocks;
@@ -142,7 +142,8 @@ impl Spectral {
             let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
             for (pair, (re, im)) in pairs_of.enumerate() {
                 let x = 2 * (portion * pairs + pair);
-                let (first, second) = (charges(shares, x, &padded, first), charges(shares, x + 1, &padded, second));
+                let (first, second) =
+                    (charges(thread_buffers, x, &padded, first), charges(thread_buffers, x + 1, &padded, second));
                 for z in 0..z_blocks {
                     let input = Lines { re: &first[z..], im: &second[z..], stride: row };
                     plan.transform(level, input, line.lines_mut(0, 1), work);
@@ -212,7 +213,7 @@ impl Spectral {
                 let x = 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
                 for z in 0..z_blocks {
-                    // behind the last of an odd number of planes nothing follows: it goes twice
+                    // the last of an odd number of planes is paired with itself
                     let other = if second.is_empty() { x } else { x + 1 };
                     let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, nx * z_blocks));
                     dispatch(level, Join { planes, points: ny, line });
@@ -250,11 +251,16 @@ impl Spectral {
     }
 }
 
-/// The charges of plane x: those of the share that has any, or else their sum, made in `sum`.
-fn charges<'a>(shares: &'a [SpreadBuffer], x: usize, padded: &Padded, sum: &'a mut [Aligned16]) -> &'a [Aligned16] {
+/// The charges of plane x: those of the only buffer that has any, or else the sum over buffers, computed in `sum`.
+fn charges<'a>(
+    thread_buffers: &'a [SpreadBuffer],
+    x: usize,
+    padded: &Padded,
+    sum: &'a mut [Aligned16],
+) -> &'a [Aligned16] {
     let plane = padded.plane / LANES;
-    let of = |share: &'a SpreadBuffer| &share.grid[x * plane..][..plane];
-    let mut parts = shares.iter().filter(|share| x < padded.size[0] && share.touched[x]).map(of);
+    let of = |buffer: &'a SpreadBuffer| &buffer.grid[x * plane..][..plane];
+    let mut parts = thread_buffers.iter().filter(|buffer| x < padded.size[0] && buffer.touched[x]).map(of);
     let (first, second) = match (parts.next(), parts.next()) {
         (Some(only), None) => return only,
         (Some(first), Some(second)) => (first, second),
@@ -314,7 +320,7 @@ fn sum(
     (energy, virial)
 }
 
-/// Takes the transforms A and B of two real lines out of that of A + iB:
+/// Separates the transforms A and B of two real lines from that of A + iB:
 /// A(k) = (C(k) + C*(n − k))/2, B(k) = (C(k) − C*(n − k))/2i.
 struct Separate<'a> {
     line: &'a Split,
@@ -349,8 +355,8 @@ impl Kernel for Separate<'_> {
     }
 }
 
-/// The inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). What cannot be there in the transform
-/// of real lines is ignored: imaginary parts at the ends.
+/// The inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). Imaginary parts at the ends, which vanish
+/// in the transform of real lines, are ignored.
 struct Join<'a> {
     planes: [Lines<'a>; 2],
     points: usize,

@@ -1,15 +1,15 @@
-//! Fixed partitions of the work.
+//! The work partition: fixed, about equal parts of each kind of work, one per thread.
 
 use std::ops::Range;
 
-/// One of several parts.
+/// Index of a part, and number of parts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
+pub(super) struct WorkPartition {
     pub index: usize,
     pub count: usize,
 }
 
-/// Part `index` of `count` of the numbers below `total`, of about equal size.
-pub(super) fn part(total: usize, index: usize, count: usize) -> Range<usize> {
+/// Part `index` of `count` of the range `0..total`, of about equal size.
+pub(super) fn partition(total: usize, index: usize, count: usize) -> Range<usize> {
     total * index / count..total * (index + 1) / count
 }

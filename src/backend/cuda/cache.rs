@@ -1,8 +1,7 @@
-//! Compiled kernels, kept for the next GPU that a process opens, and from one start of the program to the next.
+//! Cache of compiled kernels, in memory for further GPUs of the process and on disk for the next start.
 //!
-//! A file for each program, named by a hash of everything that decides what the compiler makes of it. What can be made
-//! again is not worth an error: a file that is cut short, damaged or of somebody else's making is compiled anew, and
-//! where nothing can be read or written a program is kept as long as the process.
+//! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a file that
+//! is truncated, damaged or foreign is compiled anew, and without access to the disk programs are kept in memory only.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -13,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-/// Programs that are kept: some kinds of GPUs, compilers and versions of this program.
+/// Maximum number of cached programs: some kinds of GPUs, compilers and versions of this program.
 const MOST: usize = 16;
 /// Bytes of a hash.
 const HASH: usize = 32;
 
-/// Everything that decides what the compiler makes.
+/// All inputs of the compilation.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
     /// the whole text
@@ -45,7 +44,7 @@ impl Recipe<'_> {
     }
 }
 
-/// Programs that are kept.
+/// The cache.
 #[derive(Default)]
 pub(crate) struct Programs {
     folder: Option<PathBuf>,
@@ -54,12 +53,12 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Kept in a folder too, which may not exist yet.
+    /// With a folder on disk, which may not exist yet.
     pub(crate) fn new(folder: Option<PathBuf>) -> Self {
         Programs { folder, here: Mutex::default() }
     }
 
-    /// A program that is kept, or else what `compile` makes, which then is.
+    /// The cached program, or the result of `compile`, which is then cached.
     pub(super) fn get(&self, recipe: &Recipe, compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         let key = recipe.hash();
         let mut here = locked(&self.here);
@@ -72,7 +71,7 @@ impl Programs {
     }
 }
 
-/// The program in `folder`, or else what `compile` makes, which is then kept there.
+/// The program in `folder`, or the result of `compile`, which is then stored there.
 fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return compile() };
     let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -81,23 +80,23 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
         return Ok(program);
     }
     let program = compile()?;
-    // a folder that cannot be written is no cache, and no error
+    // a folder that cannot be written is ignored
     let _ = keep(folder, &path, key, &program);
     Ok(program)
 }
 
-/// What a file starts with: the hash of its name and its program, and so of every byte and their number.
+/// The header of a file: the hash of its name and its program, which detects any change or truncation.
 fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
     Sha256::new().chain_update(key).chain_update(program).finalize().into()
 }
 
-/// The program of a file that is as it was written.
+/// The program of a file whose header matches.
 fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
     let (found, program) = bytes.split_first_chunk::<HASH>()?;
     (*found == checksum(key, program)).then(|| program.to_vec())
 }
 
-/// Writes a file that appears whole or not at all, and makes room for it.
+/// Writes a file atomically, and removes old files.
 fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -107,7 +106,7 @@ fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Res
     prune(folder)
 }
 
-/// Removes the oldest files, what programs that were killed have left among them. The folder holds nothing else.
+/// Removes the oldest files, including those left by killed processes. The folder holds nothing else.
 fn prune(folder: &Path) -> io::Result<()> {
     let mut files: Vec<_> = fs::read_dir(folder)?.flatten().collect();
     files.sort_by_key(|file| file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH));

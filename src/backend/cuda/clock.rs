@@ -1,14 +1,14 @@
-//! Where the time of steps goes. A recorded step shows nothing of what is inside; so one step in the life of a list is
-//! done launch by launch, each between two events, and counts for all others. Its launches do not overlap, while those
-//! of a recorded step do: phases together may take longer than the step.
+//! Time per phase of a step. A CUDA graph cannot be timed kernel by kernel. Once per list lifetime, one step is therefore
+//! launched kernel by kernel, each between two events, and its times represent all other steps. Its kernels do not overlap,
+//! while those of a graph do: the sum of the phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
 use crate::backend::Phases;
 
-/// Quiet steps after a search before one is timed: until then the device waits for the host, which had to wait for the
-/// length of the list, and events would measure that.
-const SETTLED: u32 = 5;
+/// Steps without output between a search and the timed step. Before that the device waits for the host, which had to wait
+/// for the length of the list, and events would measure this wait.
+const WARM_UP_STEPS: u32 = 5;
 
 /// Steps, and the time of some of them.
 #[derive(Default)]
@@ -19,31 +19,31 @@ pub(super) struct Clock {
     sampled: Phases,
     /// seconds of all searches and prunings
     search: f64,
-    /// quiet steps since the last search
+    /// steps without output since the last search
     quiet: u32,
 }
 
 impl Clock {
-    /// Lists are new.
-    pub(super) fn search(&mut self) {
+    /// New lists were built.
+    pub(super) fn lists_built(&mut self) {
         self.quiet = 0;
     }
 
-    /// A step more; whether to time it, if it is a `quiet` one.
+    /// Counts a step, and returns whether to time it; `quiet`: without output.
     pub(super) fn step(&mut self, quiet: bool) -> bool {
         self.steps += 1;
         self.quiet += u32::from(quiet);
-        let timed = quiet && self.quiet == SETTLED;
+        let timed = quiet && self.quiet == WARM_UP_STEPS;
         self.samples += u64::from(timed);
         timed
     }
 
-    /// So many of the last steps have not been done.
+    /// Removes the last steps, which were launched and not done.
     pub(super) fn undo(&mut self, steps: u64) {
         self.steps -= steps.min(self.steps);
     }
 
-    /// What launches have taken.
+    /// Adds the times of launches.
     pub(super) fn add(&mut self, spans: &[Span]) {
         for &Span { timing, kernel, seconds } in spans {
             match timing {
@@ -53,14 +53,14 @@ impl Clock {
         }
     }
 
-    /// Seconds of all steps.
+    /// Times of all steps, seconds.
     pub(super) fn phases(&self) -> Phases {
         let steps = if self.samples > 0 { self.steps as f64 / self.samples as f64 } else { 0.0 };
         Phases { search: self.search, ..self.sampled.scaled(steps) }
     }
 }
 
-/// Which phase a kernel of a step belongs to. Constraints are part of the move, and the move part of those of chains.
+/// The phase of a kernel. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack => &mut phases.reduce,
@@ -76,7 +76,7 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairLorentzBerthelotSums
         | Kernel::PairTypeTable
         | Kernel::PairTypeTableSums => &mut phases.pairs,
-        Kernel::AdvanceChains | Kernel::AdvanceChainsSums => &mut phases.constraints,
+        Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
         _ => &mut phases.update,
     }
 }

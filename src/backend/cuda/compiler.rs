@@ -1,6 +1,5 @@
-//! The run-time compiler: the source of the kernels to a program for the GPU at hand, in machine code, so that a compiler
-//! newer than the driver still works, or for a GPU newer than the compiler in what its driver makes machine code of. It
-//! needs no GPU.
+//! Run-time compilation (NVRTC) of the kernels for the GPU at hand: to machine code, so that a compiler newer than the
+//! driver works, or for a GPU newer than the compiler to PTX, which the driver compiles. It needs no GPU.
 
 use super::cache::{Programs, Recipe};
 use super::source;
@@ -9,9 +8,9 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Options beside the architecture. Products and sums are fused where kernels say so and nowhere else: what the compiler
-/// would fuse in a kernel with sums it might not in its twin without, and then asking for energies would move atoms. Numbers
-/// below 10⁻³⁸ in `f32` count as zero, which spares every reciprocal root a test.
+/// Options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly: the compiler's
+/// choice could differ between the variants of a kernel with and without sums, and energies on request would change the
+/// trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every reciprocal root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
 /// The oldest architecture that the kernels are written for: Turing.
@@ -30,7 +29,7 @@ fn failed(what: &str, error: result::NvrtcError) -> Error {
     Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"))
 }
 
-/// What a program is written in.
+/// The form of a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// the GPU's machine code
@@ -76,7 +75,7 @@ pub(super) fn version() -> std::result::Result<[i32; 2], result::NvrtcError> {
     Ok([major, minor])
 }
 
-/// What the compiler knows.
+/// The architectures that the compiler supports.
 fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
     let mut count = 0;
     // SAFETY: outlives the call
@@ -102,7 +101,7 @@ fn compile(source: &str, options: &[&str], form: Form) -> Result<Vec<u8>> {
     outcome
 }
 
-/// What the compiler says about a program.
+/// The compiler's log of a program.
 fn log(program: sys::nvrtcProgram) -> String {
     // SAFETY: a program that has not been destroyed
     match unsafe { result::get_program_log(program) } {
@@ -155,7 +154,7 @@ mod tests {
         }
         let text = intermediate(&[&OPTIONS[..], &["--gpu-architecture=compute_75"]].concat());
         assert!(text.contains("fma.rn.ftz.f32") && text.contains("add.rn.f64"));
-        // operations without a mode of rounding are those that the driver may fuse
+        // the driver may fuse operations without an explicit rounding mode
         let open = ["mul", "add", "sub"].map(|name| ["ftz.f32", "f32", "f64"].map(|kind| format!("{name}.{kind}\t")));
         let found = text.lines().find(|line| open.as_flattened().iter().any(|operation| line.contains(operation)));
         assert_eq!(found, None);

@@ -1,5 +1,5 @@
-//! What the backend needs of a GPU: memory, launches, transforms, and repeating the same launches. [`super::gpu`] is the
-//! real one; tests run the same backend on an emulated one.
+//! The interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
+//! one; tests run the same backend on an emulated one.
 
 use super::kernel::Kernel;
 use super::layout::Arguments;
@@ -20,15 +20,15 @@ pub(crate) enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Launch {
     pub(super) kernel: Kernel,
-    /// threads in all; whole blocks of them are started
+    /// total number of threads, rounded up to whole blocks
     pub(crate) threads: u32,
     /// threads of a block
     pub(crate) block: u32,
-    /// what the kernel does with it is in the kernel's comment
+    /// the kernel's number argument; its meaning is in the kernel's comment
     pub(crate) parameter: f64,
 }
 
-/// What launches that are timed are part of.
+/// The kind of work that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timing {
     /// a search or a pruning
@@ -46,11 +46,11 @@ pub(crate) struct Span {
     pub(super) seconds: f64,
 }
 
-/// A GPU, or what does its work. Work is done in the order in which it was asked for; only reading waits for it.
+/// A GPU or its emulation. Work is done in the order of the calls; only reading waits for it.
 pub(crate) trait Device: Send {
     /// For the log.
     fn name(&self) -> String;
-    /// Memory that lives as long as the device, or until it is freed.
+    /// Memory that is valid as long as the device, or until it is freed.
     fn allocate(&self, bytes: usize) -> Result<u64>;
     /// Give memory back.
     fn free(&self, address: u64) -> Result<()>;
@@ -68,15 +68,15 @@ pub(crate) trait Device: Send {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Both pieces of work, side by side if that is possible; the second may be two again.
-    fn side_by_side(
+    /// Both pieces of work, concurrently if that is possible; the second may call this again.
+    fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()>;
-    /// Do `work`, which only launches and transforms. It may be recorded, and repeated from the record as long as `key` is
-    /// the same.
-    fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
+    /// Do `work`, which only launches kernels and transforms. It may be captured as a CUDA graph, which is replayed as long
+    /// as `key` is the same.
+    fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
     /// Do `work`, one launch after the other, and time each.
     fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         self.timing().set(Some(timing));
@@ -84,7 +84,7 @@ pub(crate) trait Device: Send {
         self.timing().set(None);
         done
     }
-    /// What launches are part of, while they are timed.
+    /// The kind of work while launches are timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
     /// The times since the last call; waits for the launches.
     fn spans(&self) -> Result<Vec<Span>>;
@@ -111,7 +111,7 @@ pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<P
     Ok(pointer)
 }
 
-/// Zeros from now on.
+/// Fills an array with zeros.
 pub(super) fn clear<T: Element>(device: &impl Device, pointer: Pointer<T>, length: usize) -> Result<()> {
     device.clear(pointer.0, size_of::<T>() * length)
 }

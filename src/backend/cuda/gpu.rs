@@ -1,5 +1,4 @@
-//! A real GPU through the CUDA driver. Libraries are opened when they are wanted: where there are none, nothing but this
-//! file knows.
+//! A real GPU through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on them.
 
 use super::cache::Programs;
 use super::compiler;
@@ -17,15 +16,15 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Records of launches that are kept: a quiet step, one with kinetic energies, one with the virial; and one to spare.
-const RECORDS: usize = 4;
+/// CUDA graphs that are kept: a step without output, one with kinetic energies, one with the virial; and one to spare.
+const GRAPHS: usize = 4;
 
-/// The oldest driver that knows what [`PRIORITIES`] means, that of CUDA 11.7. A function that a driver lacks is a panic of
-/// cudarc's; those called here are older.
+/// The oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics on a function that a driver lacks; those
+/// called here are older.
 const OLDEST_DRIVER: i32 = 11070;
 
-/// How recorded steps are made ready: each kernel keeps the priority of the stream on which it was recorded. Without this all
-/// have that of the stream that repeats the step, and the kernels of the mesh wait until the last block of the pairs begins.
+/// How graphs are instantiated: each kernel keeps the priority of the stream on which it was captured. Without this all have
+/// that of the stream that launches the graph, and the kernels of PME wait until the last block of the pairs begins.
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
@@ -36,7 +35,7 @@ fn driver() -> Option<i32> {
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok().map(|()| version)
 }
 
-/// As it is written.
+/// A version number as text.
 fn version(number: i32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
@@ -48,7 +47,7 @@ fn check_driver(driver: Option<i32>) -> Result<()> {
     Err(Error::Device(format!("the driver is of CUDA {old}, and {least} is the least; install a newer one")))
 }
 
-/// A context on a GPU that will do, if there is one of this number and what it cannot do without is there.
+/// A context on the GPU of this number, after checks of the driver, the run-time compiler and the compute capability.
 fn context(number: u32) -> Result<Arc<CudaContext>> {
     let context = cuda::context(number)?;
     check_driver(driver())?;
@@ -62,23 +61,23 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
     Ok(context)
 }
 
-/// The name of a GPU that will do, or why there is none.
+/// The name of the GPU of this number, or why it cannot be used.
 pub(super) fn find(number: u32) -> Result<String> {
     context(number)?.name().map_err(failed("no name"))
 }
 
-/// What a GPU can do at best.
+/// Peak rates and memory size of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
     /// operations per second in `f32`
     pub(crate) flops: f64,
     /// bytes per second to and from its memory
     pub(crate) bandwidth: f64,
-    /// size of that, bytes
+    /// size of its memory, bytes
     pub(crate) memory: f64,
 }
 
-/// Lanes of a multiprocessor that multiply and add in `f32` (CUDA C++ Programming Guide, arithmetic instructions).
+/// Multiply-adds in `f32` per clock and multiprocessor (CUDA C++ Programming Guide, arithmetic instructions).
 fn lanes(capability: (i32, i32)) -> f64 {
     match capability {
         (7, _) | (8, 0) => 64.0,
@@ -86,7 +85,7 @@ fn lanes(capability: (i32, i32)) -> f64 {
     }
 }
 
-/// What the GPU of this number can do by its clocks and widths.
+/// Peak rates of the GPU of this number, from its clocks and widths.
 pub(crate) fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;
@@ -123,7 +122,7 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     Ok(1e-3 * f64::from(milliseconds))
 }
 
-/// Why kernels that were compiled do not load: nearly always a driver older than the compiler.
+/// The error for compiled kernels that do not load: nearly always the driver is older than the compiler.
 fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
@@ -136,26 +135,26 @@ fn does_not_load(error: result::DriverError) -> Error {
 /// A GPU with the compiled kernels.
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
-    /// all work but what may go on beside it
+    /// stream of all work that is not concurrent
     main: Arc<CudaStream>,
-    /// the mesh, and what goes on beside both
-    beside: [Arc<CudaStream>; 2],
-    /// how many of these are taken
-    taken: Cell<usize>,
-    /// that to which work goes now, if it is one of these
-    aside: Cell<Option<usize>>,
+    /// streams of concurrent work: PME, and bonded terms
+    side_streams: [Arc<CudaStream>; 2],
+    /// how many of these are in use
+    side_streams_used: Cell<usize>,
+    /// the one that receives launches now; `None` for the main stream
+    active_side_stream: Cell<Option<usize>>,
     module: sys::CUmodule,
-    /// by number
+    /// by index of the kernel
     functions: Vec<sys::CUfunction>,
-    /// on the first stream beside
+    /// on the first side stream
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
     /// set while launches are timed
     timing: Cell<Option<Timing>>,
-    /// events before and behind them
+    /// events before and after them
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// latest last; none of what has been done once
-    records: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
+    /// captured steps by key, latest last; `None` after the first run, which is not captured
+    graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
 // SAFETY: the driver's handles may be used by any thread that has bound the context, which every operation does; a `Gpu`
@@ -163,37 +162,37 @@ pub(crate) struct Gpu {
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// The GPU of this number, with kernels compiled for it unless they are kept.
+    /// The GPU of this number, with kernels compiled for it or taken from the cache.
     pub(crate) fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("no stream"))?;
-        // what goes on beside are short kernels: their blocks go before those of the pairs, which fill the GPU
+        // side streams have short kernels: their blocks take priority over those of the pairs, which fill the GPU
         let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
         let before_others = || context.new_stream_with_priority(first).map_err(failed("no stream"));
-        let beside = [before_others()?, before_others()?];
+        let side_streams = [before_others()?, before_others()?];
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
         let image = compiler::program(capability, programs)?;
         // SAFETY: a program of the compiler's; the context is bound since it was made
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
         let function = |kernel: &Kernel| {
             let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
-            // SAFETY: a module that is unloaded only with this structure
+            // SAFETY: the module is unloaded only with this structure
             unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
         };
         let functions = Kernel::ALL.iter().map(function).collect::<Result<_>>()?;
         Ok(Gpu {
             context,
             main,
-            beside,
-            taken: Cell::new(0),
-            aside: Cell::new(None),
+            side_streams,
+            side_streams_used: Cell::new(0),
+            active_side_stream: Cell::new(None),
             module,
             functions,
             transforms: None,
             allocated: RefCell::default(),
             timing: Cell::default(),
             spans: RefCell::default(),
-            records: RefCell::default(),
+            graphs: RefCell::default(),
         })
     }
 
@@ -201,12 +200,12 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
     }
 
-    /// Where work goes now.
+    /// The stream that receives launches now.
     fn stream(&self) -> &Arc<CudaStream> {
-        self.aside.get().map_or(&self.main, |number| &self.beside[number])
+        self.active_side_stream.get().map_or(&self.main, |number| &self.side_streams[number])
     }
 
-    /// Calls `start`, which launches `kernel`, between two events where launches are timed.
+    /// Calls `start`, which launches `kernel`, between two events if launches are timed.
     fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(timing) = self.timing.get() else { return start() };
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -217,16 +216,16 @@ impl Gpu {
         Ok(())
     }
 
-    /// Records what `work` launches, which has been done before: what the driver and cuFFT load or make room for when a
-    /// kernel first runs is there.
-    fn record(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
-        let what = "a step cannot be recorded";
+    /// Captures the launches of `work` as a graph. `work` has run once before: all that the driver and cuFFT load or
+    /// allocate when a kernel first runs is there.
+    fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
+        let what = "a step cannot be captured";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
         let done = work(self);
         // the capture must end before an error is passed on
         let graph = self.main.end_capture(PRIORITIES).map_err(failed(what));
         done?;
-        graph?.ok_or_else(|| Error::Internal("a step without launches was recorded".into()))
+        graph?.ok_or_else(|| Error::Internal("a step without launches was captured".into()))
     }
 }
 
@@ -249,13 +248,13 @@ impl Device for Gpu {
 
     fn free(&self, address: u64) -> Result<()> {
         self.wait()?;
-        self.records.borrow_mut().clear();
+        self.graphs.borrow_mut().clear();
         self.allocated.borrow_mut().retain(|&other| other != address);
-        // SAFETY: allocated above, and no work is under way that could use it
+        // SAFETY: allocated above, and no work is in flight that could use it
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
-    // the driver is asked for nothing where there is nothing: a system may have no bonds, and what happens then is not said
+    // empty arrays are skipped: a system may have no bonds, and the driver does not document copies of zero bytes
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -317,7 +316,7 @@ impl Device for Gpu {
     }
 
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
-        self.transforms = Some(DeviceFft::new(size, &self.beside[0])?);
+        self.transforms = Some(DeviceFft::new(size, &self.side_streams[0])?);
         Ok(())
     }
 
@@ -327,8 +326,8 @@ impl Device for Gpu {
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: arrays of the planned sizes; transforms work on the first stream beside, as does what comes before and
-            // after: the mesh is the first thing beside
+            // SAFETY: arrays of the planned sizes; transforms run on the first side stream, as do the kernels before and
+            // after them: PME is the first concurrent work
             unsafe {
                 match direction {
                     Direction::Forward => transforms.forward(grid, spectrum),
@@ -338,51 +337,51 @@ impl Device for Gpu {
         })
     }
 
-    fn side_by_side(
+    fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        let what = "work side by side";
-        let (number, before) = (self.taken.get(), self.aside.get());
-        let (here, beside) = match self.beside.get(number) {
+        let what = "concurrent work";
+        let (number, before) = (self.side_streams_used.get(), self.active_side_stream.get());
+        let (here, beside) = match self.side_streams.get(number) {
             Some(beside) => (self.stream(), beside),
-            None => return Err(Error::Internal("more work side by side than there are streams".into())),
+            None => return Err(Error::Internal("more concurrent work than there are streams".into())),
         };
         beside.join(here).map_err(failed(what))?;
-        self.taken.set(number + 1);
-        self.aside.set(Some(number));
+        self.side_streams_used.set(number + 1);
+        self.active_side_stream.set(Some(number));
         let done = first(self);
-        self.aside.set(before);
+        self.active_side_stream.set(before);
         if self.timing.get().is_some() {
             here.join(beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
-        self.taken.set(number);
-        // also after an error: a capture must not end with loose ends
+        self.side_streams_used.set(number);
+        // also after an error: a capture must not end with unjoined streams
         here.join(beside).map_err(failed(what))?;
         done
     }
 
-    fn repeat(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
-        if !self.transforms.as_ref().is_none_or(DeviceFft::can_be_recorded) {
+    fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        if !self.transforms.as_ref().is_none_or(DeviceFft::can_be_captured) {
             return work(self);
         }
-        let mut records = self.records.borrow_mut();
-        let Some(index) = records.iter().position(|(other, _)| *other == key) else {
-            if records.len() == RECORDS {
-                // a record may be under way
+        let mut graphs = self.graphs.borrow_mut();
+        let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
+            if graphs.len() == GRAPHS {
+                // the graph may be running
                 self.wait()?;
-                records.remove(0);
+                graphs.remove(0);
             }
-            records.push((key, None));
+            graphs.push((key, None));
             return work(self);
         };
-        let graph = match records[index].1.take() {
+        let graph = match graphs[index].1.take() {
             Some(graph) => graph,
-            None => self.record(work)?,
+            None => self.capture(work)?,
         };
-        records[index].1.insert(graph).launch().map_err(failed("a recorded step"))
+        graphs[index].1.insert(graph).launch().map_err(failed("a captured step"))
     }
 
     fn timing(&self) -> &Cell<Option<Timing>> {
@@ -403,9 +402,9 @@ impl Device for Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // errors at the end have nobody to tell, and the driver frees all when the process ends
+        // errors cannot be reported here, and the driver frees all memory when the process ends
         let _ = self.wait();
-        self.records.borrow_mut().clear();
+        self.graphs.borrow_mut().clear();
         self.spans.borrow_mut().clear();
         self.transforms = None;
         for &address in self.allocated.borrow().iter() {

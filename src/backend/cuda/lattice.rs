@@ -1,5 +1,5 @@
-//! The cell on its way to the device and back. What follows from its rows is the device's to find (`kernels/ensemble.cu`):
-//! a barostat changes the cell there, and what the host has uploaded must give the same bits.
+//! Conversion of the cell to and from the device. The device computes the quantities derived from its rows
+//! (`kernels/ensemble.cu`): a barostat changes the cell there, and an uploaded cell must give the same bits.
 
 use super::layout::Lattice;
 use crate::cell::PeriodicCell;
@@ -13,7 +13,7 @@ pub(super) fn lattice(cell: Option<&PeriodicCell>) -> Lattice {
     Lattice { ax: a.x, bx: b.x, by: b.y, cx: c.x, cy: c.y, cz: c.z, periodic: 1, ..Lattice::zeroed() }
 }
 
-/// The cell with these rows, if there is one. They are those of a reduced cell, and stay as they are.
+/// The cell with these rows, if there is one. They already are those of a reduced cell.
 pub(super) fn cell(lattice: &Lattice) -> Option<PeriodicCell> {
     let &Lattice { ax, bx, by, cx, cy, cz, .. } = lattice;
     let rows = [vec3(ax, 0.0, 0.0), vec3(bx, by, 0.0), vec3(cx, cy, cz)];

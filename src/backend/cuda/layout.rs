@@ -1,5 +1,5 @@
-//! What host and kernels share: structures and constants. Written once, here; the C side is generated from it
-//! ([`declarations`]) with an assertion for every size and offset, so that a slip is a compile error.
+//! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
+//! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
 mod terms;
 
@@ -16,31 +16,31 @@ use std::fmt::Write;
 
 /// Lanes of a warp, and atoms of a block.
 pub(super) const WARP: u32 = 32;
-/// Marks a slot without an atom, and a fault that has not happened.
+/// Marks a slot without an atom, and the absence of a fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
 /// Groups of 32 list entries in a chunk, the work of one warp. Four keep the longest warp short and the forces on the
 /// i-atoms, added once per chunk, cheap.
 pub(super) const CHUNK_GROUPS: u32 = 4;
-/// Bits of a list entry that number a slot; the others number a lattice shift, of which there are 125.
+/// Bits of a list entry for the slot index; the others are the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
 /// Lattice shifts.
 pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
-/// The one that is none.
+/// The zero shift.
 pub(super) const CENTRAL_SHIFT: u32 = 62;
-/// Bits that number a grid point along one axis.
+/// Bits of a grid index along one axis.
 pub(super) const GRID_BITS: u32 = 10;
 /// Warps of a block of threads in kernels of lists and pairs.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the one block that sums up slices: all that a block may have, so that few tiles come one after the other.
+/// Threads of the one block that scans the slices: the maximum, so that few tiles are processed in sequence.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Blocks of pair kernels that a multiprocessor holds at once, at least: so registers stop at 64, and the pairs of a system
-/// of 24 000 atoms are under way all at once on the 132 multiprocessors of an H100.
+/// Minimum number of resident blocks of pair kernels per multiprocessor. This limits registers to 64, and all pairs of a
+/// system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
 const PAIR_BLOCKS: u32 = 8;
 
 /// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
-/// A contribution to a force beyond this (kJ/mol/nm) stops the run: 2¹¹ of them, more than an atom has neighbours, still
-/// fit into 63 bits.
+/// A force contribution above this (kJ/mol/nm) stops the run: the sum of 2¹¹ of them, more than an atom has neighbours,
+/// still fits into 63 bits.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
 /// Energies, virials and momenta are summed as multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
@@ -48,32 +48,33 @@ pub(super) const SUM_SCALE: f64 = 16_777_216.0;
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Origins of blocks are multiples of this (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
-/// Boxes around blocks are rounded to `f32` coordinates of up to 100 nm; they count as this much larger (nm).
+/// Margin (nm) of bounding boxes of blocks, for the rounding of coordinates up to 100 nm to `f32`.
 const BOUNDS_ROUNDING: f32 = 2e-5;
 /// Where empty slots are, as an offset from the origin (nm): beyond any cutoff, squares stay finite.
 const NOWHERE: f32 = 1e6;
-/// Newton iterations after which a SHAKE cluster of constraints is given up, as on the CPU.
-const STAR_ITERATIONS: u32 = 50;
-/// Newton iterations after which a chain of constraints is given up, as on the CPU.
+/// Newton iterations after which a SHAKE cluster fails, as on the CPU.
+const SHAKE_ITERATIONS: u32 = 50;
+/// Newton iterations after which a cluster of coupled constraints fails, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Part of the residuals that the linear solver of such an iteration leaves: bonds turn by some 0.03 rad in a step, and
-/// what is not linear leaves a thousandth of them anyway.
+/// Relative reduction of the residuals by the linear solver of such an iteration: bonds turn by some 0.03 rad in a step, so
+/// that nonlinear terms leave a thousandth of the residuals anyway.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Steps of the linear solver, at most. Eight do for the bonds of a protein, and a hundred for a condition of 700.
+/// Maximum number of steps of the linear solver. Eight suffice for the bonds of a protein, a hundred for a condition number
+/// of 700.
 const COUPLED_STEPS: u32 = 100;
-/// Threads that work on one chain.
+/// Threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
-/// Threads of the one block that works on all atoms.
+/// Threads of the one block in kernels over all atoms.
 pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
 /// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters are the number of a type.
+/// The Lennard-Jones parameter of an atom is its type index.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 
-/// Numbers consecutive constants, and says how many there are.
+/// Defines consecutive constants and their count.
 macro_rules! numbered {
     ($(#[$meta:meta])* $count:ident: $($name:ident)*) => {
         numbered!(@next 0u32, $($name)*);
@@ -93,10 +94,10 @@ pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
 pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 3;
 numbered! {
-    /// Kinds of units that move by themselves.
-    UNIT_KINDS: UNIT_FREE UNIT_WATER UNIT_SHAKE1 UNIT_SHAKE2 UNIT_SHAKE3 UNIT_SHAKE4
+    /// Kinds of update groups.
+    UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Why nothing moves any more: a force or a constraint, the velocities, a barostat's factor, a cell that is too small.
+/// Why the run has halted: a force or a constraint, the velocities, a barostat's factor, a cell that is too small.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
@@ -108,7 +109,7 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// kinetic energies of the centres of units, half a step before and after, and of both together: ½ Σ M V(t−½)·V(t+½)
+/// kinetic energies of the centres of mass of update groups, at both half steps, and ½ Σ M V(t−½)·V(t+½)
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_LJ + 6;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_LJ + 7;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_LJ + 8;
@@ -127,7 +128,7 @@ pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 pub(super) const SUMS: u32 = SUM_MOMENTUM + 3;
 
 shared! {
-    /// The periodic cell, and what a kernel finds to follow from its rows.
+    /// The periodic cell, and quantities that a kernel derives from its rows.
     Lattice {
         /// row a, nm
         ax: f64,
@@ -150,24 +151,24 @@ shared! {
 }
 
 shared! {
-    /// What has gone wrong, whether the state still moves, and what couplings have done.
+    /// Faults, expiry of the lists, and the work of the couplings.
     Status {
-        /// lowest atom with a force beyond the limit
+        /// lowest atom with a force above the limit
         overflow: u32,
         /// lowest centre, and lowest leaf, of a constraint that could not be restored
         failed: [u32; 2],
-        /// why nothing moves any more
+        /// why the run has halted; 0 if it has not
         stopped: u32,
-        /// 1 as soon as a pair might be missing from the lists: nothing moves until they are new
-        overdue: u32,
-        /// moves since they were
-        moves: u32,
-        /// of the last box_scaling
+        /// 1 as soon as a pair might be missing from the lists: no step is done until there are new ones
+        lists_expired: u32,
+        /// steps done since the search
+        steps: u32,
+        /// of the barostat's last step
         length_factor: f64,
         velocity_factor: f64,
-        /// that it follows from, kJ/mol/nm³
+        /// pressure at that step, kJ/mol/nm³
         pressure: f64,
-        /// what it has added to the kinetic energy, kJ/mol; 0 after the next move
+        /// kinetic energy it has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
         /// as in [`crate::system::Coupling`]
         thermostat_work: f64,
@@ -210,9 +211,9 @@ members!(Rescaling, BoxScaling);
 shared! {
     /// Lengths that only the device knows.
     Counts {
-        /// chunks that the search wanted
+        /// chunks that the search found, more than the capacity perhaps
         chunks_found: u32,
-        /// chunks there are
+        /// chunks in the list
         chunks: u32,
     }
 }
@@ -234,7 +235,7 @@ shared! {
 members!(Smooth);
 
 shared! {
-    /// Everything that kernels read and write. All kernels take it, and one number.
+    /// Arguments of all kernels, in addition to one number.
     Arguments {
         cell: Pointer<Lattice>,
         searched_cell: Pointer<Lattice>,
@@ -283,41 +284,41 @@ shared! {
         cmap_patches: Pointer<f64>,
         pairs14: Pointer<Pair14Term>,
         excluded: Pointer<ExcludedTerm>,
-        // units
+        // update groups
         free_atoms: Pointer<u32>,
-        waters: Pointer<WaterUnit>,
-        shakes1: Pointer<ShakeUnit>,
-        shakes2: Pointer<ShakeUnit>,
-        shakes3: Pointer<ShakeUnit>,
-        shakes4: Pointer<ShakeUnit>,
-        // chains: by chain, bond, atom and end of a bond
-        chains: Pointer<ChainUnit>,
-        chain_bonds: Pointer<ChainBond>,
-        chain_vectors: Pointer<Vec3>,
-        chain_diagonal: Pointer<f64>,
-        chain_multipliers: Pointer<f64>,
-        chain_residuals: Pointer<f64>,
-        chain_directions: Pointer<f64>,
-        chain_products: Pointer<f64>,
-        chain_atoms: Pointer<ChainAtom>,
-        chain_places: Pointer<Vec3>,
-        chain_pulls: Pointer<Vec3>,
-        chain_ends: Pointer<u32>,
+        waters: Pointer<SettleWater>,
+        shakes1: Pointer<ShakeCluster>,
+        shakes2: Pointer<ShakeCluster>,
+        shakes3: Pointer<ShakeCluster>,
+        shakes4: Pointer<ShakeCluster>,
+        // coupled constraints: by cluster, constraint, atom and end of a constraint
+        coupled_clusters: Pointer<CoupledCluster>,
+        coupled_constraints: Pointer<CoupledConstraint>,
+        coupled_vectors: Pointer<Vec3>,
+        coupled_diagonal: Pointer<f64>,
+        coupled_multipliers: Pointer<f64>,
+        coupled_residuals: Pointer<f64>,
+        coupled_directions: Pointer<f64>,
+        coupled_products: Pointer<f64>,
+        coupled_atoms: Pointer<CoupledAtom>,
+        coupled_positions: Pointer<Vec3>,
+        coupled_displacements: Pointer<Vec3>,
+        coupled_ends: Pointer<u32>,
         // mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
-        /// without a cell, atoms are sorted in a box with this corner, nm
+        /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
         /// 1/edge of that box, 1/nm
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
-        /// what the virial's trace has beside the sums, times the volume, kJ nm³/mol
+        /// part of the virial's trace that the sums lack, times the volume, kJ nm³/mol
         trace_times_volume: f64,
-        /// the longer of both, nm; infinite without
+        /// the longer cutoff, nm; infinite without
         cutoff: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
@@ -325,7 +326,7 @@ shared! {
         coulomb_cutoff2: f32,
         lj_cutoff2: f32,
         largest_cutoff2: f32,
-        /// distances below count as this, nm²
+        /// smaller squared distances are raised to this, nm²
         lowest_r2: f32,
         /// 1/r_c⁶ where the potential is shifted, nm⁻⁶
         lj_shift: f32,
@@ -334,7 +335,7 @@ shared! {
         inner_radius: f32,
         /// Ewald's, 1/nm
         alpha: f32,
-        /// charges carry √C, the mesh wants them without
+        /// charges include √C, which the mesh removes
         inverse_root_coulomb: f32,
         /// Lennard-Jones parameters of an empty slot
         empty_lj: [f32; 2],
@@ -347,20 +348,20 @@ shared! {
         columns_y: u32,
         slices: u32,
         chunk_capacity: u32,
-        /// of the mesh; 0 where there is none
+        /// B-spline order of PME; 0 without
         order: u32,
         grid_x: u32,
         grid_y: u32,
         grid_z: u32,
         bonded_counts: [u32; BONDED_KINDS as usize],
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
-        unit_counts: [u32; UNIT_KINDS as usize],
-        unit_starts: [u32; UNIT_KINDS as usize + 1],
-        /// slices there is room for
+        update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
+        update_group_starts: [u32; UPDATE_GROUP_KINDS as usize + 1],
+        /// allocated slices
         slice_capacity: u32,
-        chain_count: u32,
-        /// 1 where lists end by displacement
-        watched: u32,
+        coupled_count: u32,
+        /// 1 where displacements limit the lifetime of the lists
+        check_displacements: u32,
     }
 }
 
@@ -378,16 +379,16 @@ pub(super) fn declarations() -> String {
     }
     constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
     constants!("u32": SCAN_THREADS PAIR_BLOCKS);
-    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UNIT_KINDS);
+    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
-    constants!("u32": UNIT_FREE UNIT_WATER UNIT_SHAKE1 UNIT_SHAKE2 UNIT_SHAKE3 UNIT_SHAKE4);
+    constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
-    constants!("int": FIRST_TERMS STAR_ITERATIONS);
+    constants!("int": FIRST_TERMS SHAKE_ITERATIONS);
     text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
@@ -401,11 +402,11 @@ pub(super) fn declarations() -> String {
         CmapTerm::declaration(),
         Pair14Term::declaration(),
         ExcludedTerm::declaration(),
-        WaterUnit::declaration(),
-        ShakeUnit::declaration(),
-        ChainUnit::declaration(),
-        ChainBond::declaration(),
-        ChainAtom::declaration(),
+        SettleWater::declaration(),
+        ShakeCluster::declaration(),
+        CoupledCluster::declaration(),
+        CoupledConstraint::declaration(),
+        CoupledAtom::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

@@ -1,4 +1,4 @@
-//! Sorting, the search for pairs, and pruning on the device.
+//! Spatial sorting, pair search and pruning on the device.
 
 use super::device::{Device, Launch, allocate, clear, read, read_one};
 use super::kernel::Kernel;
@@ -10,21 +10,21 @@ use crate::error::Result;
 use crate::vec3::Vec3;
 use std::mem::offset_of;
 
-/// Threads of a block where nothing else is said.
+/// Default number of threads per block.
 pub(super) const BLOCK: u32 = 128;
-/// Atoms of a slice: few, as they are ordered one by one.
+/// Mean number of atoms in a slice: few, for the insertion sort.
 const SLICE_ATOMS: f64 = 2.0;
-/// Chunks per block at first: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
+/// Initial capacity in chunks per block: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
 const FIRST_CHUNKS: u32 = 12;
-/// Room beyond what was found, when they do.
+/// Capacity relative to the size found, when they do.
 const GROWTH: f64 = 1.25;
 
-/// A kernel over so many threads.
+/// A launch of `threads` threads in blocks of [`BLOCK`].
 pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
     Launch { kernel, threads, block: BLOCK, parameter: 0.0 }
 }
 
-/// Columns and slices for the present cell, or the box around the atoms.
+/// Chooses columns and slices for the current cell, or the bounding box of the atoms.
 fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     let edges = match cell {
         Some(cell) => cell.face_distances(),
@@ -58,12 +58,12 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Gives the memory of arrays back, where they have some.
+/// Frees arrays that are allocated.
 fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
     arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }
 
-/// Lists of another capacity; what they held is lost. After an error there are none, and kernels do nothing with them.
+/// Reallocates the lists; their contents are lost. After an error their capacity is zero, and kernels do nothing.
 fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;
     let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
@@ -101,7 +101,7 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
     device.launch(Launch { block: WARP * WARP, ..over(Kernel::SortFinish, a.slots) }, a)
 }
 
-/// Sort the atoms and search the outer list; true where lists are elsewhere than before.
+/// Sort the atoms and search the outer list; true if the lists were reallocated.
 pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
     let mut grown = a.chunk_capacity == 0;
     if grown {
@@ -122,11 +122,11 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
     }
 }
 
-/// Reduce the outer list to the inner one, for atoms that have flown on from their positions for so long (ps); these are
-/// then where they have come to.
+/// Prune the outer list to the inner one at positions predicted `lookahead` (ps) ahead; overwrites the positions of `a`
+/// with these.
 pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
     if lookahead > 0.0 {
-        device.launch(Launch { parameter: lookahead, ..over(Kernel::FlyOn, a.atoms) }, a)?;
+        device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
     }
     device.launch(over(Kernel::Pack, a.slots), a)?;
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)
@@ -143,17 +143,17 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
         Ok(groups.iter().map(|&groups: &u32| u64::from(groups * WARP * WARP)).sum())
     };
     let (slots, outer_slots) = (slots_of(a.inner_groups)?, slots_of(a.outer_groups)?);
-    // a pair within the larger cutoff takes both terms
+    // kernels compute both terms for every pair within the larger cutoff
     Ok(PairCounts { slots, lj_slots: slots, entries: groups.len() as u64, outer_slots })
 }
 
-/// Whether the lists hold every pair is for [`Kernel::Pack`] to find out, for the present positions too.
-pub(super) fn watch(device: &impl Device, a: &Arguments) -> Result<()> {
+/// Checks displacements since the search at the current positions, which [`Kernel::Pack`] does at the start of a step.
+pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)
 }
 
-/// Lists are new: forget what was noted of the last ones.
-pub(super) fn begin(device: &impl Device, a: &Arguments) -> Result<()> {
-    let noted = [offset_of!(Status, overdue), offset_of!(Status, moves)];
-    noted.iter().try_for_each(|&offset| clear(device, Pointer::<u32>::new(a.status.0 + offset as u64), 1))
+/// After a search: clears the expiry flag and the step count.
+pub(super) fn reset_expiry(device: &impl Device, a: &Arguments) -> Result<()> {
+    let cleared = [offset_of!(Status, lists_expired), offset_of!(Status, steps)];
+    cleared.iter().try_for_each(|&offset| clear(device, Pointer::<u32>::new(a.status.0 + offset as u64), 1))
 }

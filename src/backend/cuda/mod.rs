@@ -1,20 +1,20 @@
-//! The CUDA backend: state, lists and forces live on the device, and the host asks for what a reporter wants.
+//! The CUDA backend: state, lists and forces are in device memory, and the host reads only what a reporter needs.
 //!
-//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` what both sides share. A quiet step,
-//! of which nothing is wanted but that it happens, is recorded once and repeated; the host waits for the device only
-//! where it reads something. Start reading at [`Cuda`], then in `steps`.
+//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` the shared structures. Steps without
+//! output are captured as a CUDA graph and replayed; the host waits for the device only where it reads something. Start
+//! reading at [`Cuda`], then in `steps`.
 //!
-//! Couplings need no look: their random numbers are drawn beforehand, and kinetic energies, virial and cell are the
-//! device's. Nor do lists that end by displacement: see `watch`.
+//! Couplings do not synchronise: their random numbers are drawn beforehand, and kinetic energies, virial and cell stay on
+//! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
-//! A step is 14 kernels where there are a mesh and no chains of constraints, each transform counted as three: positions,
-//! spreading, its conversion, transform, solution, transform, gathering, pairs, bonded terms, move. Chains add one; a
-//! thermostat's step one; a barostat's two (three with chains); the step after either one; removal of motion two, or one
-//! without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with a barostat. Mesh, bonded terms and
-//! pairs go on side by side, the short kernels first.
+//! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
+//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one; a
+//! thermostat's step one; a barostat's two (three with coupled constraints); the step after either one; removal of
+//! centre-of-mass motion two, or one without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with
+//! a barostat. PME, bonded terms and pairs run concurrently, the short kernels first.
 //!
-//! Forces, sums and the charge grid are integers, so that no order of additions changes a bit. What goes wrong on the
-//! device stops all motion there, and is reported the next time that anything is read.
+//! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
+//! halts the run there, and is reported at the next read.
 
 mod cache;
 mod clock;
@@ -26,6 +26,7 @@ mod gpu;
 mod kernel;
 mod lattice;
 mod layout;
+mod list_lifetime;
 mod lists;
 mod model;
 mod replay;
@@ -35,7 +36,6 @@ mod steps;
 mod sums;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 use super::{
     Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload, host,
@@ -52,11 +52,11 @@ use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Device, Timing, allocate, copy, read, read_one, write};
 use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
-use replay::Asked;
+use list_lifetime::ListLifetime;
+use replay::StepRequest;
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
 use sums::Sums;
-use watch::Watch;
 
 pub(crate) use cache::Programs;
 #[cfg(not(test))]
@@ -72,7 +72,7 @@ pub(crate) fn find(number: u32) -> Result<String> {
 #[cfg(test)]
 pub(crate) use {emulator::device::Emulated, kernel::Kernel, tests::sample::Sample, tests::sorted_on_device};
 
-/// Refuses a system that the kernels cannot do.
+/// Refuses a system that the kernels do not support.
 pub(crate) fn check(system: &System) -> std::result::Result<(), Problem> {
     model::check(system).map(|_| ())
 }
@@ -83,7 +83,7 @@ struct Snapshot {
     positions: Pointer<Vec3>,
 }
 
-/// What a mesh adds beside its transforms.
+/// Constants of PME beyond the mesh parameters.
 struct MeshConstants {
     alpha: f64,
     /// −C α/√π Σ q², kJ/mol
@@ -101,24 +101,24 @@ pub(crate) struct Cuda<D> {
     masses: Vec<f64>,
     tail: DispersionTail,
     mesh: Option<MeshConstants>,
-    /// as far as the host knows
+    /// the host's copy
     cell: Cell<Option<PeriodicCell>>,
-    /// a barostat has changed it since
+    /// a barostat has changed it on the device since
     cell_is_old: Cell<bool>,
     snapshots: [Snapshot; 2],
     evaluation: Evaluation,
-    /// positions before the move that failed, or the last that were uploaded
+    /// positions before the step that failed, or the last that were uploaded
     last_good: Vec<Vec3>,
-    /// forces have been asked for, and nothing of them but to move on; whether with their virial
+    /// forces that were requested without energies, to be launched with the step; whether with the virial
     pending: Option<bool>,
-    watch: Watch,
-    /// changes with the arguments, of which records of launches hold a copy
+    list_lifetime: ListLifetime,
+    /// changes with the arguments, of which captured graphs hold a copy
     epoch: u64,
     clock: RefCell<Clock>,
     /// outer lists built so far
     searches: u64,
-    /// what was asked for since the last search, step by step
-    asked: Vec<Asked>,
+    /// the steps requested since the last search
+    step_requests: Vec<StepRequest>,
 }
 
 impl<D: Device> Cuda<D> {
@@ -152,17 +152,17 @@ impl<D: Device> Cuda<D> {
             evaluation: Evaluation::default(),
             last_good: vec![],
             pending: None,
-            watch: Watch::new(),
+            list_lifetime: ListLifetime::new(),
             epoch: 0,
             clock: RefCell::default(),
             searches: 0,
-            asked: vec![],
+            step_requests: vec![],
         };
         cuda.arguments.trace_times_volume = 3.0 * cuda.virial_beside(1.0);
         Ok(cuda)
     }
 
-    /// What there is to be said of the steps so far, or an error where one has failed; then the positions before it are read.
+    /// Status after the steps so far, or an error if one has failed; the positions before that step are then read.
     fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
@@ -183,12 +183,13 @@ impl<D: Device> Cuda<D> {
         self.mesh.as_ref().map_or(0.0, |mesh| plasma_energy(mesh.alpha, &[mesh.net_charge], volume))
     }
 
-    /// What each diagonal element of the virial has beside the kernels' sums, kJ/mol; it falls as one over the volume (nm³).
+    /// Part of each diagonal element of the virial that the kernels' sums lack, kJ/mol; inversely proportional to the volume
+    /// (nm³).
     fn virial_beside(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }
 
-    /// Energies and virial of the kernels' sums, and what is known without them.
+    /// Energies and virial: the kernels' sums plus the terms that depend on the volume only.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
@@ -204,12 +205,12 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Beyond all bounds is what exceeds this, both half steps together, kJ/mol.
+    /// Limit of the kinetic energy, summed over both half steps, kJ/mol.
     fn largest_kinetic(&self) -> f64 {
         host::LARGEST_KINETIC * self.masses.len() as f64
     }
 
-    /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the fastest atom.
+    /// Refuses a kinetic energy (kJ/mol) that is NaN or above the limit, and names the fastest atom.
     fn check_motion(&mut self, kinetic: f64) -> Result<()> {
         if kinetic <= self.largest_kinetic() {
             return Ok(());
@@ -246,18 +247,18 @@ impl<D: Device> Backend for Cuda<D> {
         self.cell_is_old.set(false);
         let a = &self.arguments;
         let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = state.coupling;
-        let works = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
-        let fine = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..works };
-        write(&self.device, a.status, &[fine])?;
+        let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
+        let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
+        write(&self.device, a.status, &[no_fault])?;
         write(&self.device, a.positions, &state.positions)?;
         write(&self.device, a.old, &state.positions)?;
         write(&self.device, a.velocities, &state.velocities)?;
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
         self.last_good.clone_from(&state.positions);
         self.pending = None;
-        self.watch.restart();
-        self.asked.clear();
-        steps::place_cell(&self.device, &self.arguments)
+        self.list_lifetime.restart();
+        self.step_requests.clear();
+        steps::derive_cell(&self.device, &self.arguments)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
@@ -280,33 +281,33 @@ impl<D: Device> Backend for Cuda<D> {
     fn build_lists(&mut self) -> Result<()> {
         let cell = self.cell()?;
         let a = &mut self.arguments;
-        let moved = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
-        // they have been waited for: the search reads the length of the list
+        let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
+        // the launches are done: the search has read the length of the list
         let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
-        clock.search();
+        clock.lists_built();
         clock.add(&spans);
-        self.epoch += u64::from(moved);
+        self.epoch += u64::from(reallocated);
         self.snapshot(Moment::Search)?;
-        lists::begin(&self.device, &self.arguments)?;
-        self.watch.search();
-        self.asked.clear();
+        lists::reset_expiry(&self.device, &self.arguments)?;
+        self.list_lifetime.lists_built();
+        self.step_requests.clear();
         self.searches += 1;
         Ok(())
     }
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
         loop {
-            if !must_know && !self.watch.is_due() {
+            if !must_know && !self.list_lifetime.is_check_due() {
                 return Ok(false);
             }
-            lists::watch(&self.device, &self.arguments)?;
+            lists::check_displacements(&self.device, &self.arguments)?;
             let status = self.check()?;
-            if status.overdue == 0 {
-                self.watch.go_on();
+            if status.lists_expired == 0 {
+                self.list_lifetime.still_valid();
                 return Ok(false);
             }
-            let undone = self.watch.end(u64::from(status.moves));
+            let undone = self.list_lifetime.expired(u64::from(status.steps));
             self.clock.get_mut().undo(undone);
             if undone == 0 {
                 return Ok(true);
@@ -322,9 +323,9 @@ impl<D: Device> Backend for Cuda<D> {
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
         self.snapshot(Moment::Prune)?;
         let positions = self.snapshots[Moment::Prune as usize].positions;
-        // where nobody is yet, no list ends
-        let there = Arguments { positions, watched: 0, ..self.arguments };
-        self.device.timed(Timing::Lists, |device| lists::prune(device, &there, lookahead))
+        // predicted positions do not expire lists
+        let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
+        self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
     }
 
     fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
@@ -341,11 +342,11 @@ impl<D: Device> Backend for Cuda<D> {
             return Ok(());
         }
         self.pending = None;
-        // whoever wants energies knows that the lists are right
-        steps::forces(&self.device, &Arguments { watched: 0, ..self.arguments }, self.rule, true)?;
+        // callers that need energies have checked the lists
+        steps::forces(&self.device, &Arguments { check_displacements: 0, ..self.arguments }, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
-        if self.check()?.overdue != 0 {
-            return Err(Error::Internal("energies are wanted while moves are still to be made".into()));
+        if self.check()?.lists_expired != 0 {
+            return Err(Error::Internal("energies are requested while steps are still to be replayed".into()));
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
@@ -357,8 +358,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
         let Leapfrog { timestep, virial, kinetic, coupled, pending_work } = asked;
-        self.watch.step();
-        self.asked.push(Asked::new(self.pending, asked));
+        self.list_lifetime.step_launched();
+        self.step_requests.push(StepRequest::new(self.pending, asked));
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || pending_work);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
@@ -373,7 +374,7 @@ impl<D: Device> Backend for Cuda<D> {
         } else {
             let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
             let key = [self.epoch, timestep.to_bits(), forces | u64::from(sums) << 2];
-            if timed { device.timed(Timing::Step, step) } else { device.repeat(key, step) }?;
+            if timed { device.timed(Timing::Step, step) } else { device.run_captured(key, step) }?;
         }
         if pending_work {
             steps::finish_work(device, a, timestep)?;
@@ -396,7 +397,7 @@ impl<D: Device> Backend for Cuda<D> {
         if self.cell.get().is_none() {
             return Ok(());
         }
-        self.note(|asked| asked.box_scaling = Some(box_scaling));
+        self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
         let BoxScaling { rate, pressure, thermal, noise, stochastic } = box_scaling;
         let stochastic = u32::from(stochastic);
         let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
@@ -405,7 +406,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
-        self.note(|asked| asked.rescaling = Some(rescaling));
+        self.amend_last_request(|asked| asked.rescaling = Some(rescaling));
         let Rescaling { kept, along, across } = rescaling;
         let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
         steps::rescale_velocities(&self.device, &arguments, self.largest_kinetic())
@@ -416,7 +417,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn remove_com_motion(&mut self) -> Result<()> {
-        self.note(|asked| asked.com_removal = true);
+        self.amend_last_request(|asked| asked.com_removal = true);
         match self.cell.get() {
             Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
             None => steps::stop_motion(&self.device, &self.arguments),

@@ -1,10 +1,10 @@
-//! A frozen system as arrays on the device.
+//! Upload of a system: its constant data as arrays on the device.
 
 use super::device::{Device, allocate, store, zeros};
 use super::layout::{
-    Arguments, BondedLists, ChainAtom, ChainBond, ChainUnit, CmapTerm, Counts, ExcludedTerm, GRID_BITS, Lattice,
-    NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, ShakeUnit,
-    Smooth, Status, UNIT_KINDS, WARP, WaterUnit,
+    Arguments, BondedLists, CmapTerm, Counts, CoupledAtom, CoupledCluster, CoupledConstraint, ExcludedTerm, GRID_BITS,
+    Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS,
+    SettleWater, ShakeCluster, Smooth, Status, UPDATE_GROUP_KINDS, WARP,
 };
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
@@ -18,7 +18,7 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Lennard-Jones rule of the kernels, and of the functions that give an atom's parameters.
+/// Lennard-Jones rule for the kernels, and for the CPU functions that give an atom's parameters.
 fn rule(system: &System) -> (u32, u8) {
     match system.nonbonded.rule() {
         Some(CombinationRule::Geometric) => (RULE_GEOMETRIC, GEOMETRIC),
@@ -27,7 +27,7 @@ fn rule(system: &System) -> (u32, u8) {
     }
 }
 
-/// Refuses what the kernels cannot do; the reason is for the log too, where the CPU is taken instead.
+/// Refuses a system that the kernels do not support; the log shows the reason where the CPU is used instead.
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
@@ -44,16 +44,16 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     Ok(groups)
 }
 
-/// Everything but positions, velocities and lists; returns the Lennard-Jones rule too.
+/// Allocates and uploads all arrays except positions, velocities and lists; returns the Lennard-Jones rule too.
 pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
     let groups = check(system)?;
     let mut a = Arguments::zeroed();
     sizes(&mut a, system.topology.atoms.len());
-    working_room(device, &mut a)?;
+    allocate_scratch(device, &mut a)?;
     let rule = atoms(device, &mut a, system)?;
     nonbonded(&mut a, system, schedule);
     bonded(device, &mut a, system)?;
-    units(device, &mut a, system, &groups)?;
+    update_groups(device, &mut a, system, &groups)?;
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh(device, &mut a, &parameters)?;
     }
@@ -66,8 +66,8 @@ fn sizes(a: &mut Arguments, atoms: usize) {
     a.slots = a.blocks * WARP;
 }
 
-/// What kernels fill.
-fn working_room(device: &impl Device, a: &mut Arguments) -> Result<()> {
+/// Allocates the arrays that kernels or `upload` fill.
+fn allocate_scratch(device: &impl Device, a: &mut Arguments) -> Result<()> {
     let (atoms, slots, blocks) = (a.atoms as usize, a.slots as usize, a.blocks as usize);
     a.cell = zeros::<Lattice>(device, 1)?;
     a.searched_cell = zeros::<Lattice>(device, 1)?;
@@ -138,10 +138,10 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     // the squares of radii are taken in f32
     let radius = |r: f64| r.min(1e18) as f32;
     (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
-    (a.cutoff, a.watched) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
+    (a.cutoff, a.check_displacements) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
-/// Where each kind of something begins, in threads: at whole warps.
+/// First thread of each kind of terms or groups: kinds begin at whole warps.
 fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
@@ -177,16 +177,16 @@ fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()
     Ok(())
 }
 
-/// The terms, and the coefficients of all squares of all maps.
+/// Correction-map terms, and the coefficients of all grid squares of all maps.
 fn correction_maps(system: &System) -> (Vec<CmapTerm>, Vec<f64>) {
     let terms = &system.topology.bonded;
-    let (mut patches, mut places) = (vec![], vec![]);
+    let (mut patches, mut maps) = (vec![], vec![]);
     for grid in &terms.cmap_grids {
-        places.push([(patches.len() / 16) as u32, grid.size as u32]);
+        maps.push([(patches.len() / 16) as u32, grid.size as u32]);
         patches.extend(CmapTable::new(grid.size, &grid.energies).patches().as_flattened());
     }
     let term = |t: &crate::system::Cmap| {
-        let [first_patch, size] = places[t.grid as usize];
+        let [first_patch, size] = maps[t.grid as usize];
         CmapTerm { atoms: t.atoms, first_patch, size }
     };
     (terms.cmaps.iter().map(term).collect(), patches)
@@ -203,15 +203,15 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
         .collect()
 }
 
-/// What moves by itself.
-fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
+/// Update groups: atoms that constraints join, and free atoms.
+fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
     let mut free = vec![true; a.atoms as usize];
-    let mut shakes: [Vec<ShakeUnit>; 4] = Default::default();
-    let water = |w: &crate::system::Settle| WaterUnit { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
-    let waters: Vec<WaterUnit> = groups.settles.iter().map(water).collect();
+    let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
+    let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
+    let waters: Vec<SettleWater> = groups.settles.iter().map(water).collect();
     for (center, bonds) in &groups.shakes {
         let leaf = |c: &Constraint| if c.atoms[0] == *center { c.atoms[1] } else { c.atoms[0] };
-        let mut shake = ShakeUnit { atoms: [*center; 5], ..ShakeUnit::zeroed() };
+        let mut shake = ShakeCluster { atoms: [*center; 5], ..ShakeCluster::zeroed() };
         for (k, bond) in bonds.iter().enumerate() {
             shake.atoms[k + 1] = leaf(bond);
             shake.lengths[k] = bond.length;
@@ -220,12 +220,12 @@ fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Grou
     }
     let tied = waters.iter().flat_map(|w| w.atoms).chain(shakes.iter().flatten().flat_map(|shake| shake.atoms));
     tied.for_each(|atom| free[atom as usize] = false);
-    chains(device, a, &groups.coupled)?.iter().for_each(|atom| free[atom.atom as usize] = false);
+    coupled_clusters(device, a, &groups.coupled)?.iter().for_each(|atom| free[atom.atom as usize] = false);
     let free: Vec<u32> = (0..a.atoms).filter(|&atom| free[atom as usize]).collect();
-    let counts: [usize; UNIT_KINDS as usize] =
+    let counts: [usize; UPDATE_GROUP_KINDS as usize] =
         [free.len(), waters.len(), shakes[0].len(), shakes[1].len(), shakes[2].len(), shakes[3].len()];
-    a.unit_counts = counts.map(|count| count as u32);
-    a.unit_starts = starts(a.unit_counts);
+    a.update_group_counts = counts.map(|count| count as u32);
+    a.update_group_starts = starts(a.update_group_counts);
     a.free_atoms = store(device, &free)?;
     a.waters = store(device, &waters)?;
     a.shakes1 = store(device, &shakes[0])?;
@@ -236,45 +236,47 @@ fn units(device: &impl Device, a: &mut Arguments, system: &System, groups: &Grou
     Ok(())
 }
 
-/// Constraints that are coupled; returns their atoms.
-fn chains(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<ChainAtom>> {
-    let (mut units, mut bonds, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
+/// Coupled constraints; returns their atoms.
+fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<CoupledAtom>> {
+    let (mut coupled, mut constraints, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
     for cluster in clusters {
-        // in the order of the atoms, bonds in the order of the cluster: sums at an atom have one order
+        // atoms ascending, constraints in the order of the cluster: sums at an atom have a fixed order
         let mut ends_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (bond, constraint) in (bonds.len() as u32..).zip(cluster) {
+        for (number, constraint) in (constraints.len() as u32..).zip(cluster) {
             for (end, atom) in (0..).zip(constraint.atoms) {
-                ends_of.entry(atom).or_default().push(2 * bond + end);
+                ends_of.entry(atom).or_default().push(2 * number + end);
             }
         }
         let first_atom = atoms.len() as u32;
         let number: BTreeMap<u32, u32> = ends_of.keys().copied().zip(first_atom..).collect();
-        units.push(ChainUnit {
-            first_bond: bonds.len() as u32,
-            bonds: cluster.len() as u32,
+        coupled.push(CoupledCluster {
+            first_constraint: constraints.len() as u32,
+            constraints: cluster.len() as u32,
             first_atom,
             atoms: number.len() as u32,
         });
-        bonds.extend(cluster.iter().map(|c| ChainBond { ends: c.atoms.map(|atom| number[&atom]), length: c.length }));
+        constraints.extend(
+            cluster.iter().map(|c| CoupledConstraint { ends: c.atoms.map(|atom| number[&atom]), length: c.length }),
+        );
         for (atom, its_ends) in ends_of {
-            atoms.push(ChainAtom { atom, first_end: ends.len() as u32 });
+            atoms.push(CoupledAtom { atom, first_end: ends.len() as u32 });
             ends.extend(its_ends);
         }
     }
-    let last = ChainAtom { atom: NO_ATOM, first_end: ends.len() as u32 };
-    a.chain_count = units.len() as u32;
-    a.chains = store(device, &units)?;
-    a.chain_bonds = store(device, &bonds)?;
-    a.chain_atoms = store(device, &[&atoms[..], &[last]].concat())?;
-    a.chain_ends = store(device, &ends)?;
-    a.chain_vectors = allocate(device, bonds.len())?;
-    a.chain_diagonal = allocate(device, bonds.len())?;
-    a.chain_multipliers = allocate(device, bonds.len())?;
-    a.chain_residuals = allocate(device, bonds.len())?;
-    a.chain_directions = allocate(device, bonds.len())?;
-    a.chain_products = allocate(device, bonds.len())?;
-    a.chain_places = allocate(device, atoms.len())?;
-    a.chain_pulls = allocate(device, atoms.len())?;
+    let last = CoupledAtom { atom: NO_ATOM, first_end: ends.len() as u32 };
+    a.coupled_count = coupled.len() as u32;
+    a.coupled_clusters = store(device, &coupled)?;
+    a.coupled_constraints = store(device, &constraints)?;
+    a.coupled_atoms = store(device, &[&atoms[..], &[last]].concat())?;
+    a.coupled_ends = store(device, &ends)?;
+    a.coupled_vectors = allocate(device, constraints.len())?;
+    a.coupled_diagonal = allocate(device, constraints.len())?;
+    a.coupled_multipliers = allocate(device, constraints.len())?;
+    a.coupled_residuals = allocate(device, constraints.len())?;
+    a.coupled_directions = allocate(device, constraints.len())?;
+    a.coupled_products = allocate(device, constraints.len())?;
+    a.coupled_positions = allocate(device, atoms.len())?;
+    a.coupled_displacements = allocate(device, atoms.len())?;
     Ok(atoms)
 }
 

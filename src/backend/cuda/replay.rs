@@ -1,7 +1,7 @@
-//! Steps that were asked for with lists that had expired, and are done again.
+//! Replay of steps that were requested while the lists had expired.
 //!
-//! The device makes no step with expired lists, and the host finds that out later (see `watch`). So what is asked for is
-//! noted until the next search, and replayed with new lists from the first step that was not made.
+//! The device does no step with expired lists, and the host finds out later (see `list_lifetime`). Requests are therefore
+//! kept until the next search, and replayed with new lists from the first step that was not done.
 
 use super::Cuda;
 use super::device::Device;
@@ -11,9 +11,9 @@ use crate::ensemble::thermostat::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 
-/// One step as it was asked for.
+/// One requested step.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct StepRequest {
     /// the virial of its forces
     virial: bool,
     leapfrog: Leapfrog,
@@ -22,29 +22,29 @@ pub(super) struct Asked {
     pub(super) com_removal: bool,
 }
 
-impl Asked {
-    /// A step with forces whose virial is wanted or not; `None` where they were computed with energies, which are wanted only
-    /// of lists that hold, so that the step is not replayed.
+impl StepRequest {
+    /// `virial`: whether forces are computed with the virial; `None` if they were computed with energies. Energies require
+    /// valid lists, so that such a step is never replayed.
     pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog) -> Self {
         let virial = virial.unwrap_or(false);
-        Asked { virial, leapfrog, box_scaling: None, rescaling: None, com_removal: false }
+        StepRequest { virial, leapfrog, box_scaling: None, rescaling: None, com_removal: false }
     }
 }
 
 impl<D: Device> Cuda<D> {
-    /// Notes what else is asked for after the last step.
-    pub(super) fn note(&mut self, what: impl FnOnce(&mut Asked)) {
-        if let Some(last) = self.asked.last_mut() {
+    /// Adds couplings to the last requested step.
+    pub(super) fn amend_last_request(&mut self, what: impl FnOnce(&mut StepRequest)) {
+        if let Some(last) = self.step_requests.last_mut() {
             what(last);
         }
     }
 
-    /// Builds lists where the last `undone` steps begin, and makes these steps.
+    /// Builds lists at the start of the last `undone` steps, and does these steps.
     pub(super) fn replay(&mut self, undone: usize, lists: &ListSchedule) -> Result<()> {
-        let steps = self.asked.split_off(self.asked.len().saturating_sub(undone));
+        let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
-        for Asked { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
+        for StepRequest { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
             self.forces(Workload { energy: false, virial })?;
             self.integrate(leapfrog)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;

@@ -1,16 +1,16 @@
-//! Structures and arrays that host and kernels share: how a type of Rust is declared in C.
+//! Structures and arrays shared by host and kernels: the C declarations of Rust types.
 
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
-/// What an array on the device may hold.
+/// An element type of arrays on the device.
 pub(crate) trait Element: Pod {
     /// Its name in C.
     fn c() -> String;
 }
 
-/// What a shared structure may hold.
+/// A field type of shared structures.
 pub(super) trait Member: Copy {
     /// Its declaration in C.
     fn declare(name: &str) -> String;
@@ -99,7 +99,7 @@ macro_rules! shared {
                 let mut text = format!("struct {name} {{\n");
                 $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
                 text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no offsetof, but the layout rules of the host
+                // the device compiler has no offsetof; its layout rules are those of the host
                 text += "#ifndef __CUDACC__\n";
                 $(text += &format!(
                     "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",

@@ -2,7 +2,7 @@
 
 use super::layout;
 
-/// Names a file beside its text, so that compilers report errors at their place.
+/// Files with their names, so that compilers report errors at their position.
 macro_rules! files {
     ($($name:literal)*) => {
         [$((concat!("kernels/", $name), include_str!(concat!("../../../kernels/", $name)))),*]
@@ -11,7 +11,7 @@ macro_rules! files {
 
 /// Headers before what uses them, then kernels.
 const FILES: [(&str, &str); 19] = files!(
-    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "unit.cuh" "packed.cuh" "pair.cuh"
+    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "packed.cuh" "pair.cuh"
     "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "bonded.cu" "mesh.cu" "advance.cu" "coupled.cu" "ensemble.cu"
 );
 

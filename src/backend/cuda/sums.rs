@@ -1,4 +1,4 @@
-//! What the device has summed, and what may have gone wrong, as the host wants it.
+//! Sums and faults of the device, converted for the host.
 
 use super::device::{Device, read, read_one};
 use super::lattice;
@@ -58,12 +58,11 @@ impl Sums {
     }
 }
 
-/// What there is to be said of the steps so far, or an error where one has failed; the device has stopped moving anything
-/// then.
+/// Status after the steps so far, or an error if one has failed; the device has then halted.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     let status = read_one(device, a.status)?;
     let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
-    // forces after a failed move mean nothing
+    // forces after a failed constraint are meaningless
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
     }

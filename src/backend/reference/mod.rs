@@ -26,10 +26,10 @@ pub struct Reference {
     tables: Vec<CmapTable>,
     tail: DispersionTail,
     pme: Option<ReferencePme>,
-    room: nonbonded::Room,
+    scratch: nonbonded::Scratch,
 }
 
-/// Where the atoms are.
+/// Cell and positions.
 #[derive(Clone, Copy)]
 struct Geometry<'a> {
     cell: Option<&'a PeriodicCell>,
@@ -51,7 +51,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Zeros for so many atoms, the forces in the place of `forces`.
+    /// Zeros for so many atoms, reusing the memory of `forces`.
     fn new(mut forces: Vec<Vec3>, atoms: usize) -> Self {
         forces.clear();
         forces.resize(atoms, Vec3::ZERO);
@@ -89,12 +89,12 @@ impl Reference {
             tables,
             tail: DispersionTail::new(system),
             pme,
-            room: nonbonded::Room::default(),
+            scratch: nonbonded::Scratch::default(),
             system: system.clone(),
         })
     }
 
-    /// Forces, and what else is asked for, at `positions` (nm, topology order, wrapped or not).
+    /// Forces, and the requested energies and virial, at `positions` (nm, topology order, wrapped or not).
     ///
     /// The caller guarantees that there is a cell where PME or a cutoff needs one, and that no cutoff exceeds its
     /// [`PeriodicCell::max_cutoff`].
@@ -104,7 +104,7 @@ impl Reference {
         out
     }
 
-    /// [`Self::evaluate`] in the place of the last result.
+    /// [`Self::evaluate`] into the memory of the last result.
     pub fn evaluate_into(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -116,7 +116,7 @@ impl Reference {
         let geometry = Geometry { cell, positions };
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
-        nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.room, &mut sums));
+        nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.scratch, &mut sums));
         nonbonded::excluded_pairs(system.topology.exclusions.pairs(), potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
         if let Some(cell) = cell {
@@ -141,7 +141,7 @@ impl Reference {
         };
     }
 
-    /// Energies of the terms that `atom` takes part in, without the mesh: what it suffers from.
+    /// Energies of the terms of `atom`, without the mesh.
     pub fn energies_of(&self, atom: u32, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Energies {
         let (system, geometry) = (&self.system, Geometry { cell, positions });
         let bonded = system.topology.bonded.of_atom(atom);

@@ -1,4 +1,4 @@
-//! Which atoms are near an atom: linked cells, or everybody where the cell is too small for them.
+//! Neighbours of an atom: by linked cells, or all atoms where the periodic cell is too small for these.
 
 use super::Geometry;
 use crate::cell::PeriodicCell;
@@ -28,12 +28,12 @@ pub(super) struct Boxes {
 
 /// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
 const MOST_BOXES: f64 = 128.0;
-/// Atoms per unit of parallel work.
+/// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {
-    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff; `boxes` is room
-    /// to work in.
+    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff; `boxes` is scratch
+    /// memory.
     pub(super) fn new(geometry: Geometry<'a>, cutoff: f64, boxes: &'a mut Boxes) -> Self {
         let cell = geometry.cell.filter(|cell| boxes.fill(cell, geometry.positions, cutoff));
         let boxes = cell.map(|cell| (&*boxes, cell));
@@ -97,7 +97,7 @@ impl Boxes {
         for neighbour in 0..27 {
             let (mut place, mut image) = ([0; 3], [0; 3]);
             for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
-                // one cell further than wanted, so that the lowest is not negative
+                // one cell further than needed, so that the lowest is not negative
                 let shifted = self.of_atom[i][d] + self.size[d] + offset - 1;
                 place[d] = shifted % self.size[d];
                 image[d] = (shifted / self.size[d]) as i32 - 1;

@@ -10,7 +10,7 @@ use crate::term::{inverse_norm, lennard_jones, pair14};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
-/// Atoms per unit of parallel work; fixed, so that sums do not depend on the number of threads.
+/// Atoms per parallel task; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 
 /// The pair potential of the settings.
@@ -54,33 +54,33 @@ impl PairPotential {
 
 /// Energies and virial of some atoms, half of each of their pairs.
 #[derive(Clone, Copy, Default)]
-struct Share {
+struct ChunkSums {
     coulomb: f64,
     lj: f64,
     virial: Mat3,
 }
 
-/// What the pairs need to work in, kept from step to step.
+/// Scratch memory of the pairs, reused in every step.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Scratch {
     boxes: Boxes,
-    shares: Vec<Share>,
+    chunk_sums: Vec<ChunkSums>,
 }
 
-/// Pairs within the cutoff that are not excluded. Each is visited from both sides, which costs twice the arithmetic and
-/// needs neither locks nor a second set of forces.
+/// Pairs within the cutoff that are not excluded. Each is visited from both atoms, which costs twice the arithmetic and
+/// needs neither locks nor thread buffers.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
     charges: &[f64],
     geometry: Geometry,
-    (room, sums): (&mut Room, &mut Sums),
+    (scratch, sums): (&mut Scratch, &mut Sums),
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
-    let neighbours = Neighbours::new(geometry, cutoff, &mut room.boxes);
+    let neighbours = Neighbours::new(geometry, cutoff, &mut scratch.boxes);
     let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
-    let one_chunk = |(chunk, (forces, share)): (usize, (&mut [Vec3], &mut Share))| {
-        *share = Share::default();
+    let one_chunk = |(chunk, (forces, chunk_sum)): (usize, (&mut [Vec3], &mut ChunkSums))| {
+        *chunk_sum = ChunkSums::default();
         for (offset, force) in forces.iter_mut().enumerate() {
             let i = chunk * CHUNK + offset;
             let mut force_i = Vec3::ZERO;
@@ -91,23 +91,23 @@ pub(super) fn interacting_pairs(
                 let lj = system.nonbonded.pair(atoms[i].lj_type, atoms[j].lj_type);
                 let (f, coulomb, lj) = potential.evaluate(COULOMB * charges[i] * charges[j], r2, lj);
                 force_i += d * f;
-                share.coulomb += 0.5 * coulomb;
-                share.lj += 0.5 * lj;
-                share.virial += Mat3::outer(d, d * (0.5 * f));
+                chunk_sum.coulomb += 0.5 * coulomb;
+                chunk_sum.lj += 0.5 * lj;
+                chunk_sum.virial += Mat3::outer(d, d * (0.5 * f));
             });
             *force += force_i;
         }
     };
-    room.shares.resize(sums.forces.len().div_ceil(CHUNK), Share::default());
-    sums.forces.par_chunks_mut(CHUNK).zip(&mut room.shares).enumerate().for_each(one_chunk);
-    for share in &room.shares {
-        sums.energies.coulomb += share.coulomb;
-        sums.energies.lj += share.lj;
-        sums.virial += share.virial;
+    scratch.chunk_sums.resize(sums.forces.len().div_ceil(CHUNK), ChunkSums::default());
+    sums.forces.par_chunks_mut(CHUNK).zip(&mut scratch.chunk_sums).enumerate().for_each(one_chunk);
+    for chunk_sum in &scratch.chunk_sums {
+        sums.energies.coulomb += chunk_sum.coulomb;
+        sums.energies.lj += chunk_sum.lj;
+        sums.virial += chunk_sum.virial;
     }
 }
 
-/// What the reciprocal sum counts for these excluded pairs, taken out again.
+/// Ewald correction of excluded pairs: subtracts their contribution to the reciprocal sum.
 pub(super) fn excluded_pairs(
     pairs: impl Iterator<Item = [u32; 2]>,
     potential: &PairPotential,

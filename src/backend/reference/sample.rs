@@ -1,4 +1,4 @@
-//! Forces on some atoms in double precision, for comparing with a fast path that is under way.
+//! Reference forces on a sample of atoms in double precision, for comparison with a fast backend during a run.
 
 use super::neighbours::{Boxes, Neighbours};
 use super::nonbonded::{PairPotential, excluded_pairs, pairs14};
@@ -13,14 +13,14 @@ use crate::units::COULOMB;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Fast paths test distances in `f32` from offsets of a few nm, to some 10⁻⁶ nm: a pair that stands so near to the radius
-/// (nm) of a list or to a cutoff may be within it or not.
+/// Fast backends test distances in `f32` from offsets of a few nm, to some 10⁻⁶ nm: a pair so close to a list radius (nm)
+/// or to a cutoff may be within it or not.
 const ROUNDING: f64 = 1e-5;
 
-/// As a fraction of the cutoff: no list that lasts as long as it should lacks a pair that is nearer.
+/// As a fraction of the cutoff: no list within its lifetime misses a pair that is nearer.
 const NEVER_LACKING: f64 = 0.8;
 
-/// The pair lists of a fast path: their radii, and the positions and cells they were made for.
+/// The pair lists of a fast backend: their radii, and the positions and cells for which they were built.
 #[derive(Clone, Copy)]
 pub struct ListsMade<'a> {
     /// radii
@@ -32,9 +32,9 @@ pub struct ListsMade<'a> {
 }
 
 impl ListsMade<'_> {
-    /// Whether these lists may lack the pair i, j, which is now within the cutoff of one of its interactions: it was
-    /// beyond the outer list when that was searched, or beyond the inner one when that was made. `longest` is the longer
-    /// cutoff, which the radii belong to (nm).
+    /// Whether these lists may miss the pair i, j, which is now within the cutoff of one of its interactions: it was
+    /// beyond the outer radius at the search, or beyond the inner one at the pruning. `longest` is the longer cutoff, to
+    /// which the radii belong (nm).
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -47,15 +47,15 @@ impl ListsMade<'_> {
 pub struct Sampled {
     /// on each of the atoms, kJ/mol/nm
     pub forces: Vec<Vec3>,
-    /// of each, by how much it may be off because of pairs that lists may lack or that stand at a cutoff, kJ/mol/nm
+    /// of each, the possible error by pairs that lists may miss or that are at a cutoff, kJ/mol/nm
     pub lacking: Vec<f64>,
-    /// number of pairs that lists may lack, counted from each atom
+    /// number of pairs that lists may miss, counted from each atom
     pub lacking_pairs: u64,
     /// number of all pairs within the cutoff, counted from each atom
     pub pairs: u64,
     /// the smallest distance of any of these pairs, nm; infinite without one
     pub closest: f64,
-    /// of all terms, where every atom and the mesh are asked for
+    /// of all terms, if all atoms and the mesh are requested
     pub energies: Option<Energies>,
     /// the same for the energies, kJ/mol
     pub lacking_energy: f64,

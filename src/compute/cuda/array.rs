@@ -16,7 +16,7 @@ pub struct CudaArray<T> {
 }
 
 impl<T: Number> CudaArray<T> {
-    /// Room for so many numbers, not yet filled.
+    /// Allocates so many numbers, uninitialised.
     pub(super) fn new(stream: &Arc<CudaStream>, length: usize) -> Result<Self> {
         let address = allocate(stream.context(), (size_of::<T>() * length).max(1))?;
         Ok(CudaArray { stream: stream.clone(), address, length, numbers: PhantomData })
@@ -65,7 +65,7 @@ impl<T: Number> CudaArray<T> {
 
 impl<T> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        // errors at the end have nobody to tell, and the driver frees all when the process ends
+        // errors cannot be reported here, and the driver frees all memory when the process ends
         let _ = self.stream.context().bind_to_thread();
         let _ = self.stream.synchronize();
         // SAFETY: allocated by `new`, and all work is done

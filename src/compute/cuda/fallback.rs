@@ -1,4 +1,4 @@
-//! Transforms of a GPU's arrays, by cuFFT or without it.
+//! Transforms of a GPU's arrays, by cuFFT or as a fallback on the CPU.
 
 use super::failed;
 use super::fft::{self, CudaFft};
@@ -9,7 +9,7 @@ use num_complex::Complex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Transforms of one size on one stream: cuFFT's, or where that cannot be opened the CPU's, to which arrays then travel.
+/// Transforms of one size on one stream: by cuFFT, or where that cannot be loaded by the CPU, with copies of the arrays.
 pub(crate) enum DeviceFft {
     /// by the library
     Cuda(CudaFft<f32>),
@@ -17,7 +17,7 @@ pub(crate) enum DeviceFft {
     Host(RefCell<HostFft>),
 }
 
-/// The CPU's transform, and room for what comes from the GPU.
+/// The CPU's transform, and host buffers for the GPU's arrays.
 pub(crate) struct HostFft {
     fft: Fft3<f32>,
     real: Vec<f32>,
@@ -37,12 +37,12 @@ impl DeviceFft {
         Ok(DeviceFft::Host(RefCell::new(HostFft { fft, real, complex, stream: stream.clone() })))
     }
 
-    /// Whether work only has been started when a call returns, which may then be recorded.
-    pub(crate) fn can_be_recorded(&self) -> bool {
+    /// Whether calls are asynchronous, so that they can be captured as a CUDA graph.
+    pub(crate) fn can_be_captured(&self) -> bool {
         matches!(self, DeviceFft::Cuda(_))
     }
 
-    /// Why it is slow, where the CPU does it.
+    /// Why it is slow, for the fallback on the CPU.
     pub(crate) fn slow(&self) -> Option<String> {
         match self {
             DeviceFft::Cuda(_) => None,

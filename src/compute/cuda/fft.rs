@@ -43,7 +43,7 @@ impl Plan {
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        // errors at the end have nobody to tell
+        // errors cannot be reported here
         let _ = self.bind();
         // SAFETY: made by `CudaFft::new`, and not used again
         let _ = unsafe { result::destroy(self.handle) };

@@ -21,7 +21,7 @@ fn check() -> Result<()> {
     Err(not_found("library of matrix products", "libcublas", ["libcublas", "nvidia-cublas-cu12"]))
 }
 
-/// What BLAS is told about C ← α A B + β C.
+/// The arguments of BLAS for C ← α A B + β C.
 ///
 /// Its matrices are column-major, and a row-major matrix is its own transpose in that reading. So the product that it
 /// forms is Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: our B is its first matrix, our A its second.
@@ -93,7 +93,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // errors at the end have nobody to tell
+        // errors cannot be reported here
         let _ = self.stream.context().bind_to_thread();
         // SAFETY: made by `new`, and not used again
         let _ = unsafe { result::destroy_handle(self.handle) };
@@ -106,7 +106,7 @@ mod tests {
     use crate::compute::{Core, HostCore, Operand};
     use std::borrow::Cow;
 
-    /// Rows of an array before and behind the matrix.
+    /// Rows of an array before and after the matrix.
     const BESIDE: usize = 2;
 
     /// What BLAS does by its definition, with α = 2 and β = −3: matrices column-major, the first of m × k, the second k × n.

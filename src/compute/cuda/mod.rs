@@ -1,7 +1,7 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the interface of the CPU's side.
 //!
-//! Libraries are opened when they are wanted, so that the program needs none; what is missing is named. **Nothing here has
-//! run on hardware yet**: what can be checked without is how row-major products become BLAS's column-major ones.
+//! Libraries are loaded at run time on first use; errors name a missing one. **Nothing here has
+//! run on hardware yet**: tests without a GPU check the mapping of row-major products to BLAS's column-major ones.
 
 mod array;
 mod fallback;
@@ -53,20 +53,20 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         return Err(Error::Device(found));
     }
     let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
-    // with it, the first stream waits for the whole device, which is an error while another thread records launches there
+    // with it, the first stream waits for the whole device, an error while another thread captures a graph there
     // SAFETY: it orders the uses of a `CudaSlice`, of which there is none
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
 
-/// Room on the GPU.
+/// Allocates memory on the GPU.
 pub(crate) fn allocate(context: &CudaContext, bytes: usize) -> Result<u64> {
     context.bind_to_thread().map_err(failed("the context cannot be bound"))?;
     // SAFETY: the context is bound
     unsafe { cudarc::driver::result::malloc_sync(bytes) }.map_err(|error| {
         let free = context.mem_get_info().map_or(0, |(free, _)| free >> 20);
         let wanted = bytes.div_ceil(1 << 20);
-        let what = format!("the GPU has no room for {wanted} MiB more, {free} MiB are free ({error:?})");
+        let what = format!("out of GPU memory: {wanted} MiB are needed, {free} MiB are free ({error:?})");
         Error::Device(format!("{what}; use a GPU with more memory, or the CPU as device"))
     })
 }

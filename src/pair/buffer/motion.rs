@@ -1,4 +1,4 @@
-//! How far atoms fly, and what those that fly alike add up to.
+//! Atom classes for the buffer estimate: displacements by free flight or rotation, and sums over pairs of classes.
 
 use crate::system::{Constraints, System};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Charges are binned to this many e; a class has the mean charge of its atoms.
 const CHARGE_BIN: f64 = 0.1;
 
-/// Atoms that move and interact alike.
+/// Atoms with the same motion and the same interactions.
 #[derive(Clone)]
 pub(super) struct Class {
     pub count: f64,
@@ -37,7 +37,7 @@ impl Motion {
         free + rotation
     }
 
-    /// Motions with the same are taken for one.
+    /// Motions with equal keys are merged.
     fn key(&self) -> (u64, u64) {
         let rotating = self.rotating.unwrap_or((0.0, 0.0));
         let turning = (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64;
@@ -45,7 +45,7 @@ impl Motion {
     }
 }
 
-/// Sums over all pairs of atoms of which one moves in one way and the other in another.
+/// Sums over all pairs of atoms with these two motions.
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
@@ -87,7 +87,7 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// How each atom flies: alone, or as the light or heavy end of a constraint.
+/// The motion of each atom: free, or rotating as the light end of a constraint.
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =
@@ -105,7 +105,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
     }
     for bond in bonds {
         let [i, j] = bond.atoms;
-        // equal ends are left alone: free flight is the safe estimate
+        // ends of similar mass: free flight is the conservative estimate
         if mass(i) < 0.5 * mass(j) {
             hold(i, j, bond.length);
         } else if mass(j) < 0.5 * mass(i) {

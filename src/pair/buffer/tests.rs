@@ -1,4 +1,4 @@
-//! The estimate against what it estimates: water whose atoms are moved by normal deviates.
+//! The error estimate against measured errors: water whose atoms are displaced by normal deviates.
 
 use super::motion::{Motion, motions};
 use super::*;
@@ -45,7 +45,7 @@ fn rotation_saturates() {
     assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
 }
 
-/// The effective reach stands for a body that is no sphere: radii of the volumes agree to this, in nm.
+/// The effective reach describes a body that is not a sphere: radii of the volumes agree to this, in nm.
 const REACH: f64 = 0.004;
 
 #[test]
@@ -55,7 +55,7 @@ fn single_atoms_reach_as_far_as_around_a_cube_of_a_block() {
     for r in [0.9, 1.0, 1.1, 1.2] {
         let volume = s.powi(3) + 6.0 * s * s * r + 3.0 * PI * s * r * r + 4.0 / 3.0 * PI * r.powi(3);
         let radius = (3.0 * volume / (4.0 * PI)).cbrt();
-        assert!((radius - r - GRAPHICS.reach).abs() < REACH, "{radius} around {r}");
+        assert!((radius - r - GPU.reach).abs() < REACH, "{radius} around {r}");
     }
 }
 
@@ -67,7 +67,7 @@ fn off_and_model_differ_for_single_atoms_too() {
     let (off, model) = (estimate.conventional(TOLERANCE, None), estimate.schedules(TOLERANCE, None, largest)[0]);
     assert_eq!((off.rebuild, off.prune, off.outer), (20, 20, off.inner));
     assert!(estimate.cycles(&model) < estimate.cycles(&off), "{model:?}");
-    // a search makes the host wait: dearer than on a processor, so that lists live longer, and are pruned
+    // a search makes the host wait: it costs more than on a CPU, so that list lifetimes are longer, with pruning
     let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(TOLERANCE, None, largest)[0];
     assert!(model.rebuild >= cpu.rebuild && model.prune < model.rebuild, "{model:?} {cpu:?}");
     for lists in [off, model] {
@@ -173,7 +173,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
 
 /// Atoms of a block on a GPU.
 const GPU_BLOCK: usize = 32;
-/// Pairs further beyond the radius are not looked at, nm.
+/// Pairs further beyond the radius are ignored, nm.
 const LOOK_BEYOND: f64 = 0.3;
 
 /// Note the pairs of a GPU's list: of two blocks, the first if their numbers differ by an odd number, else the second,
@@ -224,12 +224,12 @@ fn mark(grid: &Grid, chunk: &ListChunk, listed: &mut [Vec<bool>]) {
 
 const CONFIGURATIONS: u32 = 10;
 const DRAWS: u32 = 4;
-/// Displacements are followed this many standard deviations out: 10⁻⁶ of them go further.
+/// Displacements are considered up to this many standard deviations: 10⁻⁶ of them are larger.
 const TAIL: f64 = 5.0;
 /// Standard errors by which the estimate may fall short; the seed is fixed, so this cannot flicker.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// Energy by which pairs beyond the list err when they come inside the cutoff.
+/// Energy of pairs that are not listed and come within the cutoff.
 #[derive(Clone, Copy, Default)]
 struct Gained {
     lj: f64,
@@ -350,8 +350,8 @@ fn missed_pairs_cost_what_is_estimated() {
         let sum = |[lj, coulomb]: [f64; 2]| lj + coulomb;
         check(sum(estimate.drifts(radius, time, |_| 1.0)), measured(0), excess);
         check(estimate.virial(radius, time, |_| 1.0), virial(0), excess);
-        for (kind, grain) in [(1, OUTER), (2, INNER), (3, SINGLE)] {
-            let missing = estimate.missing(grain);
+        for (kind, correction) in [(1, OUTER), (2, INNER), (3, SINGLE)] {
+            let missing = estimate.missing(correction);
             check(sum(estimate.drifts(radius, time, &missing)), measured(kind), GROUP_EXCESS * excess);
             check(estimate.virial(radius, time, &missing), virial(kind), GROUP_EXCESS * excess);
         }
@@ -361,16 +361,22 @@ fn missed_pairs_cost_what_is_estimated() {
 /// 0.005 kJ/mol/ps per atom and 0.5 bar.
 const TOLERANCE: ListErrors = ListErrors { drift: 0.005, pressure: 0.5 * BAR };
 
-/// Both lists stay within their shares of the tolerance.
-fn assert_within(estimate: &BufferEstimate, lists: &ListSchedule, [outer_grain, inner_grain]: [Grain; 2]) {
+/// Both lists stay within their error budgets.
+fn assert_within(
+    estimate: &BufferEstimate,
+    lists: &ListSchedule,
+    [outer_correction, inner_correction]: [ClusterCorrection; 2],
+) {
     let &ListSchedule { rebuild, prune, outer, inner, lookahead } = lists;
-    let [of_outer, of_inner] =
-        [estimate.missed(outer, rebuild, 0.0, outer_grain), estimate.missed(inner, prune, lookahead, inner_grain)];
+    let [of_outer, of_inner] = [
+        estimate.missed(outer, rebuild, 0.0, outer_correction),
+        estimate.missed(inner, prune, lookahead, inner_correction),
+    ];
     assert!(
-        of_outer.drift() <= OUTER_SHARE.drift * TOLERANCE.drift && of_inner.drift() <= TOLERANCE.drift,
+        of_outer.drift() <= OUTER_BUDGET.drift * TOLERANCE.drift && of_inner.drift() <= TOLERANCE.drift,
         "{lists:?}"
     );
-    assert!(of_outer.drifts[0] <= OUTER_SHARE.lj * TOLERANCE.drift, "{lists:?}");
+    assert!(of_outer.drifts[0] <= OUTER_BUDGET.lj * TOLERANCE.drift, "{lists:?}");
     assert!(of_outer.pressure + of_inner.pressure <= TOLERANCE.pressure, "{lists:?}");
     let ListErrors { drift, pressure } = estimate.errors_of(lists);
     assert!(drift <= TOLERANCE.drift && pressure <= TOLERANCE.pressure, "{lists:?}");
@@ -403,9 +409,9 @@ fn no_schedule_errs_more_than_is_tolerated() {
 fn radii_stay_within_the_cell_if_any_lifetime_allows_it() {
     let system = water(Electrostatics::Off);
     let estimate = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP);
-    let roomy = estimate.schedules(TOLERANCE, None, f64::INFINITY);
-    let limit = 0.5 * (CUTOFF + roomy.iter().map(|s| s.outer).fold(0.0, f64::max));
+    let wide = estimate.schedules(TOLERANCE, None, f64::INFINITY);
+    let limit = 0.5 * (CUTOFF + wide.iter().map(|s| s.outer).fold(0.0, f64::max));
     let tight = estimate.schedules(TOLERANCE, None, limit);
-    assert!(tight.len() < roomy.len() && tight.iter().all(|s| s.outer <= limit), "{tight:?}");
+    assert!(tight.len() < wide.len() && tight.iter().all(|s| s.outer <= limit), "{tight:?}");
     assert_eq!(estimate.schedules(TOLERANCE, None, 0.1).len(), 1);
 }

@@ -106,7 +106,7 @@ fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32)
         simulation.backend().device().tally().waits - before
     };
     let found = steps.iter().map(&mut waits).collect();
-    (found, simulation.backend().device().tally().longest_record)
+    (found, simulation.backend().device().tally().longest_captured)
 }
 
 #[test]

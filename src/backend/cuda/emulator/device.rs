@@ -1,4 +1,4 @@
-//! A device that is none: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
+//! An emulated device: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
 
 use super::{bounded, library};
 use crate::backend::cuda::cache::Programs;
@@ -11,30 +11,30 @@ use num_complex::Complex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Words of 16 bytes before and behind an array that nobody may touch.
+/// Guard words of 16 bytes before and after an array, which kernels must not touch.
 const GUARD: usize = 4;
-/// What they hold, and what memory holds before anything is written: as a float it is no number.
+/// Their value, and that of uninitialised memory: NaN as a float.
 const UNTOUCHED: u128 = u128::MAX;
 
-/// Kernels of one transform in three dimensions, at most: one for each.
+/// Kernels of one transform in three dimensions, at most: one per dimension.
 const KERNELS_PER_TRANSFORM: u32 = 3;
 
-/// Threads of a block that a kernel may have whatever the compiler makes of it: with 255 registers each, the most there are,
-/// they have the 65 536 of a multiprocessor. A block of more may not start unless the compiler knows of it.
+/// Threads of a block that any kernel can have: with 255 registers each, the maximum, they use the 65 536 of a
+/// multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
 const UNBOUNDED: u32 = 256;
 
-/// What the host has had done.
+/// Counts of device operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    /// times it has waited for the device
+    /// times the host has waited for the device
     pub(crate) waits: u32,
     /// kernels, those of transforms among them
     pub(crate) kernels: u32,
-    /// kernels of the longest piece of work that may be recorded
-    pub(crate) longest_record: u32,
+    /// kernels of the longest sequence that may be captured
+    pub(crate) longest_captured: u32,
 }
 
-/// Seconds that a launch or a transform is said to take.
+/// Nominal seconds of a launch or a transform.
 pub(crate) const LAUNCH: f64 = 1.0;
 
 /// The emulated device; blocks and threads run in one of three orders.
@@ -64,17 +64,17 @@ impl Emulated {
         }
     }
 
-    /// As a GPU is opened: number 0 is sound, any other one is at fault at the kernel of this number.
+    /// As a GPU is opened: number 0 works, on any other the kernel of this number does nothing.
     pub(crate) fn open(number: u32, _: &Programs) -> Result<Self> {
         Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
     }
 
-    /// A device at fault: this kernel does nothing.
+    /// A faulty device: this kernel does nothing.
     pub(crate) fn without(kernel: Kernel) -> Self {
         Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
     }
 
-    /// From now on there is no room for more arrays.
+    /// From now on allocations fail.
     pub(crate) fn fill(&self) {
         self.full.set(true);
     }
@@ -104,11 +104,11 @@ impl Emulated {
         work(&mut bytes[offset..offset + length])
     }
 
-    /// Panics where a kernel has written beside an array.
+    /// Panics where a kernel has written outside an array.
     fn check_guards(&self, launch: Launch) {
         for array in self.arrays.borrow().values() {
             let guards = array[..GUARD].iter().chain(&array[array.len() - GUARD..]);
-            assert!(guards.into_iter().all(|&word| word == UNTOUCHED), "{launch:?} writes beside an array");
+            assert!(guards.into_iter().all(|&word| word == UNTOUCHED), "{launch:?} writes outside an array");
         }
     }
 }
@@ -120,7 +120,7 @@ impl Device for Emulated {
 
     fn allocate(&self, bytes: usize) -> Result<u64> {
         if self.full.get() {
-            return Err(Error::Device("no room".into()));
+            return Err(Error::Device("out of memory".into()));
         }
         let array = vec![UNTOUCHED; bytes.div_ceil(16) + 2 * GUARD];
         let address = array.as_ptr() as u64 + 16 * GUARD as u64;
@@ -191,7 +191,7 @@ impl Device for Emulated {
         Ok(())
     }
 
-    fn side_by_side(
+    fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
@@ -206,11 +206,11 @@ impl Device for Emulated {
         }
     }
 
-    fn repeat(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+    fn run_captured(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         let before = self.tally.get().kernels;
         work(self)?;
         let tally = self.tally.get();
-        self.tally.set(Tally { longest_record: tally.longest_record.max(tally.kernels - before), ..tally });
+        self.tally.set(Tally { longest_captured: tally.longest_captured.max(tally.kernels - before), ..tally });
         Ok(())
     }
 

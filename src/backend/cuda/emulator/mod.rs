@@ -1,6 +1,6 @@
 //! The kernels compiled as host C++, for tests: single terms ([`Library::term`]), and whole launches.
 //!
-//! `emulator.hpp` gives a block of threads what it needs of CUDA. The text of the kernels is the one that a GPU gets.
+//! `emulator.hpp` emulates the parts of CUDA that kernels use. The source of the kernels is the one that a GPU gets.
 
 pub(crate) mod device;
 
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-/// What is not a kernel: the emulated part of CUDA before the text of the kernels, terms as plain functions behind it.
+/// Sources other than kernels: the emulated part of CUDA before the kernels, terms as plain functions after them.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 

@@ -1,4 +1,5 @@
-// The terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with their twins in Rust.
+// The terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with those in
+// Rust.
 
 namespace {
 

@@ -18,7 +18,7 @@ const STEPS: usize = 20;
 const SYSTEMS: [&str; 7] =
     ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"];
 
-/// A GPU, or word of why there is none. One that is there must open.
+/// A GPU, or a printed reason why there is none. One that is there must open.
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
     Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
@@ -26,7 +26,7 @@ fn gpu() -> Option<Gpu> {
 
 #[test]
 fn drivers_that_are_too_old_are_refused() {
-    let error = check_driver(Some(11060)).expect_err("no priorities in recorded steps").to_string();
+    let error = check_driver(Some(11060)).expect_err("no priorities in captured steps").to_string();
     assert!(error.contains("CUDA 11.6, and 11.7"), "{error}");
     for driver in [Some(11070), Some(13020), None] {
         check_driver(driver).expect("a driver that will do");
@@ -56,7 +56,7 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// The state after steps: recorded ones, or such of which energies and virial are wanted.
+/// The state after steps: captured ones, or steps with energies and virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
@@ -70,7 +70,7 @@ fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
 }
 
 #[test]
-fn recorded_steps_give_the_same_bits() {
+fn captured_steps_give_the_same_bits() {
     let sample = Sample::load("peptide-charged").rigid();
     let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
     assert_eq!(steps_on(&sample, first, false), steps_on(&sample, second, false));
@@ -78,14 +78,15 @@ fn recorded_steps_give_the_same_bits() {
 
 /// Kernels with sums and those without are compiled apart, and do the same arithmetic.
 #[test]
-fn steps_of_which_energies_are_wanted_give_the_same_bits() {
+fn steps_with_energies_give_the_same_bits() {
     for sample in [Sample::load("peptide-ff19sb").rigid(), Sample::load("peptide-charged").all_bonds()] {
         let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
         assert!(steps_on(&sample, first, false) == steps_on(&sample, second, true));
     }
 }
 
-/// Work and length of an edge beside those of the emulated device: of forces right to [`FORCE`], in all kinetic energies.
+/// Tolerance of work and edge length against the emulated device: by forces accurate to [`FORCE`], relative to the kinetic
+/// energy.
 const COUPLING: f64 = 1e-4;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bonded terms and units of motion.
+//! Bonded terms and update groups.
 
 use crate::backend::Energies;
 use crate::backend::cuda::device::{Device, store};
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::system::{self, BondedTerm, BondedTerms, bonded_terms};
 use bytemuck::{Pod, Zeroable};
 
-/// A number that a GPU computes bonded terms in.
+/// The precision in which a GPU computes a kind of bonded terms.
 pub(in crate::backend::cuda) trait Number: Element {
     /// Nearest to a value.
     fn nearest(value: f64) -> Self;
@@ -34,7 +34,7 @@ pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
 }
 
 impl<T: Number, const N: usize, const P: usize> Bonded<T, N, P> {
-    /// Rounded to what the device computes in.
+    /// Parameters rounded to the device's precision.
     pub(in crate::backend::cuda) fn new<K: BondedTerm<N, E, P, Number = T>, const E: usize>(term: &K) -> Self {
         const { assert!(size_of::<Self>() == N * size_of::<u32>() + P * size_of::<T>(), "no padding") };
         Bonded { atoms: term.atoms(), parameters: term.parameters().map(T::nearest) }
@@ -104,7 +104,7 @@ shared! {
     /// Correction map.
     CmapTerm {
         atoms: [u32; 8],
-        /// where the squares of its grid begin
+        /// index of the first square of its grid
         first_patch: u32,
         /// points per angle
         size: u32,
@@ -123,7 +123,7 @@ shared! {
 }
 
 shared! {
-    /// Excluded pair that the reciprocal sum counts.
+    /// Excluded pair, for the Ewald correction.
     ExcludedTerm {
         atoms: [u32; 2],
         /// kJ nm/mol
@@ -133,7 +133,7 @@ shared! {
 
 shared! {
     /// Rigid water.
-    WaterUnit {
+    SettleWater {
         atoms: [u32; 3],
         unused: u32,
         /// nm
@@ -143,8 +143,8 @@ shared! {
 }
 
 shared! {
-    /// Constraints from a centre to up to four leaves.
-    ShakeUnit {
+    /// SHAKE cluster: constraints from a centre to up to four leaves.
+    ShakeCluster {
         /// the centre, then the leaves
         atoms: [u32; 5],
         unused: u32,
@@ -154,19 +154,19 @@ shared! {
 }
 
 shared! {
-    /// Constraints coupled in any way, and the atoms they join.
-    ChainUnit {
-        first_bond: u32,
-        bonds: u32,
+    /// A cluster of coupled constraints, and its atoms.
+    CoupledCluster {
+        first_constraint: u32,
+        constraints: u32,
         first_atom: u32,
         atoms: u32,
     }
 }
 
 shared! {
-    /// One of these distances.
-    ChainBond {
-        /// numbers among the atoms of chains
+    /// One of these constraints.
+    CoupledConstraint {
+        /// indices of [`CoupledAtom`]s
         ends: [u32; 2],
         /// nm
         length: f64,
@@ -174,10 +174,10 @@ shared! {
 }
 
 shared! {
-    /// An atom of a chain.
-    ChainAtom {
+    /// An atom with coupled constraints.
+    CoupledAtom {
         atom: u32,
-        /// where its ends of bonds begin; they go on to where those of the next atom begin
+        /// first of its constraint ends, which run up to the first of the next atom
         first_end: u32,
     }
 }

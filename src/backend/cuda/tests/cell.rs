@@ -1,4 +1,4 @@
-//! What the device finds to follow from a cell, against the host's functions.
+//! Quantities that the device derives from a cell, against the host's functions.
 
 use super::sample::Sample;
 use crate::backend::cuda::Cuda;

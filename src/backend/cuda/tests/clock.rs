@@ -33,7 +33,7 @@ fn launches(steps: f64) -> Phases {
 const LISTS: f64 = 8.0 + 2.0;
 
 #[test]
-fn one_step_in_the_life_of_a_list_counts_for_all() {
+fn one_timed_step_per_list_lifetime_represents_all() {
     let mut cuda = Sample::load("peptide-charged").rigid().emulated(0);
     assert_eq!(cuda.phases().unwrap(), Phases { search: LISTS * LAUNCH, ..Phases::default() });
     steps(&mut cuda, 10, Workload::default());

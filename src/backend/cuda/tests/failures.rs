@@ -26,7 +26,7 @@ fn overlapping_atoms() {
 }
 
 #[test]
-fn a_quiet_failure_stops_all_motion_and_shows_later() {
+fn a_failure_without_output_halts_the_run_and_is_reported_later() {
     let mut sample = Sample::load("water").rigid();
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
@@ -48,7 +48,7 @@ fn a_quiet_failure_stops_all_motion_and_shows_later() {
 }
 
 #[test]
-fn a_barostat_leaves_a_failed_move_as_it_was() {
+fn a_barostat_does_not_scale_a_failed_step() {
     let mut sample = Sample::load("water").rigid();
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
@@ -64,7 +64,7 @@ fn a_barostat_leaves_a_failed_move_as_it_was() {
 }
 
 #[test]
-fn a_chain_torn_apart_names_its_worst_bond_and_stays() {
+fn coupled_constraints_that_fail_name_the_worst_bond_and_keep_positions() {
     let mut sample = Sample::load("peptide-vacuum").all_bonds();
     let bond = sample.system.constraints.bonds[40].atoms;
     let away = sample.state.positions[bond[1] as usize] - sample.state.positions[bond[0] as usize];
@@ -92,7 +92,7 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     assert_eq!(atoms_of(error), [30]);
 }
 
-/// Four steps with a barostat that nobody looks at.
+/// Four steps with a barostat and no output.
 fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {

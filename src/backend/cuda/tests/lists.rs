@@ -18,7 +18,7 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
     elements
 }
 
-/// How often each pair i < j stands in a list, and with which displacement r_i − r_j.
+/// How often each pair i < j is listed, and with which displacement r_i − r_j.
 fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
@@ -114,7 +114,7 @@ fn regions_are_the_boxes_around_their_blocks() {
 }
 
 #[test]
-fn lists_end_where_atoms_are_and_not_where_they_are_foreseen() {
+fn lists_expire_by_actual_and_not_by_predicted_positions() {
     let mut sample = Sample::load("water");
     sample.state.velocities.fill(vec3(1.0, 0.0, 0.0));
     let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
@@ -122,7 +122,7 @@ fn lists_end_where_atoms_are_and_not_where_they_are_foreseen() {
     cuda.build_lists().unwrap();
     // 0.2 nm away, four times as far as these lists allow
     cuda.prune_lists(0.2).unwrap();
-    assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].overdue, 0);
+    assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].lists_expired, 0);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn lists_grow_when_they_must() {
     let needed = array(&cuda, cuda.arguments.counts, 1)[0].chunks;
     let before = listed(&cuda, &sample, false).len();
     let epoch = cuda.epoch;
-    // as if there had been less room from the start
+    // a smaller initial capacity
     cuda.arguments.chunk_capacity = needed / 2;
     cuda.build_lists().unwrap();
     assert!(cuda.arguments.chunk_capacity >= needed && cuda.epoch > epoch);
@@ -140,14 +140,14 @@ fn lists_grow_when_they_must() {
 }
 
 #[test]
-fn lists_that_find_no_room_are_reported_and_touch_nothing() {
+fn lists_that_cannot_be_allocated_are_reported_and_touch_nothing() {
     let mut cuda = Sample::load("water").emulated(0);
-    // as if there had been hardly any from the start
+    // a minimal initial capacity
     cuda.arguments.chunk_capacity = 1;
     cuda.device.fill();
     let error = cuda.build_lists().expect_err("no lists");
     cuda.prune_lists(0.0).unwrap();
-    // their memory has been given back
+    // their memory has been freed
     assert_eq!(cuda.arguments.chunk_capacity, 0);
-    assert!(error.to_string().contains("no room"), "{error}");
+    assert!(error.to_string().contains("out of memory"), "{error}");
 }

@@ -66,7 +66,7 @@ fn compare_steps(sample: &Sample) {
     assert!(off < POSITION, "positions differ by {off:e} nm");
 }
 
-/// What both backends do here alike.
+/// A step as both backends do it.
 trait Steps {
     fn forces_now(&mut self);
 }
@@ -95,7 +95,7 @@ fn rigid_peptide_in_vacuum() {
 /// Largest error of a constraint, relative: twice what the solver stops at, as that is half a squared length.
 const DISTANCE: f64 = 2e-6;
 
-/// Steps of chains, whose distances hold behind them.
+/// Steps with coupled constraints, which are satisfied afterwards.
 fn compare_chains(sample: &Sample) {
     compare_steps(sample);
     let mut cuda = sample.emulated(0);
@@ -166,7 +166,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
     compare_scaling(&Sample::load("water"), true);
 }
 
-/// A step with thermostat, barostat and removal of motion, and the move after it.
+/// A step with thermostat, barostat and removal of motion, and the step after it.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true };
     backend.forces(virial).unwrap();
@@ -209,7 +209,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     assert_eq!((ours.pending_rescaling, theirs.pending_rescaling), (0.0, 0.0));
 }
 
-/// The state after steps with all couplings, of which nothing is read.
+/// The state after steps with all couplings and without output.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
     let box_scaling = BoxScaling { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true };
     for _ in 0..2 {
@@ -285,10 +285,10 @@ fn coupling_on_the_device_is_that_of_the_host() {
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// What is wrong with a tenth of energies that some fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, in five steps.
+/// Rounding error of a tenth of energies that some fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, in five steps.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
-/// The state after steps that nothing is wanted of, by blocks and threads in some order.
+/// The state after steps without output, with blocks and threads in the given order.
 fn quiet_steps(sample: &Sample, order: u32) -> State {
     let mut cuda = sample.emulated(order);
     for step in 0..2 * STEPS {

@@ -17,7 +17,7 @@ pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true };
 
 /// nm; the cells of the test systems are a little over 2 nm wide.
 const CUTOFF: f64 = 0.9;
-/// What lists reach beyond the cutoff, nm.
+/// Buffer of the lists, nm.
 const BUFFER: f64 = 0.05;
 
 /// A system, and where it is.
@@ -63,7 +63,7 @@ impl Sample {
         self.constrained(constraints)
     }
 
-    /// The same, and all other bonds: one chain of each molecule.
+    /// The same, and all other bonds: one cluster of coupled constraints per molecule.
     pub(crate) fn all_bonds(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
         self.constrained(constraints)

@@ -1,4 +1,4 @@
-//! Functions of the kernels in `f32` against their twins in `f64`. Bonded terms are compared in `src/term/tests.rs`.
+//! Functions of the kernels in `f32` against those of the CPU in `f64`. Bonded terms are compared in `src/term/tests.rs`.
 
 use crate::backend::cuda::emulator;
 use crate::ensemble::barostat::{self, BoxScaling, Target, stochastic_rescale};

@@ -1,39 +1,39 @@
-// Units of motion: what one thread moves by itself, because constraints join it to nothing else: a free atom, a rigid
-// water, or a SHAKE cluster of one centre and up to four leaves. All arithmetic is in double precision.
+// Update groups: atoms joined by constraints, integrated by one thread: a free atom, a rigid water, or a SHAKE cluster of
+// one centre and up to four leaves. All arithmetic is in double precision.
 
-// The atoms of a unit, the constraint's centre first.
+// The atoms of an update group, the constraint's centre first.
 template <int N>
-struct Unit {
+struct UpdateGroup {
     u32 atoms[N];
-    Vec3<double> old[N], moved[N];
+    Vec3<double> old[N], unconstrained[N];
 };
 
-// No distance is fixed.
+// A free atom, without constraints.
 struct Free {
     static constexpr int SIZE = 1;
     u32 atom;
     __device__ u32 operator[](u32) const {
         return atom;
     }
-    __device__ int constrain(const Arguments&, const Unit<1>&, Vec3<double>* change) const {
+    __device__ int constrain(const Arguments&, const UpdateGroup<1>&, Vec3<double>* change) const {
         change[0] = vec3(0.0, 0.0, 0.0);
         return -1;
     }
 };
 
-// A rigid water.
+// A rigid water, by SETTLE.
 struct Rigid {
     static constexpr int SIZE = 3;
-    WaterUnit water;
+    SettleWater water;
     __device__ u32 operator[](u32 k) const {
         return water.atoms[k];
     }
-    // The corrections; −1, or the leaf that could not be brought to its distance.
-    __device__ int constrain(const Arguments& a, const Unit<3>& unit, Vec3<double>* change) const {
+    // The corrections; returns −1, or the leaf whose constraint failed.
+    __device__ int constrain(const Arguments& a, const UpdateGroup<3>& group, Vec3<double>* change) const {
         const SettleShape shape =
             settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
-        settle(shape, unit.old, unit.moved, change);
-        // what fails spreads to all components of the oxygen
+        settle(shape, group.old, group.unconstrained, change);
+        // a NaN spreads to all components of the oxygen
         return fabs(change[0].x) < 1e300 ? -1 : 0;
     }
 };
@@ -42,11 +42,11 @@ struct Rigid {
 template <int N>
 struct Shake {
     static constexpr int SIZE = N + 1;
-    ShakeUnit cluster;
+    ShakeCluster cluster;
     __device__ u32 operator[](u32 k) const {
         return cluster.atoms[k];
     }
-    __device__ int constrain(const Arguments& a, const Unit<N + 1>& unit, Vec3<double>* change) const {
+    __device__ int constrain(const Arguments& a, const UpdateGroup<N + 1>& group, Vec3<double>* change) const {
         ShakeShape<N> shape;
         shape.inverse_center = 1.0 / a.masses[cluster.atoms[0]];
 #pragma unroll
@@ -54,46 +54,46 @@ struct Shake {
             shape.inverse_leaf[i] = 1.0 / a.masses[cluster.atoms[1 + i]];
             shape.length_squared[i] = cluster.lengths[i] * cluster.lengths[i];
         }
-        return shake<N>(shape, unit.old, unit.moved, a.constraint_tolerance, change);
+        return shake<N>(shape, group.old, group.unconstrained, a.constraint_tolerance, change);
     }
 };
 
-// Calls `work` with the unit of this thread, if it has one. Kinds begin at whole warps.
+// Calls `work` with the update group of this thread, if it has one. Kinds begin at whole warps.
 template <class Work>
-__device__ inline void visit_unit(const Arguments& a, Work& work) {
+__device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();
     u32 kind = 0;
-    while (kind + 1 < UNIT_KINDS && thread >= a.unit_starts[kind + 1]) ++kind;
-    const u32 index = thread - a.unit_starts[kind];
-    if (index >= a.unit_counts[kind]) return;
-    if (kind == UNIT_FREE) work(Free{a.free_atoms[index]});
-    if (kind == UNIT_WATER) work(Rigid{a.waters[index]});
-    if (kind == UNIT_SHAKE1) work(Shake<1>{a.shakes1[index]});
-    if (kind == UNIT_SHAKE2) work(Shake<2>{a.shakes2[index]});
-    if (kind == UNIT_SHAKE3) work(Shake<3>{a.shakes3[index]});
-    if (kind == UNIT_SHAKE4) work(Shake<4>{a.shakes4[index]});
+    while (kind + 1 < UPDATE_GROUP_KINDS && thread >= a.update_group_starts[kind + 1]) ++kind;
+    const u32 index = thread - a.update_group_starts[kind];
+    if (index >= a.update_group_counts[kind]) return;
+    if (kind == GROUP_FREE) work(Free{a.free_atoms[index]});
+    if (kind == GROUP_SETTLE) work(Rigid{a.waters[index]});
+    if (kind == GROUP_SHAKE1) work(Shake<1>{a.shakes1[index]});
+    if (kind == GROUP_SHAKE2) work(Shake<2>{a.shakes2[index]});
+    if (kind == GROUP_SHAKE3) work(Shake<3>{a.shakes3[index]});
+    if (kind == GROUP_SHAKE4) work(Shake<4>{a.shakes4[index]});
 }
 
-// Notes the constraint that failed, of several that with the lowest atoms, and leaves the unit where it is.
+// Reports a failed constraint, of several the one with the lowest atoms; the group keeps its positions.
 template <int N>
-__device__ inline void note_failure(const Arguments& a, const Unit<N>& unit, int failed) {
-    atomicMin(&a.status->failed[0], unit.atoms[0]);
+__device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& group, int failed) {
+    atomicMin(&a.status->failed[0], group.atoms[0]);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-        // an index that varies, also one that the compiler makes of a choice, would put all of the unit into memory
-        atomicMin(&a.status->failed[1], unit.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
-        a.old[unit.atoms[k]] = unit.old[k];
+        // branchless: indexing by a variable would move the whole group from registers to local memory
+        atomicMin(&a.status->failed[1], group.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
+        a.old[group.atoms[k]] = group.old[k];
     }
 }
 
-// What one unit adds to the sums over centres.
+// Contribution of one update group to the sums over centres of mass.
 struct CentreSums {
-    double mass, power;                 // amu, Σ v·F before the move in kJ/mol/ps
-    double moment;                      // Σ r·F about any point of the unit, kJ/mol
+    double mass, power;                 // amu, Σ v·F before the step in kJ/mol/ps
+    double moment;                      // Σ r·F about any point of the group, kJ/mol
     Vec3<double> lever, force;          // Σ m r about that point; Σ F
     Vec3<double> before, after;         // momentum
 
-    // An atom before the move, at `r` from that point.
+    // Adds an atom before the step, at `r` from that point.
     __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
         mass += m;
         power += dot(velocity, on_atom);
@@ -108,10 +108,10 @@ struct CentreSums {
     }
 };
 
-// Sums over a move, kJ/mol.
-struct MoveSums {
+// Sums over an integration step, kJ/mol.
+struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps, and ½ m v·v with both
-    double centre_before, centre_after, centre_cross;   // ½ P²/M of units, and ½ P·P/M with both
+    double centre_before, centre_after, centre_cross;   // ½ P²/M of groups, and ½ P·P/M with both
     double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before, kJ/mol/ps
     Tensor virial;                                      // of the constraint forces
 
@@ -123,7 +123,7 @@ struct MoveSums {
         internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
         power += c.power;
     }
-    // All lanes of a warp must take part.
+    // All lanes of a warp must call it.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
@@ -137,7 +137,7 @@ struct MoveSums {
     }
 };
 
-// The centre of a unit before the last move, and how it has moved since, times the mass of the unit.
+// The centre of mass of an update group before the last step, and its displacement since, both times the group's mass.
 struct CentreMotion {
     double mass;
     Vec3<double> old, moved, momentum;
