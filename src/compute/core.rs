@@ -1,6 +1,5 @@
 //! One interface to transforms and products on the host and on a GPU.
 
-use super::cuda::DeviceReal;
 use super::{Fft3, FftReal, GemmReal, Matrix, gemm};
 use crate::error::Result;
 use num_complex::Complex;
@@ -19,10 +18,26 @@ unsafe impl Number for f64 {}
 // SAFETY: as above
 unsafe impl<T: Real> Number for Complex<T> {}
 
+/// Which of the two real types it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// `f32`
+    Single,
+    /// `f64`
+    Double,
+}
+
 /// Real numbers that can be transformed and multiplied: `f32` and `f64`.
-pub trait Real: FftReal + GemmReal + Number + DeviceReal {}
-impl Real for f32 {}
-impl Real for f64 {}
+pub trait Real: FftReal + GemmReal + Number {
+    /// The type itself, for libraries with a function for each.
+    const PRECISION: Precision;
+}
+impl Real for f32 {
+    const PRECISION: Precision = Precision::Single;
+}
+impl Real for f64 {
+    const PRECISION: Precision = Precision::Double;
+}
 
 /// A device for transforms and products, with its own memory.
 ///

@@ -10,8 +10,8 @@ mod fft;
 mod gemm;
 mod lines;
 
-pub use core::{Core, HostCore, Number, Operand, Real};
-pub use cuda::{CudaCore, DeviceReal};
+pub use core::{Core, HostCore, Number, Operand, Precision, Real};
+pub use cuda::CudaCore;
 pub use fft::{Fft3, FftReal};
 pub use gemm::{GemmReal, Matrix, gemm};
 pub use lines::{LineFft, Lines, LinesMut, Split};

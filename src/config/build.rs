@@ -273,7 +273,7 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
     match options.check(format) {
         Ok(_) => Some(options),
         Err(problem) => {
-            let asked = options.fields().map(|(name, asked, _)| (name, asked));
+            let asked = options.fields(&format.holds).map(|(name, asked, _)| (name, asked));
             let given = asked.into_iter().chain([("precision", true)]);
             let key = { given }.find(|(key, on)| *on && table.is_given(key)).map_or("file", |(key, _)| key);
             refuse(key, problem);

@@ -1,6 +1,7 @@
 //! Three-dimensional real transforms by cuFFT.
 
-use super::{DeviceReal, failed, not_found};
+use super::{failed, not_found, real};
+use crate::compute::Real;
 use crate::error::{Error, Result};
 use cudarc::cufft::{result, sys};
 use cudarc::driver::CudaStream;
@@ -50,7 +51,7 @@ impl Drop for Plan {
     }
 }
 
-impl<T: DeviceReal> CudaFft<T> {
+impl<T: Real> CudaFft<T> {
     /// Plans for a real grid of this size.
     pub(crate) fn new(size: [usize; 3], stream: &Arc<CudaStream>) -> Result<Self> {
         check()?;
@@ -65,7 +66,7 @@ impl<T: DeviceReal> CudaFft<T> {
             unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
             Ok(plan)
         };
-        let [forward, inverse] = T::TRANSFORMS;
+        let [forward, inverse] = real::transforms::<T>();
         Ok(CudaFft { size, plans: [plan(forward)?, plan(inverse)?], real: PhantomData })
     }
 
@@ -83,7 +84,7 @@ impl<T: DeviceReal> CudaFft<T> {
         let [plan, _] = &self.plans;
         plan.bind()?;
         // SAFETY: the caller's promise
-        unsafe { T::forward(plan.handle, real, complex) }.map_err(library_failed("the transform"))
+        unsafe { real::forward::<T>(plan.handle, real, complex) }.map_err(library_failed("the transform"))
     }
 
     /// Starts the inverse transform of `complex`, which is overwritten, into `real`.
@@ -94,6 +95,6 @@ impl<T: DeviceReal> CudaFft<T> {
         let [_, plan] = &self.plans;
         plan.bind()?;
         // SAFETY: the caller's promise
-        unsafe { T::inverse(plan.handle, complex, real) }.map_err(library_failed("the transform"))
+        unsafe { real::inverse::<T>(plan.handle, complex, real) }.map_err(library_failed("the transform"))
     }
 }

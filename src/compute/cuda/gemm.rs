@@ -1,6 +1,7 @@
 //! Products of dense matrices by cuBLAS.
 
-use super::{DeviceReal, failed, not_found};
+use super::{failed, not_found, real};
+use crate::compute::Real;
 use crate::compute::core::Layout;
 use crate::error::{Error, Result};
 use cudarc::cublas::{result, sys};
@@ -26,7 +27,7 @@ fn check() -> Result<()> {
 /// Its matrices are column-major, and a row-major matrix is its own transpose in that reading. So the product that it
 /// forms is Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: our B is its first matrix, our A its second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub(super) struct Call {
     /// whether it transposes its first and its second matrix
     pub(super) transposed: [bool; 2],
     /// rows and columns of its result, and what is summed over
@@ -81,13 +82,13 @@ impl Blas {
     ///
     /// # Safety
     /// Arrays on the stream's GPU that hold the matrices of the call.
-    pub(super) unsafe fn multiply<T: DeviceReal>(&self, call: &Call, factors: [T; 2], arrays: [u64; 3]) -> Result<()> {
+    pub(super) unsafe fn multiply<T: Real>(&self, call: &Call, factors: [T; 2], arrays: [u64; 3]) -> Result<()> {
         if call.size[0] == 0 || call.size[1] == 0 {
             return Ok(());
         }
         self.stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
         // SAFETY: the caller's promise
-        unsafe { T::multiply(self.handle, call, factors, arrays) }.map_err(library_failed("the product"))
+        unsafe { real::multiply(self.handle, call, factors, arrays) }.map_err(library_failed("the product"))
     }
 }
 

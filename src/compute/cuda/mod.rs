@@ -10,7 +10,6 @@ mod gemm;
 mod real;
 
 pub(crate) use fallback::DeviceFft;
-pub use real::DeviceReal;
 
 use super::core::{Core, Number, Operand, Real};
 use crate::error::{Error, Result};

@@ -1,72 +1,83 @@
-//! The number types of the libraries: one function of each library for each.
+//! The functions of the libraries for each number type. Addresses are the device's.
 
 use super::gemm::Call;
+use crate::compute::{Precision, Real};
 use cudarc::cublas::{result as cublas, sys as blas};
 use cudarc::cufft::{result as cufft, sys as fft};
 use std::result::Result;
 
-/// The libraries' work for a number type. Addresses are the device's.
-pub trait DeviceReal: Sized {
-    /// real to complex, and back
-    const TRANSFORMS: [fft::cufftType; 2];
-
-    /// Forward transform.
-    ///
-    /// # Safety
-    /// A plan of the first kind, and arrays of its size.
-    unsafe fn forward(plan: fft::cufftHandle, real: u64, complex: u64) -> Result<(), cufft::CufftError>;
-
-    /// Inverse transform, not normalised.
-    ///
-    /// # Safety
-    /// A plan of the second kind, and arrays of its size.
-    unsafe fn inverse(plan: fft::cufftHandle, complex: u64, real: u64) -> Result<(), cufft::CufftError>;
-
-    /// A product.
-    ///
-    /// # Safety
-    /// A handle, and arrays that hold the matrices of the call.
-    unsafe fn multiply(
-        handle: blas::cublasHandle_t,
-        call: &Call,
-        factors: [Self; 2],
-        arrays: [u64; 3],
-    ) -> Result<(), cublas::CublasError>;
+/// Real to complex, and back.
+pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
+    match T::PRECISION {
+        Precision::Single => [fft::cufftType::CUFFT_R2C, fft::cufftType::CUFFT_C2R],
+        Precision::Double => [fft::cufftType::CUFFT_D2Z, fft::cufftType::CUFFT_Z2D],
+    }
 }
 
-macro_rules! device_real {
-    ($real:ty, $forward:ident $inverse:ident, $to_complex:path, $to_real:path, $product:path) => {
-        impl DeviceReal for $real {
-            const TRANSFORMS: [fft::cufftType; 2] = [fft::cufftType::$forward, fft::cufftType::$inverse];
-
-            unsafe fn forward(plan: fft::cufftHandle, real: u64, complex: u64) -> Result<(), cufft::CufftError> {
-                // SAFETY: the caller's promise
-                unsafe { $to_complex(plan, real as *mut _, complex as *mut _) }
-            }
-
-            unsafe fn inverse(plan: fft::cufftHandle, complex: u64, real: u64) -> Result<(), cufft::CufftError> {
-                // SAFETY: the caller's promise
-                unsafe { $to_real(plan, complex as *mut _, real as *mut _) }
-            }
-
-            unsafe fn multiply(
-                handle: blas::cublasHandle_t,
-                call: &Call,
-                [alpha, beta]: [Self; 2],
-                [a, b, c]: [u64; 3],
-            ) -> Result<(), cublas::CublasError> {
-                use blas::cublasOperation_t::{CUBLAS_OP_N, CUBLAS_OP_T};
-                let operation = |transposed| if transposed { CUBLAS_OP_T } else { CUBLAS_OP_N };
-                let ([first, second], [m, n, k]) = (call.transposed.map(operation), call.size);
-                let ([b_leading, a_leading, c_leading], c) = (call.leading, c as *mut Self);
-                let (a, b) = (a as *const Self, b as *const Self);
-                // SAFETY: the caller's promise; the library reads the factors before it returns
-                unsafe {
-                    $product(handle, first, second, m, n, k, &alpha, b, b_leading, a, a_leading, &beta, c, c_leading)
-                }
-            }
+/// Forward transform.
+///
+/// # Safety
+/// A plan of the first kind, and arrays of its size.
+pub(super) unsafe fn forward<T: Real>(
+    plan: fft::cufftHandle,
+    real: u64,
+    complex: u64,
+) -> Result<(), cufft::CufftError> {
+    // SAFETY: the caller's promise
+    unsafe {
+        match T::PRECISION {
+            Precision::Single => cufft::exec_r2c(plan, real as *mut _, complex as *mut _),
+            Precision::Double => cufft::exec_d2z(plan, real as *mut _, complex as *mut _),
         }
-    };
+    }
 }
-device_real!(f32, CUFFT_R2C CUFFT_C2R, cufft::exec_r2c, cufft::exec_c2r, cublas::sgemm);
-device_real!(f64, CUFFT_D2Z CUFFT_Z2D, cufft::exec_d2z, cufft::exec_z2d, cublas::dgemm);
+
+/// Inverse transform, not normalised.
+///
+/// # Safety
+/// A plan of the second kind, and arrays of its size.
+pub(super) unsafe fn inverse<T: Real>(
+    plan: fft::cufftHandle,
+    complex: u64,
+    real: u64,
+) -> Result<(), cufft::CufftError> {
+    // SAFETY: the caller's promise
+    unsafe {
+        match T::PRECISION {
+            Precision::Single => cufft::exec_c2r(plan, complex as *mut _, real as *mut _),
+            Precision::Double => cufft::exec_z2d(plan, complex as *mut _, real as *mut _),
+        }
+    }
+}
+
+/// A product.
+///
+/// # Safety
+/// A handle, and arrays that hold the matrices of the call.
+pub(super) unsafe fn multiply<T: Real>(
+    handle: blas::cublasHandle_t,
+    call: &Call,
+    factors: [T; 2],
+    [a, b, c]: [u64; 3],
+) -> Result<(), cublas::CublasError> {
+    use blas::cublasOperation_t::{CUBLAS_OP_N, CUBLAS_OP_T};
+    let operation = |transposed| if transposed { CUBLAS_OP_T } else { CUBLAS_OP_N };
+    let ([first, second], [m, n, k]) = (call.transposed.map(operation), call.size);
+    let [b_leading, a_leading, c_leading] = call.leading;
+    let [alpha, beta] = [&raw const factors[0], &raw const factors[1]];
+    macro_rules! product {
+        ($real:ty, $function:path) => {{
+            let (a, b, c) = (a as *const $real, b as *const $real, c as *mut $real);
+            let (alpha, beta) = (alpha.cast::<$real>(), beta.cast::<$real>());
+            // SAFETY: the caller's promise; `T` is the type of its precision, and the library reads the factors before it
+            // returns
+            unsafe {
+                $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading)
+            }
+        }};
+    }
+    match T::PRECISION {
+        Precision::Single => product!(f32, cublas::sgemm),
+        Precision::Double => product!(f64, cublas::dgemm),
+    }
+}

@@ -83,18 +83,18 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Keys of the fields beside positions, whether they are asked for, and whether a format holds them.
-    pub(crate) fn fields(&self) -> [(&'static str, bool, fn(&Holds) -> bool); 3] {
+    /// Keys of the fields in addition to positions, whether they are asked for, and whether the format holds them.
+    pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
-            ("velocities", self.velocities, |holds| holds.velocities),
-            ("forces", self.forces, |holds| holds.forces),
-            ("images", self.images, |holds| holds.images),
+            ("velocities", self.velocities, holds.velocities),
+            ("forces", self.forces, holds.forces),
+            ("images", self.images, holds.images),
         ]
     }
 
     /// How `format` stores positions; refused where it cannot hold what is asked for.
     pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
-        if let Some((name, ..)) = self.fields().into_iter().find(|(_, asked, held)| *asked && !held(&format.holds)) {
+        if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
             return Err(cannot(format, &self.file, name));
         }
         format.precision(self.precision).ok_or_else(|| match self.precision {
