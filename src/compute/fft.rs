@@ -14,8 +14,7 @@ impl FftReal for f64 {}
 
 /// Edge of the square blocks in which transposes move data: 16 complex doubles fill four cache lines.
 const BLOCK: usize = 16;
-/// Slabs are handed out in this many portions per thread, so that a late thread does not hold up the others.
-/// The result does not depend on it: every line is transformed by itself.
+/// Portions of slabs per thread, for load balance. The result does not depend on it: every line is transformed by itself.
 const PORTIONS_PER_THREAD: usize = 4;
 
 /// A plan for transforms of one size, with its work space.

@@ -80,8 +80,7 @@ impl<'a, T> Matrix<'a, T> {
     }
 }
 
-/// Rows of C are handed out in this many portions per thread: more would balance threads better, but each portion
-/// packs B anew.
+/// Portions of rows of C per thread: more would balance the load better, but each portion packs B again.
 const PORTIONS_PER_THREAD: usize = 2;
 /// No kernel takes more rows at a time than this, and all of them take a divisor of it.
 const KERNEL_ROWS: usize = 16;

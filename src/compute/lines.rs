@@ -1,7 +1,8 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! No data move between lanes; transposing is left to the caller. Real and imaginary parts are in separate arrays. Stockham's ordering: every stage takes one factor of the length and
-//! reads and writes different arrays, and the result comes out in order.
+//! No data move between lanes; transposing is left to the caller. Real and imaginary parts are in separate arrays.
+//! Stockham's ordering: every stage takes one factor of the length and reads and writes different arrays, and the
+//! result comes out in order.
 
 use crate::memory;
 use crate::simd::{Aligned16, Float, Kernel, Level, Simd, dispatch};

@@ -1,7 +1,7 @@
 //! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
-//! The same iteration as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms ± w) d_l of the
-//! old bond vectors d (w: inverse masses; the sign is + where both bonds end or both begin there), kept for all
+//! The same iteration as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms ± w) d_l
+//! of the old bond vectors d (w: inverse masses; the sign is + where both bonds end or both begin there), kept for all
 //! iterations. A is symmetric, positive definite and as sparse as the molecule, so it is factored once a step in an
 //! order found once a run, in which a chain fills in nothing and a ring one entry per bond. The cost is linear in the
 //! number of bonds, and the solution is within the tolerance or an error is returned, for any topology.

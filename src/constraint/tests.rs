@@ -331,7 +331,7 @@ fn what_cannot_be_solved_is_named() {
         let mut scene = Scene::new();
         scene.shake(leaves, &mut stream);
         let mut new = scene.old.clone();
-        // thrown out sideways by three bond lengths: no push along the old bond can mend that
+        // displaced sideways by three bond lengths: no displacement along the old bond can correct that
         new[1] = new[0] + (scene.old[1] - scene.old[0]).cross(vec3(0.3, 0.7, 0.2)) * 4.0;
         assert_eq!(scene.plan().satisfy(&scene.old, &mut new).unwrap_err().atoms, [0, 1]);
         new[1] = vec3(f64::NAN, 0.0, 0.0);

@@ -88,7 +88,8 @@ struct Costs {
     search: f64,
     /// of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, against one within both cutoffs
     far: f64,
-    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much larger
+    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much
+    /// larger
     reach: f64,
     /// clock cycles for a slot of the inner list
     cycles: f64,

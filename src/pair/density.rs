@@ -4,7 +4,7 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Atoms per unit of parallel work.
+/// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
 /// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where nₖ atoms are in

@@ -7,12 +7,13 @@ use crate::units::COULOMB;
 
 /// Mean squared errors of the mesh force, per squared charges.
 ///
-/// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ − (m+n′K)·r₁]} with Ĝ
-/// the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the power of the order,
-/// and S = Σ u_n (the interpolation's denominator); only n = n′ = 0 with weight 1 is right. The mean square over both
-/// positions of the force error, with the sources weighted by their structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood
-/// and in Wang, Dohm & Holm; it is taken here over a box of [`BOX`] points, since per volume it only depends on α and the spacings.
-/// The self-force, its n − n′ = ±1 part, is kept apart.
+/// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
+/// (m+n′K)·r₁]} with Ĝ the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the
+/// power of the order, and S = Σ u_n (the interpolation's denominator); only n = n′ = 0 with weight 1 is right. The
+/// mean square over both positions of the force error, with the sources weighted by their structure factor, is a sum
+/// over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm; it is taken here over
+/// a box of [`BOX`] points, since per volume it only depends on α and the spacings. The self-force, its n − n′ = ±1
+/// part, is kept apart.
 pub(super) struct MeshError {
     /// pairs: (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
@@ -20,8 +21,8 @@ pub(super) struct MeshError {
     pub(super) own: f64,
 }
 
-/// Points of the box, odd so that no wave vector lies on the edge of the zone, where odd orders have S = 0. With α·spacing ≥ 0.1
-/// the Gaussian spans at least one wave vector and the sums stand for integrals to a few per cent.
+/// Points of the box, odd so that no wave vector lies on the edge of the zone, where odd orders have S = 0. With
+/// α·spacing ≥ 0.1 the Gaussian spans at least one wave vector and the sums stand for integrals to a few per cent.
 const BOX: i32 = 25;
 /// Aliases taken into account on each side; the next one is smaller by (3/4)^(2·order).
 const ALIASES: i32 = 3;
@@ -93,8 +94,8 @@ impl MeshError {
         Self { pair: pair * volume, own }
     }
 
-    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources seen at their own wave vector weigh
-    /// as the structure factor `charge`, sources at an alias, which is shorter than any molecule, as if uncorrelated.
+    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources at their own wave vector are
+    /// weighted with the structure factor `charge`, sources at an alias, shorter than any molecule, as uncorrelated.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;

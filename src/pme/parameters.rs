@@ -34,7 +34,7 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The smallest even number of grid points ≥ `minimum` whose only prime factors are 2, 3, 5 and 7, but 7 only once and not
-/// beside 5: the transforms of 70 and 98 points take as long as those of the 72 and 100 that follow. Among the others the
+/// without 5: the transforms of 70 and 98 points take as long as those of the 72 and 100 that follow. Among the others the
 /// measured cost falls nowhere from one to the next by more than its scatter, so the smallest is the cheapest; a factor of
 /// 11 or 13 costs more than the step to the next of them.
 pub fn good_size(minimum: usize) -> usize {
@@ -165,8 +165,8 @@ impl ErrorModel {
         }
     }
 
-    /// For uncorrelated charges that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), but with
-    /// the integral over the neglected forces evaluated exactly.
+    /// For uncorrelated charges that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2}
+    /// exp(−α²r_c²), but with the integral over the neglected forces evaluated exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()

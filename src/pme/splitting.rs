@@ -19,15 +19,15 @@ pub struct Splitting {
 
 /// Range of grid refinement along each edge relative to the first grid: an eighth of the points to three times as many.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
-/// Steps between them, close enough to meet every good size of a grid of a hundred points.
+/// Steps in this range, fine enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
 /// Cutoffs are multiples of 1/1000 nm.
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
-    /// For every order and every grid about as fine as that of `base`: the largest α with which the reciprocal error is at
-    /// most the `allowed` one, and the shortest cutoff with which then the direct error is. Those whose cutoff would leave
-    /// the range of `cutoffs` (nm) are left out.
+    /// For every order and every grid about as fine as that of `base`: the largest α whose reciprocal error is at most the
+    /// `allowed` one, and the shortest cutoff whose direct error is. Splittings with a cutoff outside the range `cutoffs`
+    /// (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,

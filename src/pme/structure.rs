@@ -23,8 +23,8 @@ pub struct ChargeStructure {
 const WIDTH: f64 = 0.5;
 /// Shells, to 12/nm or wavelengths of 0.08 nm, shorter than a bond.
 const SHELLS: usize = 24;
-/// Wave vectors per shell: each gives S with a standard deviation of itself, so the mean is good to a quarter, and the sums over
-/// many shells to 10 %.
+/// Wave vectors per shell: each gives S with a standard deviation of itself, so the mean is good to a quarter, and the
+/// sums over many shells to 10 %.
 const WAVES: usize = 16;
 
 impl ChargeStructure {
@@ -68,9 +68,9 @@ impl ChargeStructure {
         at(shell) * (1.0 - fraction) + at(shell + 1) * fraction
     }
 
-    /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space Ewald force beyond
-    /// `cutoff`. For S = 1 that is the integral over r (Parseval), from which the part that correlations cancel is
-    /// taken: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
+    /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space
+    /// Ewald force beyond `cutoff`. For S = 1 that is the integral over r (Parseval); the part that correlations cancel
+    /// is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
         // f falls by e over 1/(2α²r_c); twelve of these hold all but 10⁻⁵ of f, in trapezia of a tenth
         let step = 0.05 / (alpha * alpha * cutoff);

@@ -6,8 +6,8 @@
 //!
 //! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`, closures included – a call that
 //! is not inlined loses the instruction set. Horizontal sums are trait operations in one fixed tree order.
-//! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable one in every multiply-add,
-//! which it rounds twice.
+//! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable
+//! one in every multiply-add, which it rounds twice.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]

@@ -2,8 +2,8 @@
 //!
 //! Each formula is written once in Rust, generic over a small number trait ([`Real`]), and once in CUDA
 //! (`kernels/term.cuh`). It takes displacement vectors that the caller has reduced to minimum images. Not here: loops over
-//! atoms, cells, cutoffs, parameter look-up. Forces are those on the named atoms; for two-body terms the force on the first atom (the second gets
-//! the opposite), or for central pairs the factor f/r that multiplies the displacement r_i − r_j.
+//! atoms, cells, cutoffs, parameter look-up. Forces are those on the named atoms; for two-body terms the force on the first
+//! atom (the second gets the opposite), or for central pairs the factor f/r that multiplies the displacement r_i − r_j.
 //!
 //! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]; the trait is in `real`.
 

@@ -173,7 +173,7 @@ const BATCHES: usize = 200;
 /// of the largest result of the same kind. Formulas of some fifty operations inherit about as many.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
-/// ATOMS − 1 bonds of a chain as displacements from the left neighbour, seen as the term wants them, then parameters.
+/// ATOMS − 1 bonds of a chain as displacements from the left neighbour, in the term's convention, then parameters.
 fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
     random: &mut Stream,
     displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,

@@ -71,24 +71,8 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     _ => both_rows!(2),
                 }
                 // one instantiation per vector, so that its registers are known at compile time
-                single_vector::<S, RULE, SPLIT, ENERGY, 0>(
-                    &fixed,
-                    &mut rows,
-                    entry,
-                    chunk,
-                    forces,
-                    &mut sums,
-                    &mut scratch,
-                );
-                single_vector::<S, RULE, SPLIT, ENERGY, 1>(
-                    &fixed,
-                    &mut rows,
-                    entry,
-                    chunk,
-                    forces,
-                    &mut sums,
-                    &mut scratch,
-                );
+                single::<S, RULE, SPLIT, ENERGY, 0>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
+                single::<S, RULE, SPLIT, ENERGY, 1>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
@@ -112,7 +96,7 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
 /// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
 /// time, and processes all blocks with one vector after the other.
 #[inline(always)]
-fn single_vector<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const HALF: usize>(
+fn single<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const HALF: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
     entry: &Entry,

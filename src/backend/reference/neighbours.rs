@@ -40,7 +40,8 @@ impl<'a> Neighbours<'a> {
         Self { geometry, boxes, cutoff_squared: cutoff * cutoff }
     }
 
-    /// Calls `visit(j, r_i − r_j, r²)` for every other atom j within the cutoff, in an order that depends on the positions only.
+    /// Calls `visit(j, r_i − r_j, r²)` for every other atom j within the cutoff, in an order that depends on the
+    /// positions only.
     #[inline(always)]
     pub(super) fn for_each(&self, i: usize, mut visit: impl FnMut(usize, Vec3, f64)) {
         let mut consider = |j: usize, d: Vec3| {

@@ -1,8 +1,8 @@
 // Enough of CUDA on one processor thread to run the kernels as they are written: the only check of their numbers where
-// there is no GPU. Blocks run one after another, the threads of a block as fibers that switch only where lanes meet. What
-// lock-step would hide is refused: lanes that meet at different collectives, or wait for lanes that have returned. The order
-// of blocks and threads can be changed, and must not change a bit of the result. What a block of threads shares holds, when
-// the block begins, no numbers: nothing of what the block before it left.
+// there is no GPU. Blocks run one after another, the threads of a block as fibers that switch only at collectives and
+// barriers. Errors that lock-step execution would hide are detected: lanes at different collectives, or waiting for lanes
+// that have returned. The order of blocks and threads can be changed, and must not change a bit of the result. Shared
+// memory is filled with NaN when a block begins.
 
 #include <cmath>
 #include <csetjmp>
@@ -43,7 +43,7 @@ struct Fiber {
     bool started, done;
 };
 
-// Lanes that meet: those of a warp, or all threads of a block. Values of one meeting stay while those of the next arrive.
+// A barrier with exchange of values, for a warp or a whole block. Values of one exchange stay valid during the next.
 struct Group {
     unsigned size, arrived, generation;
     Meeting at;
@@ -120,7 +120,7 @@ inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     return unsigned((unsigned long long)k * step % n);
 }
 
-// What blocks of threads share, and nothing else, is `thread_local`: it lies in one piece, which the loader knows.
+// Shared memory, and nothing else, is `thread_local`: it is one segment, which the loader knows.
 struct Piece {
     void* start;
     size_t size;
