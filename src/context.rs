@@ -1,9 +1,9 @@
 //! A system on a device: positions in, forces out.
 //!
-//! A [`Context`] owns a backend and knows how old its pair lists are: it builds, prunes and renews them before the forces
-//! that need them. Dynamics, minimisation, single points and comparisons all get their forces here.
+//! A [`Context`] owns a backend and knows the age of its pair lists: it builds, prunes and renews them before the force
+//! evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces here.
 
-use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, Moment, Workload};
+use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::system::State;
@@ -59,7 +59,7 @@ impl<B: Backend + ?Sized> Context<B> {
         &self.schedule
     }
 
-    /// The backend, for what is done with the state beside forces.
+    /// The backend, for everything else that is done with the state.
     pub fn backend(&self) -> &B {
         &self.backend
     }
@@ -90,20 +90,20 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(())
     }
 
-    /// What a checkpoint must hold beside the state to make the present lists again; nothing where the next forces need new
-    /// ones.
+    /// What a checkpoint must hold in addition to the state to make the present lists again; nothing where the next forces
+    /// need new ones.
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         if self.search_is_scheduled() {
             return Ok(None);
         }
         let mut origins = ListOrigins::default();
-        self.backend.list_positions(Moment::Search, &mut origins.rebuilt)?;
-        self.backend.list_positions(Moment::Prune, &mut origins.pruned)?;
+        self.backend.list_positions(ListLevel::Outer, &mut origins.rebuilt)?;
+        self.backend.list_positions(ListLevel::Inner, &mut origins.pruned)?;
         Ok(Some(origins))
     }
 
-    /// Build or prune the lists if that is due. A device that works behind the host's back may leave lists that expire by
-    /// displacement to a later look, unless the host `must_know` that they hold.
+    /// Build or prune the lists if that is due. An asynchronous device may check lists that expire by displacement later,
+    /// unless the host `must_know` that they are valid.
     fn update_lists(&mut self, must_know: bool) -> Result<()> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
@@ -117,7 +117,7 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(())
     }
 
-    /// Forces at the current positions, with lists that hold.
+    /// Forces at the current positions, with valid lists.
     pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
         self.update_lists(workload.energy)?;
         self.backend.forces(workload)?;
@@ -130,7 +130,7 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.integrate(step)
     }
 
-    /// Do what is still to be done of all that was asked for.
+    /// Wait for all work, and replay steps that a device has skipped.
     pub fn flush(&mut self) -> Result<()> {
         if self.schedule.is_exact() && self.age.is_some_and(|age| age > 0) {
             self.backend.lists_expired(&self.schedule, true)?;

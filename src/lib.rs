@@ -9,7 +9,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] [`team`] | which numbers, what can go wrong (the variant of [`error::Error`] is the exit code), large pages, threads that begin at once |
+//! | [`units`] [`error`] [`memory`] [`team`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency |
 //! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
@@ -40,128 +40,126 @@
 //!
 //! # A step
 //!
-//! What a step must produce beside forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
-//! the reporters and the barostat want. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
-//! in and out, build and prune lists, forces, external forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
-//! one place that chooses a backend; a step calls some ten primitives through a trait object, which costs nothing beside
-//! them. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
+//! What a step computes in addition to forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
+//! the reporters and the barostat need. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
+//! in and out, build and prune lists, forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
+//! one place that chooses a backend. A step calls some ten primitives through a trait object, which costs nothing in
+//! comparison. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]; a device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
 //!
-//! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the forces that
-//! need them, by steps or by displacement. Dynamics, minimisation and single points get their forces there.
+//! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the force
+//! evaluation that needs them, by steps or by displacement. Dynamics, minimisation and single points get their forces there;
+//! [`context::Context::add_external_force`] adds forces from code.
 //!
-//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. Kinetic energy at t is the
+//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. The kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
-//! state, files and checkpoints belong to the half step before the time that stands beside them. The conserved quantity
-//! is the total energy less the work of thermostat and barostat, a part of which is booked at the next step, when its forces
-//! are known. Barostats scale the cell and the centres of what constraints hold together, positions and velocities of the
+//! state, files and checkpoints belong to the half step before the time they are stored with. The conserved quantity is the
+//! total energy minus the work of thermostat and barostat. A part of that work depends on the forces of the next step and
+//! is booked there. Barostats scale the cell and the centres of mass of constrained groups, positions and velocities at the
 //! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
 //! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
 //!
 //! # Numerics
 //!
-//! The reference ([`backend::Reference`], `precision = "double"`) is `f64` throughout; its forces are the definition
+//! The reference ([`backend::Reference`], `precision = "double"`) is `f64` throughout. Its forces are the definition
 //! that everything else is tested against, and it is tested against OpenMM's double-precision platform.
 //!
 //! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. What makes that accurate:
 //!
-//! - **Masters are `f64`.** Positions, velocities, constraints and the leapfrog are never rounded. Differences are
+//! - **The state is `f64`.** Positions, velocities, constraints and the leapfrog are never rounded. Differences are
 //!   formed before rounding: bonded displacements in `f64`, pair kernels from offsets.
-//! - **Block-relative offsets.** Atoms are sorted into blocks of eight; a kernel sees the `f32` offset from the middle
-//!   of the block, and centres are multiples of a quantum that `f32` holds exactly. So rounding grows with the size of
-//!   a block, not with that of the cell.
-//! - **Cluster pairs.** A list entry is an i-cluster of four atoms, moved by a lattice shift, and the blocks of eight it
-//!   meets: 4 × 8 pairs in two steps of sixteen lanes, with a bit mask only where a pair is excluded, too close for the
-//!   tables or an exception of the Lennard-Jones rule. No periodic image is taken inside the loop. Pruning sorts blocks by
-//!   what they meet: the first vector of i-atoms, both, the second, or, where the cutoffs differ, only Lennard-Jones
-//!   interactions.
-//! - **Looking ahead.** The pair loop forms the distances of the next block beside the forces of this one: either chain of
-//!   operations is longer than what the processor holds in flight. Where a vector takes two registers, so that there
-//!   are twice the operations, it takes sixteen blocks at a time through four short loops instead: distances, the
-//!   polynomial, forces, sums.
-//! - **Tables in registers.** The Coulomb force, erfc(αr) and all, is a piecewise quartic in r² over 32 bins; its
-//!   coefficients fit into registers, and a bin is found by the exponent and two bits of the mantissa of r²
-//!   ([`pair::RadialTable`], which states its error). Levels with fewer registers evaluate forces from 1/r and a polynomial of the
-//!   same accuracy instead ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the
-//!   force field has one, from a type table otherwise: rows of up to 64 types, which permutations of registers read.
-//!   Pairs of types that a rule does not give (NBFIX) make their blocks masked ones, and only these read the table. Which
-//!   way is taken follows from counted types. Energies use the same arithmetic with further tables, so asking
-//!   for them does not change the forces.
-//! - **Force blocks of each part.** Work is cut into parts, as many as threads or with `reproducible = true` a fixed
-//!   number. Each part adds into blocks of its own and marks those it touched; the blocks are then summed in the order
-//!   of the parts. Energies and the virial are summed in `f64`; the virial follows from the
-//!   summed forces and the forces on lattice shifts, at no cost in the kernel.
-//! - **Excluded pairs** of PME are corrected inside the kernel while they are near, and in `f64` beside it beyond.
-//! - **Locality.** Columns of blocks are ordered in tiles, and a section of consecutive atoms goes through leapfrog and
-//!   constraints while it is in a cache; large arrays lie in large pages ([`memory`]).
-//! - **Threads.** The parallel regions of a step, a dozen of 20 to 3000 µs, are worked off by threads that wait for
-//!   them awake ([`team`]); rayon does what is done once per list or less often.
-//! - **Mesh.** Parts spread charges on padded grids of their own, summed in a fixed order; transforms take sixteen
-//!   lines at a time ([`compute::LineFft`]), two real planes as one complex, and multiply the spectrum where they turn
-//!   back, in three passes over memory. Order, grid and α follow from the force error asked for ([`pme::ErrorModel`]),
-//!   counted against a plain Ewald sum in the tests.
-//! - **Lists.** The outer list lives for a fixed number of steps and is pruned every few; its reach follows from a drift
-//!   tolerance and a bound on the error of the pressure ([`pair::BufferEstimate`]), at the density of the volume that atoms
-//!   fill and the highest temperature of stages and start, lifetimes from a cost model, so that they are the same on every
-//!   run. Pruning looks at where atoms will be in the middle of the inner list's life, so that the errors of its two halves
-//!   cancel; the outer list, whose errors do not, gets a small part of the tolerance. With `list.buffer` lists are searched
-//!   anew as soon as a pair might be missed instead.
-//! - **Tuning.** With `tuning = "measure"` the clock chooses between schedules and between Coulomb cutoffs, grids and
+//! - **Block-relative offsets.** Atoms are sorted into blocks of eight; a kernel reads the `f32` offset from the centre
+//!   of the block, and centres are multiples of a quantum that `f32` holds exactly. The rounding error therefore grows with
+//!   the size of a block, not with that of the cell.
+//! - **Cluster pairs.** A list entry is an i-cluster of four atoms, shifted by a lattice vector, and the j-blocks of eight
+//!   that it interacts with: 4 × 8 pairs in two steps of sixteen lanes. A bit mask is used only where a pair is excluded, too
+//!   close for the tables or an exception of the combination rule. No minimum image is computed inside the loop. Pruning
+//!   sorts blocks by the rows they interact with: the first two i-atoms, all four, the last two, or, where the cutoffs differ,
+//!   only Lennard-Jones interactions.
+//! - **Software pipelining.** The pair loop forms the distances of the next block together with the forces of this one:
+//!   each of the two dependency chains is longer than what the processor holds in flight. Where a vector takes two registers
+//!   (AVX2), the loop processes sixteen blocks at a time in four short loops instead: distances, the polynomial, forces, sums.
+//! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. Its coefficients
+//!   fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² ([`pair::RadialTable`],
+//!   which states its error). Instruction sets with fewer registers evaluate the force from 1/r and a polynomial of the same
+//!   accuracy ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a combination rule where the force field has one,
+//!   otherwise from a type table: rows of up to 64 types, which register permutations read. Pairs of types that a rule does
+//!   not give (NBFIX) make their blocks masked ones, and only these read the table. Counts of types decide between them.
+//!   Energies use the same arithmetic with further tables, so requesting energies does not change forces.
+//! - **Thread buffers.** Work is partitioned into as many parts as threads, or with `reproducible = true` into a fixed
+//!   number. Each part adds forces into its own blocks and marks those it touched; the blocks are then summed in the order
+//!   of the parts. Energies and the virial are summed in `f64`. The virial follows from the summed forces and the forces on
+//!   lattice shifts, at no cost in the kernel.
+//! - **Excluded pairs** of PME are corrected inside the kernel at short distance, and in `f64` outside it beyond.
+//! - **Locality.** Columns of blocks are ordered in tiles. A section of consecutive atoms goes through leapfrog and
+//!   constraints while it is in a cache. Large arrays use large pages ([`memory`]).
+//! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. Threads that spin between them work them off
+//!   ([`team`]); rayon does what happens once per list or less often.
+//! - **PME.** Each part spreads charges on a padded grid of its own, and the grids are summed in a fixed order. The FFT
+//!   transforms sixteen lines at a time ([`compute::LineFft`]), two real planes as one complex plane, and multiplies by the
+//!   influence function between forward and backward transform, in three passes over memory. Order, grid and α follow from
+//!   the requested force error ([`pme::ErrorModel`]), which the tests compare with a plain Ewald sum.
+//! - **Pair lists.** The outer list is built every fixed number of steps and pruned to the inner list in between. The
+//!   buffer follows from a drift tolerance and a bound on the pressure error ([`pair::BufferEstimate`]), at the density of
+//!   the occupied volume and the highest temperature of stages and start. Lifetimes follow from a cost model, so that they
+//!   are the same in every run. Pruning uses positions predicted for the middle of the inner list's lifetime, so that the
+//!   errors of its two halves cancel; the errors of the outer list do not cancel, and it gets a small part of the tolerance.
+//!   With `list.buffer` lists expire by displacement instead.
+//! - **Tuning.** With `tuning = "measure"` timings choose between list schedules and between Coulomb cutoffs, grids and
 //!   orders of the same force error ([`pme::Splitting`]), once, before the first stage of dynamics, by force evaluations
-//!   that leave the state alone; the choice is part of the checkpoint. What was weighed, chosen and gained is reported
-//!   ([`observe::tuning`]).
+//!   that do not change the state. The choice is part of the checkpoint, and [`observe::tuning`] reports it.
 //!
 //! # CUDA
 //!
-//! `kernels/` holds the device side, one file per CPU module it mirrors; `backend::cuda` the host side. Sources are
-//! joined behind declarations that are generated from Rust, structures with assertions of size and offset among them, and
-//! compiled at start-up for the GPU at hand, and kept in the user's cache folder by a hash of all that decides the result;
-//! libraries are opened when they are wanted, so that the program needs none.
+//! `kernels/` holds the device side, one file per CPU module it mirrors; `backend::cuda` the host side. The sources are
+//! joined after declarations that are generated from Rust (structures with assertions of size and offset among them),
+//! compiled at start-up for the present GPU, and cached in the user's cache folder under a hash of everything that decides
+//! the result. Libraries are loaded on first use, so that the program does not need them to start.
 //!
-//! - The state, `f64` masters and all, stays on the device; atoms are sorted there into blocks of 32, one warp each. A list
-//!   entry is a single atom, in a lattice image, that a block meets, with a mask of the block's atoms it interacts with;
-//!   32 entries and a block are a tile of 32 × 32 pairs, in which the forces on the entries travel around the warp.
-//! - Forces, energies and the charge grid are sums of integers: no order of threads or blocks changes a bit. Contributions
-//!   beyond bounds are not added but noted, and nothing moves from the next step on. Compilers may fuse no product with a
-//!   sum but where kernels say so: else kernels with and without energies would round differently.
-//! - Transforms are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the
-//!   CPU's ([`compute::Core`]). Where cuFFT is missing the mesh travels to the CPU and back, and the log says so.
-//! - Excluded pairs are left out by masks and corrected beside the bonded terms. Constraint arithmetic is `f64`:
-//!   a thread for each rigid water or SHAKE cluster of hydrogens, a block of threads and conjugate gradients for each chain.
-//! - A step of which nothing is wanted is recorded once and repeated; the host waits only where it reads, and so at the end
-//!   of a list, to learn how long the next is. Couplings need no look: their random numbers are drawn beforehand
-//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::BoxScaling`]), the device finds the factors, adds up the
-//!   work, and has the cell with all that follows from it.
-//! - Where lists expire by displacement, the device makes no step with one from which a pair might be missing; the host
-//!   finds out later which steps were not made, and replays them with new lists
-//!   ([`backend::Backend::lists_expired`], `backend::cuda::replay`).
-//! - One step in the life of a list is timed launch by launch and counts for all: a recorded one shows nothing inside.
-//! - Before a run relies on a GPU, its forces and energies of the state and a move from it are compared with the CPU's
+//! - The `f64` state stays on the device; atoms are sorted there into blocks of 32, one warp each. A list entry is a single
+//!   j-atom, in a lattice image, with a mask of the i-atoms of the block it interacts with; 32 entries and a block are a tile
+//!   of 32 × 32 pairs, in which the forces on the j-atoms rotate through the warp.
+//! - Forces, energies and the charge grid are sums of integers: they do not depend on the order of threads or blocks.
+//!   A contribution beyond the range is not added but flagged, and the state stops moving. Compilers may contract a product
+//!   and a sum only where kernels say so: otherwise kernels with and without energies would round differently.
+//! - FFTs are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the CPU's
+//!   ([`compute::Core`]). Without cuFFT the grid is transformed on the CPU, and the log says so.
+//! - Excluded pairs are left out by masks and corrected together with the bonded terms. Constraint arithmetic is `f64`:
+//!   a thread for each rigid water or SHAKE cluster, a thread block with conjugate gradients for each set of coupled
+//!   constraints.
+//! - Steps without output are captured as a CUDA graph and replayed. The host waits only where it reads, and at the end of
+//!   a list's lifetime for the length of the next list. Couplings need no host: their random numbers are drawn in advance
+//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device computes the factors, sums the
+//!   work and updates the cell.
+//! - Where lists expire by displacement, the device skips every step in which a pair might be missing. The host learns
+//!   later which steps were skipped, and replays them with new lists ([`backend::Backend::lists_expired`],
+//!   `backend::cuda::replay`).
+//! - One step per list lifetime is launched kernel by kernel and timed; a replayed graph cannot be timed inside.
+//! - Before a run relies on a GPU, its forces, energies and one integration step are compared with the CPU's
 //!   ([`run::Engine::verify`]).
-//! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated block of threads,
+//! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated thread block,
 //!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
 //!   `validation/gpu`.
 //!
 //! # Trust
 //!
-//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`): its own forces,
-//! from the pair lists of the run as they are at that moment, with prediction by velocities or in the middle of their life.
-//! Pairs that the lists may lack by their radii, which follow from the positions they were made for, are left out of
-//! account; all others count. Up to 8 million pairs everything is compared, energies among it; beyond that forces on some
+//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`): the forces of the
+//! run itself, with its pair lists as they are at that moment. Pairs that the lists may miss by their radii are left out of
+//! account; all others count. Up to 8 million pairs everything is compared, energies included; beyond that, forces on some
 //! 2,000 atoms, of every Lennard-Jones type, with all bonded terms and the whole mesh. Leapfrog and constraints, which are
 //! `f64` in either precision, are not compared. A run that differs ends. [`run::warnings()`] holds what a referee would
 //! object to in a plan.
 //!
 //! # Output and trajectories
 //!
-//! What writes something of a run is a [`run::Reporter`]: before each step the run asks all of them what they want of it
-//! and computes only that. Trajectories and the energy table are reporters, a program may add others
-//! ([`run::Job::reporters`]). A checkpoint knows each output by its name, with the number of its records and their checksum
+//! Everything that writes output during a run is a [`run::Reporter`]: before each step the run asks every reporter which
+//! quantities it needs, and computes only these. Trajectories and the energy table are reporters, and a program may add
+//! others ([`run::Job::reporters`]). A checkpoint knows each output by its name, with the number of its records and their checksum
 //! ([`observe::extent::Mark`]): a run that goes on cuts every file back to what the checkpoint has seen.
 //!
 //! A format of trajectories is a module and a row of [`observe::trajectory::FORMATS`]; nothing else names one. It gives a
 //! [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for reading. H5MD holds
-//! everything and is the default; XTC and DCD share what appending, damage and repair mean where frames are runs of bytes.
+//! everything and is the default; XTC and DCD, whose frames follow each other as bytes, share appending, damage and repair.
 //!
 //! Frames pass once, one at a time, through any number of [`analysis::Observable`]s; a row of [`analysis::OBSERVABLES`]
 //! makes one a subcommand of `md analyze`, and results are written in one way ([`analysis::write()`]).
@@ -192,7 +190,7 @@
 //!
 //! - Everything that crosses a module above `backend` is in topology order, in internal units: nm, ps, amu, kJ/mol, e,
 //!   K, rad. Spatially sorted copies belong to the backend.
-//! - `System` is frozen and computes nothing; `State` holds nothing derived. The cell lives in `State` alone.
+//! - `System` is frozen and computes nothing; `State` holds nothing derived. Only `State` holds the cell.
 //! - Input never panics: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`] names file,
 //!   line, what was expected and how to mend it. Commands that read files from elsewhere by HDF5 do so in a child process,
 //!   since a forged file can end that library.

@@ -1,11 +1,12 @@
-//! Stepping in host memory: the state, leapfrog and constraints around any [`ForceField`].
+//! Integration in host memory: the state, leapfrog, constraints and couplings around any [`ForceField`].
 //!
-//! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that
-//! the bits do not depend on the number of threads.
+//! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that the bits do not depend on
+//! the number of threads.
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
 use super::{
-    Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload,
+    Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
+    Workload,
 };
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
@@ -26,10 +27,10 @@ use std::time::{Duration, Instant};
 
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
-/// Kinetic energy per atom, both half steps together, at which a simulation counts as blown up: 10⁶ K. kJ/mol
+/// Kinetic energy per atom, sum of both half steps, at which a simulation has blown up: 10⁶ K. kJ/mol
 pub(super) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
-/// Atoms named when it does, at most.
-const CULPRITS: usize = 5;
+/// Atoms named in that error, at most.
+const NAMED_ATOMS: usize = 5;
 
 /// The state of a run in host memory.
 pub struct Host<F> {
@@ -41,7 +42,7 @@ pub struct Host<F> {
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
     constraints: ConstraintPlan,
-    /// the longer of both, nm; infinite without
+    /// the longer cutoff, nm; infinite without one
     cutoff: f64,
     cell: Option<PeriodicCell>,
     positions: Vec<Vec3>,
@@ -53,17 +54,17 @@ pub struct Host<F> {
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
-    /// of the last move, ps
+    /// of the last step, ps
     timestep: f64,
-    /// of the present velocities as the last move and a barostat have left them, kJ/mol
+    /// of the present velocities, after the last step and a barostat, kJ/mol
     kinetic_after: f64,
-    /// the last move of each section of the constraints
+    /// of the last step, one for each section of the constraints
     step_results: Vec<StepResult>,
     /// atoms that constraints hold together
     groups: Molecules,
-    /// position and velocity of the centre of each where a barostat acts
+    /// position and velocity of the centre of mass of each, where a barostat acts
     centres: Vec<[Vec3; 2]>,
-    /// velocities that a thermostat has scaled, before the move after that
+    /// velocities that a thermostat has scaled, before the next step
     scaled: Vec<Vec3>,
     /// partial sums over atoms, and over groups
     parts: Vec<[f64; 2]>,
@@ -115,8 +116,8 @@ impl<F: ForceField> Host<F> {
         })
     }
 
-    /// Leapfrog with constraints, section by section: what a section needs stays in a cache through all of it.
-    fn leap(&mut self, Leapfrog { timestep, virial, .. }: Leapfrog) -> Result<Mat3> {
+    /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints.
+    fn leapfrog(&mut self, Leapfrog { timestep, virial, .. }: Leapfrog) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
@@ -127,23 +128,29 @@ impl<F: ForceField> Host<F> {
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
-        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, moved)| {
-            let leap = Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
-            *moved = if virial { dispatch(level, Move::<true>(leap)) } else { dispatch(level, Move::<false>(leap)) };
+        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
+            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            *result = if virial {
+                dispatch(level, LeapfrogKernel::<true>(part))
+            } else {
+                dispatch(level, LeapfrogKernel::<false>(part))
+            };
         });
         let mut sum = Mat3::ZERO;
-        for moved in &self.step_results {
-            sum += moved.constraint_virial?;
+        for result in &self.step_results {
+            sum += result.constraint_virial?;
         }
         Ok(sum)
     }
 
-    /// Half a step before and after the last move, kJ/mol.
+    /// Half a step before and after the forces of the last step, kJ/mol.
     fn kinetic_energies(&self) -> [f64; 2] {
-        self.step_results.iter().fold([0.0; 2], |[before, after], moved| [before + moved.before, after + moved.after])
+        self.step_results
+            .iter()
+            .fold([0.0; 2], |[before, after], result| [before + result.before, after + result.after])
     }
 
-    /// What a barostat needs to know of the last move, at the time of its forces.
+    /// Sums over group centres for a barostat, at the time of the forces of the last step.
     fn measure_centres(&mut self) -> GroupSums {
         memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
         let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
@@ -165,7 +172,7 @@ impl<F: ForceField> Host<F> {
         self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part)
     }
 
-    /// Trace of the virial of group centres at the present positions, whose forces are the last, kJ/mol.
+    /// Trace of the virial of group centres at the present positions and forces, kJ/mol.
     fn centre_virial_trace(&mut self) -> f64 {
         let (groups, masses) = (&self.groups, &self.masses);
         let (positions, forces) = (&self.positions, &self.evaluation.forces);
@@ -177,8 +184,8 @@ impl<F: ForceField> Host<F> {
         self.evaluation.virial.trace() - self.group_parts.iter().map(|part| part.internal_virial).sum::<f64>()
     }
 
-    /// dt Σ v·F of the velocities `scaled`, and Σ m v·Δv with what constraints have made of them in the last move, kJ/mol.
-    fn works_of_move(&mut self) -> [f64; 2] {
+    /// dt Σ v·F of the velocities `scaled`, and Σ m v·Δv with the change of them by constraints in the last step, kJ/mol.
+    fn works_of_step(&mut self) -> [f64; 2] {
         let (masses, timestep) = (&self.masses, self.timestep);
         let velocities = self.scaled.par_chunks(ATOMS).zip(self.velocities.par_chunks(ATOMS));
         let chunks =
@@ -194,7 +201,7 @@ impl<F: ForceField> Host<F> {
         self.parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
 
-    /// Before a step: books the rest of the barostat's work, and keeps the velocities for that of the thermostat's.
+    /// Before a step: books the rest of the barostat's work, and keeps the velocities for the rest of the thermostat's.
     fn finish_barostat_work(&mut self) {
         let change = std::mem::take(&mut self.coupling.pending_scaling);
         if change != 0.0 {
@@ -205,11 +212,11 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// After it: books the rest of the thermostat's work.
+    /// After a step: books the rest of the thermostat's work.
     fn finish_thermostat_work(&mut self) {
         let rescaling = std::mem::take(&mut self.coupling.pending_rescaling);
         if rescaling != 0.0 {
-            let [forces, constraints] = self.works_of_move();
+            let [forces, constraints] = self.works_of_step();
             self.coupling.thermostat_work += pending_work(rescaling, forces, constraints);
         }
     }
@@ -228,7 +235,7 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// Refuses a kinetic energy (kJ/mol) that is not a number or beyond all bounds, and names the atoms that have it.
+    /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
     fn check_motion(&self, kinetic: f64) -> Result<()> {
         if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
             return Ok(());
@@ -236,16 +243,17 @@ impl<F: ForceField> Host<F> {
         let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
         let atoms = 0..self.masses.len();
         if let Some(atom) = atoms.clone().find(lost) {
-            let culprits: Vec<u32> = atoms.filter(lost).take(CULPRITS).map(|i| i as u32).collect();
-            return Err(Error::unstable(format!("the force on atom {} is not finite", atom + 1), culprits));
+            let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(|i| i as u32).collect();
+            return Err(Error::unstable(format!("the force on atom {} is not finite", atom + 1), named));
         }
-        // what is not a number counts as faster than anything
+        // NaN counts as the fastest
         let energy = |atom: usize| {
             let energy = self.masses[atom] * self.velocities[atom].norm_squared();
             if energy.is_nan() { f64::INFINITY } else { energy }
         };
         let most = atoms.clone().map(energy).fold(0.0, f64::max);
-        let fastest: Vec<u32> = atoms.filter(|&i| 2.0 * energy(i) >= most).take(CULPRITS).map(|i| i as u32).collect();
+        let fastest: Vec<u32> =
+            atoms.filter(|&i| 2.0 * energy(i) >= most).take(NAMED_ATOMS).map(|i| i as u32).collect();
         let first = fastest.first().map_or(0, |&atom| atom as usize);
         let speed = self.velocities[first].norm();
         Err(Error::unstable(format!("atom {} flies off at {speed:.1e} nm/ps", first + 1), fastest))
@@ -297,7 +305,7 @@ impl<F: ForceField> Backend for Host<F> {
             (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
             _ => 1.0,
         };
-        // the largest of several numbers is the same in any order
+        // a maximum does not depend on the order
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - *then * scale).norm_squared())
             .reduce(|| 0.0, f64::max);
@@ -322,10 +330,10 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
-        let (positions, cell) = match moment {
-            Moment::Search => &self.searched,
-            Moment::Prune => &self.pruned,
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
+        let (positions, cell) = match list {
+            ListLevel::Outer => &self.searched,
+            ListLevel::Inner => &self.pruned,
         };
         memory::copy(positions, &mut state.positions);
         state.cell = *cell;
@@ -366,7 +374,7 @@ impl<F: ForceField> Backend for Host<F> {
             self.finish_barostat_work();
         }
         self.timestep = step.timestep;
-        let constraint_virial = self.leap(step)?.scaled(1.0 / step.timestep.powi(2));
+        let constraint_virial = self.leapfrog(step)?.scaled(1.0 / step.timestep.powi(2));
         let [before, after] = self.kinetic_energies();
         self.kinetic_after = after;
         self.check_motion(before + after)?;
@@ -374,7 +382,8 @@ impl<F: ForceField> Backend for Host<F> {
             self.finish_thermostat_work();
         }
         let threads = self.team.threads() as f64;
-        let constraints = self.step_results.iter().map(|moved| moved.constraining.as_secs_f64()).sum::<f64>() / threads;
+        let constraints =
+            self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
         Ok(Kinetic { before, after, constraint_virial })
@@ -434,7 +443,7 @@ fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
 }
 
 /// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
-struct Leap<'a> {
+struct Section<'a> {
     plan: &'a ConstraintPlan,
     section: usize,
     motion: &'a Motion<'a>,
@@ -445,7 +454,7 @@ struct Leap<'a> {
     timestep: f64,
 }
 
-/// What came of it.
+/// Its result.
 #[derive(Clone)]
 struct StepResult {
     /// kinetic energies half a step before and after, kJ/mol
@@ -458,20 +467,20 @@ struct StepResult {
 }
 
 impl StepResult {
-    /// before the first
+    /// before the first step
     const NONE: Self =
         StepResult { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
 }
 
-/// [`Leap`] with or without the virial of the constraints.
-struct Move<'a, const VIRIAL: bool>(Leap<'a>);
+/// [`Section`] with or without the virial of the constraints.
+struct LeapfrogKernel<'a, const VIRIAL: bool>(Section<'a>);
 
-impl<const VIRIAL: bool> Kernel for Move<'_, VIRIAL> {
+impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
     type Output = StepResult;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> StepResult {
-        let Leap { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
+        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
         let before = {

@@ -1,7 +1,7 @@
-//! How the phases of a step are computed. One trait of phases, one implementation per device.
+//! How forces and steps are computed: one trait of primitives ([`Backend`]), one implementation per device.
 //!
-//! A backend owns the running copy of the state in whatever order and layout it likes; everything that crosses
-//! this interface is in topology order. It is chosen once per run.
+//! A backend owns the running copy of the state in an order and layout of its own; everything that crosses this interface is
+//! in topology order. It is chosen once per run.
 
 mod centres;
 mod cpu;
@@ -32,12 +32,12 @@ use crate::pair::ListSchedule;
 use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 
-/// What a force evaluation must produce beside forces. Decided once per step.
+/// What a force evaluation computes in addition to forces. Decided once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
-    /// every energy term; told to the host, as is the virial then
+    /// every energy term; the host gets them, and then the virial, too
     pub energy: bool,
-    /// the virial W = Σ r⊗F; a device may keep it to itself, for [`Backend::scale_box`] and the work that follows it
+    /// the virial W = Σ r⊗F; without `energy` a device may keep it for [`Backend::scale_box`] and the work that follows
     pub virial: bool,
 }
 
@@ -46,9 +46,9 @@ pub struct Workload {
 pub struct Evaluation {
     /// kJ/mol/nm
     pub forces: Vec<Vec3>,
-    /// kJ/mol, zeros unless asked for
+    /// kJ/mol, zeros unless requested
     pub energies: Energies,
-    /// W = Σ r⊗F in kJ/mol (no ½), zeros unless asked for
+    /// W = Σ r⊗F in kJ/mol (no ½), zeros unless requested
     pub virial: Mat3,
 }
 
@@ -57,40 +57,40 @@ pub struct Evaluation {
 pub struct Leapfrog {
     /// ps
     pub timestep: f64,
-    /// the host wants the virial of the constraint forces
+    /// return the virial of the constraint forces
     pub virial: bool,
-    /// the host wants kinetic energies, and that virial; without, what is returned means nothing
+    /// return kinetic energies and that virial; without, the returned values are undefined
     pub kinetic: bool,
     /// [`Backend::scale_box`] or [`Backend::rescale_velocities`] follows
     pub coupled: bool,
-    /// one of them came after the step before: the rest of its work is to be booked, with the forces of now, which for
-    /// [`Backend::scale_box`] must have been asked for with their virial
+    /// one of them followed the previous step: the rest of its work is booked now, with the present forces, which after
+    /// [`Backend::scale_box`] must have been evaluated with their virial
     pub pending_work: bool,
 }
 
-/// What a step knows of kinetic energy, kJ/mol; that at the time of the forces is the mean of both half steps.
+/// Kinetic energies of a step, kJ/mol; that at the time of the forces is the mean of both half steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kinetic {
     /// of the velocities half a step before
     pub before: f64,
     /// of the velocities half a step after
     pub after: f64,
-    /// Σ r⊗F of the constraint forces, kJ/mol, zero unless asked for
+    /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
 }
 
-/// A moment whose positions a restart needs to make the same lists again.
+/// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// the last search
-    Search,
-    /// the last pruning
-    Prune,
+pub enum ListLevel {
+    /// made by the last search
+    Outer,
+    /// made by the last pruning
+    Inner,
 }
 
-/// What a device does with one system. The running state lives here; [`Backend::upload`] and [`Backend::download`]
-/// exchange it in topology order. A device may work behind the host's back: what is asked for is done before anybody reads
-/// a result, and an error surfaces at the latest there.
+/// The primitives of a device for one system. It holds the running state; [`Backend::upload`] and [`Backend::download`]
+/// exchange it in topology order. A device may work asynchronously: all work is done before a result is read, and an error
+/// is reported there at the latest.
 pub trait Backend: Send {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
@@ -98,7 +98,7 @@ pub trait Backend: Send {
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copy positions, velocities, cell and the work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell (as far as it is known) and positions before the last step: the last good ones when a step has failed.
+    /// Cell (as far as the host knows it) and positions before the last step: the last valid ones after a failed step.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The lattice now.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
@@ -106,14 +106,14 @@ pub trait Backend: Send {
     fn build_lists(&mut self) -> Result<()>;
     /// Reduce the outer list to the inner one, for where atoms are after `lookahead` (ps) if nothing acts on them.
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
-    /// Whether a pair may be missing from `lists`, which expire by displacement. A device that works behind the host's back
-    /// looks now and then, and when the host must know. It makes no step with expired lists: it builds new ones where they
-    /// had expired, and does the steps since then that were asked for.
+    /// Whether a pair may be missing from `lists`, which expire by displacement. An asynchronous device checks from time to
+    /// time, and always with `must_know`. It makes no step with expired lists: it builds new ones at the step where they
+    /// expired, and replays the steps since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Outer lists built so far.
     fn searches(&self) -> u64;
-    /// Copy positions and cell of some moment into `state`.
-    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()>;
+    /// Copy the positions and the cell that a list was made from into `state`.
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()>;
     /// Forces at the current positions.
     fn forces(&mut self, workload: Workload) -> Result<()>;
     /// Adds a force of the user's own to all forces from now on. A backend that cannot take any refuses it.
@@ -121,9 +121,9 @@ pub trait Backend: Send {
         let problem = Problem::new("this device takes no external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
-    /// The result of the last [`Backend::forces`]; its forces and virial are there if energies were asked for.
+    /// The result of the last [`Backend::forces`]; forces and virial are valid if energies were requested.
     fn evaluation(&self) -> &Evaluation;
-    /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it can be told apart.
+    /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it is known separately.
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
@@ -137,11 +137,11 @@ pub trait Backend: Send {
     /// add the work of that to the thermostat's, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes
     /// before.
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()>;
-    /// What couplings have done so far.
+    /// The work of the couplings so far.
     fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.
     fn remove_com_motion(&mut self) -> Result<()>;
-    /// Seconds spent so far, when all work asked for has been done.
+    /// Seconds spent so far, after all work is done.
     fn phases(&self) -> Result<Phases>;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;

@@ -8,7 +8,7 @@
 
 use super::instability::name;
 use super::self_check::{compare_energies, rms, rms_difference};
-use crate::backend::{Backend, Energies, Evaluation, ListsMade, Moment, Sampled, sample};
+use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
 use crate::error::{Error, Result};
 use crate::observe::log::Level;
 use crate::pair::ListSchedule;
@@ -87,8 +87,8 @@ pub(super) fn verify<B: Backend + ?Sized>(
 fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
     let [mut now, mut searched, mut pruned] = [(); 3].map(|()| State::default());
     backend.download(&mut now)?;
-    backend.list_positions(Moment::Search, &mut searched)?;
-    backend.list_positions(Moment::Prune, &mut pruned)?;
+    backend.list_positions(ListLevel::Outer, &mut searched)?;
+    backend.list_positions(ListLevel::Inner, &mut pruned)?;
     let atoms = choose(system, &now, WHOLE, SAMPLE);
     let lists = ListsMade { schedule, searched: &searched, pruned: &pruned };
     let large = match system.settings.electrostatics {
@@ -364,7 +364,7 @@ mod tests {
         let verdict = |fast: &System| {
             let host = computed(&sample, fast, lists, &sample.state);
             let [searched, mut pruned] = [(); 2].map(|()| sample.state.clone());
-            host.list_positions(Moment::Prune, &mut pruned).expect("positions");
+            host.list_positions(ListLevel::Inner, &mut pruned).expect("positions");
             let made = ListsMade { schedule: &lists, searched: &searched, pruned: &pruned };
             let found = Found::new(&host, &atoms, true);
             assert!(found.lacks_reciprocal);

@@ -38,7 +38,7 @@ mod sums;
 mod tests;
 
 use super::{
-    Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, Moment, PairCounts, Phases, Workload, host,
+    Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
@@ -172,7 +172,7 @@ impl<D: Device> Cuda<D> {
         result
     }
 
-    fn snapshot(&self, moment: Moment) -> Result<()> {
+    fn snapshot(&self, list: ListLevel) -> Result<()> {
         let (a, snapshot) = (&self.arguments, &self.snapshots[moment as usize]);
         copy(&self.device, a.cell, snapshot.cell, 1)?;
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
@@ -288,7 +288,7 @@ impl<D: Device> Backend for Cuda<D> {
         clock.lists_built();
         clock.add(&spans);
         self.epoch += u64::from(reallocated);
-        self.snapshot(Moment::Search)?;
+        self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
         self.step_requests.clear();
@@ -321,14 +321,14 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
-        self.snapshot(Moment::Prune)?;
-        let positions = self.snapshots[Moment::Prune as usize].positions;
+        self.snapshot(ListLevel::Inner)?;
+        let positions = self.snapshots[ListLevel::Inner as usize].positions;
         // predicted positions do not expire lists
         let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
         self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
     }
 
-    fn list_positions(&self, moment: Moment, state: &mut State) -> Result<()> {
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
         let snapshot = &self.snapshots[moment as usize];
         state.cell = lattice::cell(&read_one(&self.device, snapshot.cell)?);
         state.positions.resize(self.masses.len(), Vec3::ZERO);

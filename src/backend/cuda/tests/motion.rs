@@ -3,7 +3,7 @@
 use super::sample::Sample;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
-use crate::backend::{Backend, Host, Kinetic, Leapfrog, Moment, Reference, Workload};
+use crate::backend::{Backend, Host, Kinetic, Leapfrog, ListLevel, Reference, Workload};
 use crate::ensemble::barostat::{BoxScaling, pressure};
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::ensemble::velocities::kinetic_energy;
@@ -340,8 +340,8 @@ fn lists_made_again_from_their_positions_go_on_alike() {
     }
     whole.prune_lists(LOOKAHEAD).unwrap();
     let (mut searched, mut pruned) = (State::default(), State::default());
-    whole.list_positions(Moment::Search, &mut searched).unwrap();
-    whole.list_positions(Moment::Prune, &mut pruned).unwrap();
+    whole.list_positions(ListLevel::Outer, &mut searched).unwrap();
+    whole.list_positions(ListLevel::Inner, &mut pruned).unwrap();
     let now = state_of(&whole);
     for ((predicted, r), v) in pruned.positions.iter().zip(&now.positions).zip(&now.velocities) {
         assert!((*predicted - *r - *v * LOOKAHEAD).norm() < 1e-12);
