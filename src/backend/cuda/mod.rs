@@ -173,7 +173,7 @@ impl<D: Device> Cuda<D> {
     }
 
     fn snapshot(&self, list: ListLevel) -> Result<()> {
-        let (a, snapshot) = (&self.arguments, &self.snapshots[moment as usize]);
+        let (a, snapshot) = (&self.arguments, &self.snapshots[list as usize]);
         copy(&self.device, a.cell, snapshot.cell, 1)?;
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
@@ -329,7 +329,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
-        let snapshot = &self.snapshots[moment as usize];
+        let snapshot = &self.snapshots[list as usize];
         state.cell = lattice::cell(&read_one(&self.device, snapshot.cell)?);
         state.positions.resize(self.masses.len(), Vec3::ZERO);
         read(&self.device, snapshot.positions, &mut state.positions)
