@@ -87,7 +87,7 @@ fn count<B: Backend>(
     steps: u64,
 ) -> Counts {
     let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
-    let setup = Setup { system, dynamics, seed: 1, degrees_of_freedom: freedom };
+    let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
     let mut simulation = Simulation::new(Context::new(backend, lists), setup, state, StageProgress::default()).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {

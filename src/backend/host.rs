@@ -77,8 +77,13 @@ impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let (constraints, groups) =
-            rayon::join(|| ConstraintPlan::new(&system.constraints, &masses), || system.constrained_groups());
+        let groups = || {
+            let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
+            let fixed = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
+            let fixed: Vec<[u32; 2]> = fixed.chain(system.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
+            Molecules::from_bonds(masses.len(), &fixed)
+        };
+        let (constraints, groups) = rayon::join(|| ConstraintPlan::new(&system.constraints, &masses), groups);
         let constraints = constraints?;
         let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
         Ok(Host {

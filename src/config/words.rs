@@ -87,11 +87,8 @@ pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
 /// `thermostat.kind`
-pub(super) const THERMOSTATS: [(&str, ThermostatKind); 3] = [
-    ("v-rescale", ThermostatKind::VRescale),
-    ("berendsen", ThermostatKind::Berendsen),
-    ("andersen", ThermostatKind::Andersen),
-];
+pub(super) const THERMOSTATS: [(&str, ThermostatKind); 2] =
+    [("v-rescale", ThermostatKind::VRescale), ("berendsen", ThermostatKind::Berendsen)];
 
 /// `barostat.kind`
 pub(super) const BAROSTATS: [(&str, BarostatKind); 2] =

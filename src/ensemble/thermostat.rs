@@ -1,4 +1,4 @@
-//! Thermostats; here those that multiply all velocities by one factor λ. [`super::andersen`] draws velocities.
+//! Thermostats that multiply all velocities by one factor λ.
 //!
 //! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
 //! v(t+½), which alone have kT for each degree of freedom at any time step. From the mean of both half steps stiff degrees
@@ -47,8 +47,6 @@ pub enum ThermostatKind {
     VRescale,
     /// weak coupling: not canonical, for equilibration (Berendsen 1984)
     Berendsen,
-    /// collisions with a heat bath: canonical ([`super::andersen`]; Andersen 1980)
-    Andersen,
 }
 
 impl Thermostat {
@@ -57,15 +55,13 @@ impl Thermostat {
         step > 0 && is_due(self.every, step)
     }
 
-    /// The factor by which it multiplies all velocities after a step of the run, for a time step in ps; none where it draws
-    /// velocities instead.
-    pub fn rescaling(&self, degrees_of_freedom: usize, timestep: f64, (seed, step): (u64, u64)) -> Option<Rescaling> {
+    /// What it does after a step of the run, for a time step in ps.
+    pub fn rescaling(&self, degrees_of_freedom: usize, timestep: f64, (seed, step): (u64, u64)) -> Rescaling {
         let bath = Bath { degrees_of_freedom, temperature: self.temperature };
         let interval = f64::from(self.every) * timestep;
         match self.kind {
-            ThermostatKind::VRescale => Some(velocity_rescale(bath, interval, self.coupling_time, seed, step)),
-            ThermostatKind::Berendsen => Some(berendsen(bath, interval, self.coupling_time)),
-            ThermostatKind::Andersen => None,
+            ThermostatKind::VRescale => velocity_rescale(bath, interval, self.coupling_time, seed, step),
+            ThermostatKind::Berendsen => berendsen(bath, interval, self.coupling_time),
         }
     }
 }

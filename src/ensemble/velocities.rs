@@ -1,7 +1,5 @@
 //! Velocities drawn from the Maxwell–Boltzmann distribution.
 
-use crate::constraint::ConstraintPlan;
-use crate::error::Result;
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 use crate::vec3::{Vec3, vec3};
@@ -21,22 +19,6 @@ pub fn maxwell_boltzmann(seed: u64, step: u64, atom: u32, mass: f64, temperature
     vec3(stream.gaussian(), stream.gaussian(), stream.gaussian()) * width
 }
 
-/// v(−½) (nm/ps) with constraints at both ends of the step of `timestep` (ps) that leads from x(−dt) to `positions` x(0) (nm):
-/// x(0) − v dt is constrained along the bonds at x(0), and v follows from it. Velocities that are consistent already stay.
-pub fn constrained(
-    constraints: &ConstraintPlan,
-    timestep: f64,
-    positions: &[Vec3],
-    velocities: &[Vec3],
-) -> Result<Vec<Vec3>> {
-    let mut before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * timestep).collect();
-    let free = before.clone();
-    constraints.satisfy(positions, &mut before)?;
-    // the change, which is zero where nothing is constrained: a difference of positions would round
-    let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
-    Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
-}
-
 /// Kinetic energy ½ Σ m v² in kJ/mol, summed in order.
 pub fn kinetic_energy(masses: &[f64], velocities: &[Vec3]) -> f64 {
     masses.iter().zip(velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum()
@@ -50,6 +32,7 @@ pub fn temperature(kinetic: f64, degrees_of_freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constraint::ConstraintPlan;
     use crate::system::{Constraint, Constraints};
 
     /// Standard errors allowed; the seed is fixed.

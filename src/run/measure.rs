@@ -61,7 +61,7 @@ pub fn measure(
         let lists = engine.lists(plan, system, &state)?;
         let free =
             degrees_of_freedom(&system.topology, &system.constraints, dynamics.removed_motion(state.cell.is_some()));
-        let setup = Setup { system, dynamics, seed: plan.run.seed, degrees_of_freedom: free };
+        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom: free };
         timed(engine.context(plan, system, lists)?, setup, &state, measurement)
     })
 }

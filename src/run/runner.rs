@@ -257,7 +257,7 @@ impl Session<'_> {
         let removed = options.removed_motion(state.cell.is_some());
         let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let RunPosition { done, first_time, lists, schedule, .. } = place;
-        let setup = Setup { system: &system, dynamics: options, seed: plan.run.seed, degrees_of_freedom: free };
+        let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom: free };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let here = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);

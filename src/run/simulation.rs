@@ -4,12 +4,11 @@ use super::plan::Dynamics;
 use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
-use crate::ensemble::andersen::Collisions;
 use crate::ensemble::barostat::{self, Barostat};
 use crate::ensemble::is_due;
-use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
-use crate::system::{State, System};
+use crate::system::State;
 use crate::units::BOLTZMANN;
 
 #[cfg(test)]
@@ -51,8 +50,6 @@ struct PendingWork {
 /// What a stage of dynamics is to do.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
-    /// without the terms that constraints hold fixed
-    pub system: &'a System,
     /// integrator and couplings
     pub dynamics: &'a Dynamics,
     /// of all random numbers
@@ -109,8 +106,6 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     /// at the end of the stage before
     first_pending: PendingWork,
     context: Context<B>,
-    /// of a thermostat that draws velocities
-    collisions: Option<Collisions>,
 }
 
 impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
@@ -121,8 +116,6 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             context.restore_lists(origins, steps)?;
         }
         context.set_state(state)?;
-        let draws = setup.dynamics.thermostat.is_some_and(|thermostat| thermostat.kind == ThermostatKind::Andersen);
-        let collisions = if draws { Some(Collisions::new(setup.system)?) } else { None };
         let (barostat, thermostat) = (state.coupling.pending_scaling != 0.0, state.coupling.pending_rescaling != 0.0);
         Ok(Simulation {
             setup,
@@ -131,7 +124,6 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             first_time,
             first_pending: PendingWork { barostat, thermostat },
             context,
-            collisions,
         })
     }
 
@@ -195,14 +187,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
-        let collides = self.collisions.is_some() && self.thermostat_at(step).is_some();
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
-        // a collision needs the forces on the host, which come with energies
-        self.context.forces(Workload { energy: energies || collides, virial: virial || collides })?;
-        if collides {
-            self.collide(random)?;
-        }
+        self.context.forces(Workload { energy: energies, virial })?;
         observe(self)?;
         let kinetic = self.context.integrate(Leapfrog {
             timestep: dynamics.timestep,
@@ -217,9 +204,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             let scaling = barostat.scaling(temperature, dynamics.timestep, random);
             self.context.backend_mut().scale_box(scaling)?;
         }
-        if let Some(rescaling) = thermostat
-            .and_then(|thermostat| thermostat.rescaling(self.setup.degrees_of_freedom, dynamics.timestep, random))
-        {
+        if let Some(thermostat) = thermostat {
+            let rescaling = thermostat.rescaling(self.setup.degrees_of_freedom, dynamics.timestep, random);
             self.context.backend_mut().rescale_velocities(rescaling)?;
         }
         if dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
@@ -227,18 +213,6 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         }
         self.local_step += 1;
         Ok(observed)
-    }
-
-    /// Collisions with the heat bath at the present positions, whose forces are known.
-    fn collide(&mut self, random: (u64, u64)) -> Result<()> {
-        let (Some(collisions), Some(thermostat)) = (&self.collisions, &self.setup.dynamics.thermostat) else {
-            return Ok(());
-        };
-        let mut state = State::default();
-        self.context.backend().download(&mut state)?;
-        let forces = &self.context.backend().evaluation().forces;
-        collisions.collide(thermostat, self.setup.dynamics.timestep, random, forces, &mut state)?;
-        self.context.set_state(&state)
     }
 
     /// The barostat, if it acts at a step.

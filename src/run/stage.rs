@@ -58,7 +58,7 @@ impl Engine {
     pub fn simulation<'a>(
         &self,
         plan: &Plan,
-        system: &'a System,
+        system: &System,
         dynamics: &'a Dynamics,
         state: &mut State,
     ) -> Result<Simulation<'a>> {
@@ -74,7 +74,7 @@ impl Engine {
         })?;
         let removed = dynamics.removed_motion(state.cell.is_some());
         let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
-        let setup = Setup { system, dynamics, seed: plan.run.seed, degrees_of_freedom };
+        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom };
         Simulation::new(context, setup, state, StageProgress { first_time: state.time, ..StageProgress::default() })
     }
 }

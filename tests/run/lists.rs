@@ -59,7 +59,7 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
         let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let setup = Setup { system: &system, dynamics, seed: 1, degrees_of_freedom: freedom };
+        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
@@ -99,7 +99,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
         let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.9) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let setup = Setup { system: &system, dynamics, seed: 1, degrees_of_freedom: freedom };
+        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let mut powers = vec![0.0; lists.prune as usize];
         let (mut now, mut missing) = (State::default(), vec![]);

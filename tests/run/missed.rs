@@ -60,7 +60,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
         let context = Context::new(engine.cpu(system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(cutoff) };
         let mut complete = Cpu::new(system, options, Team::single()).unwrap();
-        let setup = Setup { system, dynamics: dynamics(plan), seed: 1, degrees_of_freedom: free };
+        let setup = Setup { dynamics: dynamics(plan), seed: 1, degrees_of_freedom: free };
         let mut simulation = Simulation::new(context, setup, start, StageProgress::default()).unwrap();
         let (mut now, mut missing, mut whole) = (State::default(), Vec::<Vec3>::new(), Evaluation::default());
         for step in 0..steps {
@@ -130,7 +130,7 @@ fn argon(timestep: f64) -> (Plan, System, State) {
         (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, RemovedMotion::Translation));
     Arc::clone(&engine.pool).install(|| {
         let context = Context::new(engine.cpu(&argon, lists).unwrap(), lists);
-        let setup = Setup { system: &argon, dynamics: dynamics(&heated), seed: 1, degrees_of_freedom: free };
+        let setup = Setup { dynamics: dynamics(&heated), seed: 1, degrees_of_freedom: free };
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         for _ in 0..4000 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();

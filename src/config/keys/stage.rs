@@ -128,7 +128,7 @@ static THERMOSTAT: &[Key] = &[
         words: &words::of(&words::THERMOSTATS),
         default: Is("\"v-rescale\""),
         example: "\"v-rescale\"",
-        doc: "Stochastic velocity rescaling (canonical); Berendsen's weak coupling (not canonical, for equilibration); or Andersen's collisions (canonical, coupling_time is the mean time between collisions of an atom or of a group that constraints hold together; they slow diffusion).",
+        doc: "Stochastic velocity rescaling (canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
         ..KEY
     },
     Key {

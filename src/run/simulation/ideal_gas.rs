@@ -121,7 +121,7 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
     let free = 5 * DIMERS as usize;
     let host = Host::new(&system, Nothing, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
-    let setup = Setup { system: &system, dynamics: &dynamics, seed: 7, degrees_of_freedom: free };
+    let setup = Setup { dynamics: &dynamics, seed: 7, degrees_of_freedom: free };
     let context = Context::new(Box::new(host), lists);
     let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
     let mut values = vec![];
