@@ -15,7 +15,7 @@ use md::observe::extent::Mark;
 use md::observe::log::RunLog;
 use md::observe::progress::Progress;
 use md::prepare::{ConstrainedTerms, Prepared};
-use md::run::{Engine, Job, Moment, Outcome, Quantities, Report, Reporter, Requests, RunInfo, load, run};
+use md::run::{Engine, Job, Outcome, Quantities, Report, Reporter, Requests, RunInfo, StepInfo, load, run};
 
 /// Writes time (ps) and distance (nm) of two atoms, counted from 0, to `distance.txt`.
 struct Distance {
@@ -29,8 +29,8 @@ impl Reporter for Distance {
     }
 
     // positions of every tenth step, and nothing else: no energies are computed for it
-    fn wants(&self, moment: &Moment) -> Quantities {
-        Quantities { positions: moment.stage_step.is_multiple_of(10), ..Quantities::default() }
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        Quantities { positions: step.stage_step.is_multiple_of(10), ..Quantities::default() }
     }
 
     fn open(&mut self, run: &RunInfo<'_>, _kept: Option<Mark>) -> Result<()> {
@@ -42,7 +42,7 @@ impl Reporter for Distance {
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         let [a, b] = self.atoms.map(|atom| report.positions[atom]);
         let Some(table) = &mut self.table else { return Ok(()) };
-        let written = writeln!(table, "{:.3} {:.6}", report.moment.time, (a - b).norm());
+        let written = writeln!(table, "{:.3} {:.6}", report.step.time, (a - b).norm());
         written.map_err(|error| Error::io(self.name().as_ref(), error))
     }
 }

@@ -50,7 +50,13 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
 }
 
 /// System, settings and machine, and what a referee would object to.
-pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
+pub(super) fn write_header(
+    log: &mut RunLog,
+    plan: &Plan,
+    system: &System,
+    state: &State,
+    engine: &Engine,
+) -> Result<()> {
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     let settings = &system.settings;
@@ -83,7 +89,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             "constraints",
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
-        ("degrees of freedom", freedom(plan, system, state.cell.is_some())),
+        ("degrees of freedom", describe_degrees_of_freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
     ])?;
@@ -91,7 +97,7 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
 }
 
 /// The degrees of freedom of each stage of dynamics, once where they are the same.
-pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
+pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
     let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
     match removed[..] {
@@ -105,7 +111,7 @@ pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
 }
 
 /// What was weighed, chosen and gained.
-pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
+pub(super) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let row = |trial: &Trial| {
@@ -205,7 +211,7 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
 }
 
 /// Speed and where the time went.
-pub(super) fn close(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
+pub(super) fn write_timing(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
     let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);

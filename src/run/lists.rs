@@ -80,7 +80,7 @@ impl<'a> ListChoices<'a> {
     }
 
     /// With the lifetimes of `other`.
-    pub(super) fn living_as_long_as(&self, other: &ListSchedule) -> ListSchedule {
+    pub(super) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 

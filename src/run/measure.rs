@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::engine::{Engine, lead};
+use super::engine::{Engine, run_on_first_thread};
 use super::plan::{Dynamics, Plan};
 use super::simulation::{Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
@@ -55,7 +55,7 @@ pub fn measure(
     start: &State,
     measurement: Measurement,
 ) -> Result<Measured> {
-    lead(&engine.pool, || {
+    run_on_first_thread(&engine.pool, || {
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;

@@ -95,13 +95,13 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
         Electrostatics::Pme(pme) => pme.grid.iter().product::<usize>() > LARGEST_GRID,
         _ => false,
     };
-    let found = Found::new(backend, &atoms, large);
+    let found = BackendForces::new(backend, &atoms, large);
     let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
     Ok(judge(system, &atoms, &found, &reference))
 }
 
 /// What a fast path has computed.
-struct Found {
+struct BackendForces {
     /// on each of the atoms, kJ/mol/nm
     forces: Vec<Vec3>,
     /// without reciprocal space
@@ -109,7 +109,7 @@ struct Found {
     energies: Energies,
 }
 
-impl Found {
+impl BackendForces {
     /// Of the last evaluation; without reciprocal space if that is wished and can be had.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
@@ -118,7 +118,7 @@ impl Found {
         for (force, part) in forces.iter_mut().zip(reciprocal.iter().flatten()) {
             *force -= *part;
         }
-        Found { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
+        BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
     }
 }
 
@@ -145,7 +145,7 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
     (0..).zip(atoms).map(|(i, atom)| (i, atom.lj_type as usize)).filter(chosen).map(|(i, _)| i).collect()
 }
 
-fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> Verdict {
+fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Sampled) -> Verdict {
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
@@ -340,7 +340,7 @@ mod tests {
         now[1].positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r += *v * LOOKAHEAD);
         let made = ListsMade { schedule: &lists, searched: &now[0], pruned: &now[1] };
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
-        let found = Found::new(&host, &atoms, false);
+        let found = BackendForces::new(&host, &atoms, false);
         differs(judge(&sample.system, &atoms, &found, &expected), "forces");
         // lists that are shorter than they say
         let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
@@ -366,7 +366,7 @@ mod tests {
             let [searched, mut pruned] = [(); 2].map(|()| sample.state.clone());
             host.list_positions(Moment::Prune, &mut pruned).expect("positions");
             let made = ListsMade { schedule: &lists, searched: &searched, pruned: &pruned };
-            let found = Found::new(&host, &atoms, true);
+            let found = BackendForces::new(&host, &atoms, true);
             assert!(found.lacks_reciprocal);
             let expected = crate::backend::sample(system, &sample.state, &atoms, made, false);
             assert!(expected.energies.is_none());
@@ -386,7 +386,7 @@ mod tests {
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
         let made = ListsMade { schedule: &lists, searched: &sample.state, pruned: &sample.state };
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
-        let mut wrong = Found::new(&host, &atoms, false);
+        let mut wrong = BackendForces::new(&host, &atoms, false);
         wrong.forces[17].y = f64::NAN;
         differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
         sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);

@@ -101,15 +101,15 @@ pub trait Files: Sync {
     /// Creates `path`; a file of that name is refused, unless it never got a frame.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `kept`, as far as that can be said without changing it.
-    fn check(&self, path: &Path, kept: Mark) -> Result<()>;
+    /// Refuses a file that does not begin with the frames of `checkpointed`, as far as that can be said without changing it.
+    fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Refuses a file that was begun with other settings than those of `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
-    /// Goes on after the frames of `kept`, cutting off what follows them; a file that does not begin with these is
+    /// Goes on after the frames of `checkpointed`, cutting off what follows them; a file that does not begin with these is
     /// refused. Fields and precision are those of the file, `contents` tells the topology.
-    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>>;
+    fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
     /// Opens a file for reading; one that is being written to has the frames so far.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
@@ -396,7 +396,7 @@ fn exists_already(path: &Path) -> Error {
 }
 
 /// A file that does not begin with what a checkpoint has seen.
-fn not_as_kept(path: &Path, what: String) -> Error {
+fn not_as_checkpointed(path: &Path, what: String) -> Error {
     let help = "the file was changed or replaced since; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()
 }

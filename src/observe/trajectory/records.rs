@@ -16,7 +16,7 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    WholeMolecules, exists_already, not_as_kept, regular_file, unused_backup,
+    WholeMolecules, exists_already, not_as_checkpointed, regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -138,17 +138,17 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// The checksum of the frames of `kept`, if the file begins with them.
-    fn kept(&mut self, kept: Extent) -> Result<Hasher> {
-        let (found, count) = (self.index.ends.len() as u64, kept.count);
+    /// The checksum of the frames of `extent`; refused unless the file begins with them.
+    fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
+        let (found, count) = (self.index.ends.len() as u64, extent.count);
         if found < count {
             let message = format!("{found} frames found, the checkpoint was written after {count}");
-            return Err(not_as_kept(&self.path, message));
+            return Err(not_as_checkpointed(&self.path, message));
         }
         let sum = self.checksum(count as usize)?;
-        if sum.clone().finalize() != kept.checksum {
+        if sum.clone().finalize() != extent.checksum {
             let message = format!("the first {count} frames are not those the checkpoint was written after");
-            return Err(not_as_kept(&self.path, message));
+            return Err(not_as_checkpointed(&self.path, message));
         }
         Ok(sum)
     }
@@ -305,8 +305,8 @@ impl<L: Layout> Files for Records<L> {
         Ok(Box::new(RecordSink::new(path, file, layout, contents, Mark::default(), Hasher::new())))
     }
 
-    fn check(&self, path: &Path, kept: Mark) -> Result<()> {
-        Opened::<L>::new(path)?.kept(kept.extent).map(|_| ())
+    fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
+        Opened::<L>::new(path)?.check_extent(checkpointed.extent).map(|_| ())
     }
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
@@ -323,23 +323,23 @@ impl<L: Layout> Files for Records<L> {
         })
     }
 
-    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>> {
+    fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
         let mut opened = Opened::<L>::new(path)?;
-        let checksum = opened.kept(kept.extent)?;
+        let checksum = opened.check_extent(checkpointed.extent)?;
         let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
-        if kept.extent.count > 0 && found != atoms {
-            return Err(not_as_kept(path, format!("frames of {found} atoms, the system has {atoms}")));
+        if checkpointed.extent.count > 0 && found != atoms {
+            return Err(not_as_checkpointed(path, format!("frames of {found} atoms, the system has {atoms}")));
         }
         let io = |e| Error::io(path, e);
         let mut layout = opened.layout;
-        if kept.extent.count == 0 {
+        if checkpointed.extent.count == 0 {
             // what no frame tells is as for a new file
             layout = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?.0;
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
-        file.set_len(opened.index.frames(kept.extent.count as usize).end).map_err(io)?;
+        file.set_len(opened.index.frames(checkpointed.extent.count as usize).end).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(Box::new(RecordSink::new(path, file, layout, contents, kept, checksum)))
+        Ok(Box::new(RecordSink::new(path, file, layout, contents, checkpointed, checksum)))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
@@ -358,7 +358,7 @@ impl<L: Layout> Files for Records<L> {
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
         let whole = |mut opened: Opened<L>| {
             let counts = opened.index.ends.len() as u64 == extent.count && opened.rest().is_none();
-            counts && opened.kept(extent).is_ok()
+            counts && opened.check_extent(extent).is_ok()
         };
         Opened::<L>::new(path).is_ok_and(whole)
     }

@@ -15,7 +15,9 @@ use super::{hdf, layout, names};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
-use crate::observe::trajectory::{Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_kept};
+use crate::observe::trajectory::{
+    Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_checkpointed,
+};
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
 const BUFFERS: usize = 2;
@@ -266,7 +268,7 @@ fn open(path: &Path) -> hdf5::Result<File> {
 /// What a file is continued after: what `keep` tells of, if the file begins with it.
 fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
-    let refuse = |what: String| Err(not_as_kept(path, what));
+    let refuse = |what: String| Err(not_as_checkpointed(path, what));
     let found = datasets.frames();
     let count = keep.map_or(found as u64, |extent| extent.count);
     if count > found as u64 {
