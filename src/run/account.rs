@@ -1,4 +1,4 @@
-//! What a run says of itself: the head and the end of the log, and the summary.
+//! Header and end of the log, and the summary.
 
 use super::engine::{Engine, Placement};
 use super::job::Outcome;
@@ -34,7 +34,7 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
     format!("CPU, {} threads, {arithmetic}", engine.threads)
 }
 
-/// Why this device.
+/// Why this device was chosen.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     let how = engine.agreement();
     Ok(match (plan.run.device, engine.placement(system)?) {
@@ -49,7 +49,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// System, settings and machine, and what a referee would object to.
+/// System, settings, machine and warnings.
 pub(super) fn write_header(
     log: &mut RunLog,
     plan: &Plan,
@@ -96,7 +96,7 @@ pub(super) fn write_header(
     warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
 }
 
-/// The degrees of freedom of each stage of dynamics, once where they are the same.
+/// The degrees of freedom of each stage of dynamics; one number if all agree.
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
     let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
@@ -110,7 +110,7 @@ pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool)
     }
 }
 
-/// What was weighed, chosen and gained.
+/// Candidates, choice and gain of tuning.
 pub(super) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
@@ -158,7 +158,7 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Machine, speed, phases; state and stages are the caller's.
+/// Machine, speed, phases; the caller adds state and stages.
 pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
     let half = timing.second_half();
@@ -169,9 +169,9 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
         seconds,
         work: works.map(|works| works[index].1),
     };
-    let beside = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
-    let output = beside("output", timing.steps, timing.output);
-    let tuning = (timing.tuning > 0.0).then(|| beside("tuning", 1, timing.tuning));
+    let other = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
+    let output = other("output", timing.steps, timing.output);
+    let tuning = (timing.tuning > 0.0).then(|| other("tuning", 1, timing.tuning));
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: crate::COMMIT.into(),
@@ -210,7 +210,7 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
     Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes }.work())
 }
 
-/// Speed and where the time went.
+/// Speed and time per phase.
 pub(super) fn write_timing(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();

@@ -1,10 +1,9 @@
-//! Whether the first step of a run computes what the double-precision reference computes.
+//! Compares the first step of a run with the double-precision reference.
 //!
-//! What is compared are the forces and energies that the step uses, from the pair lists of the run as they are at that
-//! moment, also in the middle of their life after a restart. Small systems are compared as a whole, energies among it; of
-//! large ones the forces on a fixed sample of atoms, some of every Lennard-Jones type, and where the grid is very large
-//! without reciprocal space. The leapfrog, constraints and couplings that follow are not compared. Nothing here changes the
-//! state.
+//! It compares the forces and energies that the step uses, from the present pair lists of the run, which after a restart may
+//! be within their lifetime. Small systems are compared as a whole, with energies; of large ones the forces on a fixed
+//! sample of atoms, some of every Lennard-Jones type, and with a very large PME grid without reciprocal space. Leapfrog,
+//! constraints and couplings are not compared. The state is not changed.
 
 use super::instability::name;
 use super::self_check::{compare_energies, rms, rms_difference};
@@ -23,35 +22,34 @@ const FORCE: f64 = 2e-5;
 const LATTICE_FORCE: f64 = 1e-3;
 /// Error of any energy over the sum of the absolute terms: the project's bar.
 const ENERGY: f64 = 1e-6;
-/// Beyond a bar a run goes on with a warning, up to so many times it: unusual systems, whose forces nearly cancel, round
-/// worse, and no fault that tests have tried on whole systems stays so small.
+/// Errors up to this many times the bar give only a warning: in unusual systems, whose forces nearly cancel, roundings are
+/// larger, and no fault that tests have tried on whole systems stays so small.
 const LEEWAY: f64 = 5.0;
-/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small beside the force of a clash: where
-/// atoms that interact are nearer than this (nm; hydrogen bonds are longer than 0.15), nothing is compared.
+/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small next to the force of a clash: nothing
+/// is compared if interacting atoms are nearer than this (nm; hydrogen bonds are longer than 0.15).
 const OVERLAP: f64 = 0.1;
 
-/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second of one processor core.
+/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
 const WHOLE: f64 = 8e6;
 /// Points of a PME grid beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
 const LARGEST_GRID: usize = 2_000_000;
 /// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
 const SAMPLE: usize = 2048;
 
-/// What a comparison has shown.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
-    /// within the bars, and how nearly
+    /// within the bars, with the differences
     Agrees(String),
     /// beyond a bar, but within its leeway
     Strays(String),
-    /// wrong, and by how much
+    /// wrong, with the differences
     Differs(String),
-    /// forces are those of overlapping atoms
+    /// atoms overlap
     Undecided,
 }
 
-/// Compares the forces that `backend` has just computed, with energies; says in the log how nearly they agree. Those that
-/// do not end the run.
+/// Compares the forces and energies that `backend` has just computed; returns a line for the log. Fails if they differ.
 pub(super) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -100,7 +98,7 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
     Ok(judge(system, &atoms, &found, &reference))
 }
 
-/// What a fast path has computed.
+/// Forces and energies of the backend.
 struct BackendForces {
     /// on each of the atoms, kJ/mol/nm
     forces: Vec<Vec3>,
@@ -110,7 +108,7 @@ struct BackendForces {
 }
 
 impl BackendForces {
-    /// Of the last evaluation; without reciprocal space if that is wished and can be had.
+    /// Those of the last evaluation; without reciprocal space if asked for and possible.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
@@ -122,8 +120,8 @@ impl BackendForces {
     }
 }
 
-/// The atoms to compare, ascending: all where these have up to `whole` pairs, or else about `number` of them, evenly spaced
-/// ones of each Lennard-Jones type.
+/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number`, evenly spaced within each
+/// Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -160,7 +158,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     let scale = rms(reference.forces.iter().copied());
     let [relative, whole] =
         [error, rms_difference(&found.forces, &reference.forces)].map(|e| e / scale.max(f64::MIN_POSITIVE));
-    // what is not a number is within no bar
+    // false for NaN
     let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
     let energies_within = |bar: f64| {
         reference.energies.as_ref().map_or(Ok(0.0), |expected| {
@@ -175,7 +173,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
         Err(what) => (0.0, Some(format!("; {what}"))),
     };
     if let Some(wrong_energy) = wrong_energy {
-        // not a number is more than any
+        // NaN is the largest
         let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
         let place = worst.map_or(String::new(), |at| {
             let (atom, by) = (atoms[at], errors[at]);
