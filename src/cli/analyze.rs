@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::outputs::rounded;
-use crate::analysis::{Ask, OBSERVABLES, Origin, Selection, Selector, pass, write};
+use crate::analysis::{OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
 use crate::format::read_topology;
 use crate::observe::trajectory::{Format, FrameSource, open};
@@ -26,7 +26,7 @@ pub(super) struct Analyze {
 #[derive(Debug)]
 struct Choice {
     name: &'static str,
-    options: Box<dyn Ask>,
+    options: Box<dyn ObservableOptions>,
     common: Common,
 }
 
@@ -124,7 +124,7 @@ impl Common {
     }
 
     /// Says what is read and what memory it takes before frames are read; writes what was found and sums it up.
-    fn compute(&self, options: &dyn Ask, output: &Path) -> Result<String> {
+    fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let topology = self.topology(trajectory.as_ref())?;
         let atoms = select(&topology, &self.select)?;
