@@ -1,8 +1,9 @@
 //! From a description to the [`System`], which does not change, and its initial [`State`].
 //!
-//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for
-//! tuning; and drops the bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come
-//! from files ([`crate::format::read_topology`]) or from code ([`System::builder`]).
+//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole;
+//! repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for tuning; and drops the
+//! bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
+//! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
 mod check;
