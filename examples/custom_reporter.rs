@@ -1,4 +1,4 @@
-//! A reporter of one's own: the distance between two atoms, every ten steps, as a table beside the other output of a run.
+//! A custom reporter: writes the distance between two atoms every ten steps as a table, in addition to the usual output.
 //!
 //!     cargo run --release --example custom_reporter -- inputs/ala2-vacuum/input.toml OUTPUT-FOLDER 5 15
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -28,12 +28,12 @@ impl Reporter for Distance {
         "distance.txt"
     }
 
-    // positions of every tenth step, and nothing else: no energies are computed for it
+    // only positions, every tenth step: no energies are computed for it
     fn wants(&self, step: &StepInfo) -> Quantities {
         Quantities { positions: step.stage_step.is_multiple_of(10), ..Quantities::default() }
     }
 
-    fn open(&mut self, run: &RunInfo<'_>, _kept: Option<Mark>) -> Result<()> {
+    fn open(&mut self, run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         let path = run.file(self.name());
         self.table = Some(BufWriter::new(File::create(&path).map_err(|error| Error::io(&path, error))?));
         Ok(())

@@ -1,4 +1,4 @@
-//! `md analyze`: what the frames of a trajectory have in common, and how they differ.
+//! `md analyze`: observables of a trajectory.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::run::Engine;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Compute something of every frame of a trajectory
+/// Compute an observable of a trajectory
 #[derive(Debug, Args)]
 pub(super) struct Analyze {
     #[command(subcommand)]
@@ -32,9 +32,9 @@ struct Choice {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC or DCD; one that is still being written has the frames so far
+    /// Trajectory: H5MD, XTC or DCD; of one that is still being written the frames so far
     trajectory: PathBuf,
-    /// Where the trajectory holds no topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
+    /// For trajectories without a topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
@@ -89,7 +89,7 @@ impl FromArgMatches for Choice {
 }
 
 impl Analyze {
-    /// What it reads.
+    /// The file it reads.
     pub(super) fn file(&self) -> &Path {
         &self.choice.common.trajectory
     }
@@ -123,7 +123,7 @@ impl Common {
         Ok(())
     }
 
-    /// Says what is read and what memory it takes before frames are read; writes what was found and sums it up.
+    /// Prints frames and memory before it reads them; writes the results and prints their summary.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let topology = self.topology(trajectory.as_ref())?;

@@ -1,4 +1,4 @@
-//! `md check`: everything that can be said before a run.
+//! `md check`: checks an input and describes the run.
 
 use std::fmt::Write;
 
@@ -15,12 +15,12 @@ use crate::run::{
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
-/// Check an input file and the files it names, and say what a run would do; starts nothing
+/// Check an input file and the files it names, and describe the run; starts nothing
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
     input: Input,
-    /// Also print the effective configuration, every default spelled out
+    /// Also print the effective configuration with all defaults
     #[arg(long)]
     effective: bool,
 }
