@@ -1,4 +1,4 @@
-//! Liquid argon, made in code: 864 atoms as in A. Rahman, Phys. Rev. 136, A405 (1964), minimised, melted and simulated.
+//! Liquid argon, built in code: 864 atoms as in A. Rahman, Phys. Rev. 136, A405 (1964), minimised, melted and simulated.
 //!
 //!     cargo run --release --example argon
 #![allow(clippy::print_stdout, reason = "an example shows its result")]

@@ -1,4 +1,4 @@
-//! A reporter of one's own: the distance between two atoms, every ten steps, as a table beside the other output of a run.
+//! A custom reporter: writes the distance between two atoms every ten steps as a table, in addition to the usual output.
 //!
 //!     cargo run --release --example custom_reporter -- inputs/ala2-vacuum/input.toml OUTPUT-FOLDER 5 15
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -15,7 +15,7 @@ use md::observe::extent::Mark;
 use md::observe::log::RunLog;
 use md::observe::progress::Progress;
 use md::prepare::{ConstrainedTerms, Prepared};
-use md::run::{Engine, Job, Moment, Outcome, Quantities, Report, Reporter, Requests, RunInfo, load, run};
+use md::run::{Engine, Job, Outcome, Quantities, Report, Reporter, Requests, RunInfo, StepInfo, load, run};
 
 /// Writes time (ps) and distance (nm) of two atoms, counted from 0, to `distance.txt`.
 struct Distance {
@@ -28,12 +28,12 @@ impl Reporter for Distance {
         "distance.txt"
     }
 
-    // positions of every tenth step, and nothing else: no energies are computed for it
-    fn wants(&self, moment: &Moment) -> Quantities {
-        Quantities { positions: moment.stage_step.is_multiple_of(10), ..Quantities::default() }
+    // only positions, every tenth step: no energies are computed for it
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        Quantities { positions: step.stage_step.is_multiple_of(10), ..Quantities::default() }
     }
 
-    fn open(&mut self, run: &RunInfo<'_>, _kept: Option<Mark>) -> Result<()> {
+    fn open(&mut self, run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         let path = run.file(self.name());
         self.table = Some(BufWriter::new(File::create(&path).map_err(|error| Error::io(&path, error))?));
         Ok(())
@@ -42,7 +42,7 @@ impl Reporter for Distance {
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         let [a, b] = self.atoms.map(|atom| report.positions[atom]);
         let Some(table) = &mut self.table else { return Ok(()) };
-        let written = writeln!(table, "{:.3} {:.6}", report.moment.time, (a - b).norm());
+        let written = writeln!(table, "{:.3} {:.6}", report.step.time, (a - b).norm());
         written.map_err(|error| Error::io(self.name().as_ref(), error))
     }
 }

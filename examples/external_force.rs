@@ -1,4 +1,4 @@
-//! A force of one's own: an ideal gas in a harmonic trap, E = ½ k Σ r², whose mean energy is 3/2 N kT.
+//! A custom external force: an ideal gas in a harmonic trap, E = ½ k Σ r², whose mean energy is 3/2 N kT.
 //!
 //!     cargo run --release --example external_force
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -14,7 +14,7 @@ use md::vec3::{Vec3, vec3};
 
 /// K.
 const TEMPERATURE: f64 = 300.0;
-/// kJ/mol/nm²: atoms are 0.5 nm from the middle on average, and swing once in 5 ps.
+/// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the centre on average, with a period of 5 ps.
 const TRAP: f64 = 60.0;
 
 /// Adds the forces −k r of the trap.
@@ -27,7 +27,7 @@ fn trap(_cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -
     External { energy, ..External::default() }
 }
 
-/// Mean energy in the trap in units of kT per atom.
+/// Mean energy of the trap per atom, in kT.
 fn mean_energy() -> md::error::Result<f64> {
     let mut builder = System::builder();
     let lj_type = builder.lj_type("ideal", LennardJones::from_sigma_epsilon(0.34, 0.0));
@@ -41,7 +41,7 @@ fn mean_energy() -> md::error::Result<f64> {
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat { kind, temperature: TEMPERATURE, coupling_time: 0.5, every: 10 });
     let velocities = Velocities::Generate { temperature: TEMPERATURE };
-    // the trap holds the centre of mass, which keeps its share of the temperature
+    // the trap acts on the centre of mass, whose motion belongs to the ensemble: do not remove it
     let dynamics = Dynamics { timestep: 0.01, velocities, thermostat, com_removal: None, ..Dynamics::default() };
     let mut simulation = Engine::new(&plan)?.simulation(&plan, &system, &dynamics, &mut state)?;
     simulation.add_external_force(trap)?;

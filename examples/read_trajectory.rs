@@ -1,4 +1,4 @@
-//! Frames of a trajectory, of whatever format: one by one, and through an observable.
+//! Reads a trajectory of any format frame by frame, and computes an observable of it.
 //!
 //!     cargo run --release --example read_trajectory -- out/trajectory.h5md
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -24,10 +24,10 @@ pub(crate) fn centres(path: &Path) -> Result<Vec<(f64, Vec3)>> {
     Ok(found)
 }
 
-/// What an observable has to say of the selected atoms: frames pass once, through as many observables as there are.
+/// An observable of the selected atoms; one pass over the frames serves any number of observables.
 pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>> {
     let mut trajectory = open(path)?;
-    // H5MD tells names, masses and bonds; for XTC and DCD they come from `md::format::read_prmtop`
+    // H5MD has names, masses and bonds; for XTC and DCD read them with `md::format::read_topology`
     let topology = trajectory.topology().cloned().unwrap_or_default();
     let atoms = select(&topology, words)?;
     let mut selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, true);

@@ -6,7 +6,7 @@ use crate::vec3::Vec3;
 
 /// Positions of the selected atoms of some frames.
 ///
-/// What is kept of atom i is √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r: then sums over
+/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r: then sums over
 /// atoms need no weights, and any rotation acts as on positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
@@ -29,7 +29,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Bytes that frames of so many atoms take.
+    /// Memory of so many frames of so many atoms, bytes.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }

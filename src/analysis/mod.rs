@@ -1,8 +1,8 @@
-//! Looking at trajectories: what many frames have in common, and how they differ.
+//! Analysis of trajectories: RMSD, principal components, radius of gyration.
 //!
-//! Frames pass once, one at a time, through any number of [`Observable`]s ([`pass`]); memory does not grow with their
-//! number but for what an observable keeps. [`write()`] stores what they found as HDF5 that h5py reads. [`OBSERVABLES`]
-//! lists what `md analyze` offers. To add one: its module, and its row here. Nothing here prints.
+//! [`pass`] reads frames once, one at a time, and passes each to any number of [`Observable`]s; only what an observable
+//! stores grows with the number of frames. [`write()`] stores the results as HDF5 that h5py reads. [`OBSERVABLES`] lists
+//! those of `md analyze`. To add one: its module, and its row here. Nothing here prints.
 //!
 //! ```
 //! use md::analysis::{Observable, RadiusOfGyration, SelectedFrame, Selection};
@@ -44,44 +44,46 @@ use clap::{ArgMatches, Args, Command};
 use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
 
-/// What `md analyze` offers.
-pub const OBSERVABLES: [Offer; 3] = [
-    Offer::new::<rmsd::Options>(
+/// The observables of `md analyze`.
+pub const OBSERVABLES: [ObservableEntry; 3] = [
+    ObservableEntry::new::<rmsd::Options>(
         "rmsd",
         "Root mean square deviation of every frame from every other, or from a reference, each pair superposed at its best",
     ),
-    Offer::new::<pca::Options>(
+    ObservableEntry::new::<pca::Options>(
         "pca",
         "Principal components: eigenvectors of the covariance of positions superposed on the first frame",
     ),
-    Offer::new::<rg::Options>("rg", "Radius of gyration of every frame, weighted by mass"),
+    ObservableEntry::new::<rg::Options>("rg", "Radius of gyration of every frame, weighted by mass"),
 ];
 
-/// An observable that can be asked for by name; what it finds goes to `NAME.h5` unless another file is named.
-pub struct Offer {
+/// An observable with its name; its results go to `NAME.h5` unless another file is named.
+pub struct ObservableEntry {
     /// subcommand of `md analyze`
     pub name: &'static str,
-    /// what it is, for the reader
+    /// description for the user
     pub about: &'static str,
     /// adds its options to the subcommand
     pub arguments: fn(Command) -> Command,
     /// takes them from there
-    pub options: fn(&ArgMatches) -> std::result::Result<Box<dyn Ask>, clap::Error>,
+    pub options: fn(&ArgMatches) -> std::result::Result<Box<dyn ObservableOptions>, clap::Error>,
 }
 
-impl Offer {
-    const fn new<T: Args + Ask + 'static>(name: &'static str, about: &'static str) -> Self {
-        Offer {
+impl ObservableEntry {
+    const fn new<T: Args + ObservableOptions + 'static>(name: &'static str, about: &'static str) -> Self {
+        ObservableEntry {
             name,
             about,
             arguments: T::augment_args,
-            options: |matches| T::from_arg_matches(matches).map(|options| Box::new(options) as Box<dyn Ask>),
+            options: |matches| {
+                T::from_arg_matches(matches).map(|options| Box::new(options) as Box<dyn ObservableOptions>)
+            },
         }
     }
 }
 
 /// The options of an observable.
-pub trait Ask: std::fmt::Debug + Send + Sync {
-    /// The observable for these atoms of a trajectory; frames that it needs beforehand it reads.
+pub trait ObservableOptions: std::fmt::Debug + Send + Sync {
+    /// Creates the observable for these atoms of a trajectory; may read frames beforehand.
     fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>>;
 }

@@ -1,4 +1,4 @@
-//! Results as HDF5 files: one dataset for each array, attributes for how it was made.
+//! Results as HDF5 files: one dataset for each array, provenance in attributes.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ndarray::ArrayView;
 use super::pass::Passed;
 use crate::error::{Error, Result};
 
-/// What an observable found.
+/// Results of an observable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// for the file
@@ -49,7 +49,7 @@ impl Array {
     }
 }
 
-/// What a result was made from.
+/// Provenance of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// file of the trajectory
@@ -60,7 +60,7 @@ pub struct Origin {
     pub atoms: Vec<u32>,
 }
 
-/// Writes what was found, with `/step`, `/time` (ps) and `/atoms` (0-based). What could not be finished is removed.
+/// Writes results, with `/step`, `/time` (ps) and `/atoms` (0-based). An incomplete file is removed.
 pub fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<()> {
     let all = || {
         let file = File::create(path)?;

@@ -12,24 +12,24 @@ use crate::observe::trajectory::{FrameSource, StoredFrame, WholeMolecules};
 use crate::system::{Molecules, Topology};
 use crate::vec3::Vec3;
 
-/// What is computed from frames as they pass.
+/// A quantity computed from frames one at a time.
 pub trait Observable {
-    /// Bytes that it keeps of so many frames of so many atoms.
+    /// Memory for so many frames of so many atoms, bytes.
     fn memory(&self, _frames: usize, _atoms: usize) -> f64 {
         0.0
     }
 
-    /// Before the first frame. An error where it cannot be computed of these atoms.
+    /// Called before the first frame. Fails if it cannot be computed for these atoms.
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()>;
 
-    /// The next frame.
+    /// Called for each frame.
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()>;
 
-    /// After the last frame: what was found.
+    /// Called after the last frame: the results.
     fn finish(&mut self) -> Result<Findings>;
 }
 
-/// The atoms that are looked at.
+/// The selected atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
     /// all atoms
@@ -71,7 +71,7 @@ pub struct SelectedFrame<'a> {
     pub positions: &'a [Vec3],
 }
 
-/// The frames that have passed.
+/// The frames that were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
     /// their steps
@@ -115,7 +115,7 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Reads every `stride`-th frame, one at a time, and hands it to all observables.
+/// Reads every `stride`-th frame, one at a time, and passes it to all observables.
 pub fn pass(
     trajectory: &mut dyn FrameSource,
     selector: &mut Selector<'_>,
@@ -140,16 +140,16 @@ pub fn pass(
     Ok(passed)
 }
 
-/// For every molecule the places of its selected atoms.
+/// For every molecule the indices of its selected atoms in the selection.
 fn parts(atoms: &[u32], molecules: &Molecules) -> Vec<Vec<usize>> {
     let mut sorted: Vec<(usize, usize)> =
         atoms.iter().enumerate().map(|(place, &atom)| (molecules.of_atom(atom as usize), place)).collect();
-    // places ascend already; molecules need not be runs of atoms
+    // indices ascend already; molecules need not be contiguous
     sorted.sort();
     sorted.chunk_by(|a, b| a.0 == b.0).map(|part| part.iter().map(|&(_, place)| place).collect()).collect()
 }
 
-/// Moves every part by whole lattice vectors to where its centre is nearest to that of the first.
+/// Moves every molecule by lattice vectors to the periodic image whose centre is nearest to that of the first.
 fn gather(positions: &mut [Vec3], parts: &[Vec<usize>], cell: &PeriodicCell) {
     let centre = |positions: &[Vec3], part: &[usize]| {
         part.iter().fold(Vec3::ZERO, |sum, &place| sum + positions[place]) / part.len() as f64

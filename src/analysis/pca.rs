@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::output::{Array, Findings};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::superpose::{Correlation, rotation};
-use super::{Ask, Frames};
+use super::{Frames, ObservableOptions};
 use crate::compute::{Matrix, gemm};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
@@ -15,22 +15,22 @@ use crate::observe::trajectory::FrameSource;
 /// (nm, atoms × 3), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Atoms weigh by their masses, not all the same
+    /// Weight atoms by mass; without it equally
     #[arg(long)]
     mass_weighted: bool,
-    /// Eigenvectors and projections that are kept; eigenvalues are kept all
+    /// Number of eigenvectors and projections to write; all eigenvalues are written
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     components: u32,
 }
 
-impl Ask for Options {
+impl ObservableOptions for Options {
     fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
         let Options { mass_weighted: by_mass, components } = *self;
         Ok(Box::new(Components { by_mass, components: components as usize, frames: Frames::default() }))
     }
 }
 
-/// Principal components of all frames, of which it keeps the selected atoms.
+/// Principal components of all frames; stores the selected atoms of each.
 struct Components {
     by_mass: bool,
     components: usize,
@@ -79,7 +79,7 @@ impl Observable for Components {
 /// Largest eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with its cube; this one
 /// takes minutes on one core.
 pub const LARGEST_PROBLEM: usize = 6000;
-/// Eigenvalues below this part of the largest are roundings: their directions mean nothing.
+/// Eigenvalues below this part of the largest are rounding errors; their eigenvectors are meaningless.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// Covariance of superposed positions, by its eigenvalues and leading eigenvectors.
@@ -146,7 +146,7 @@ impl Pca {
         })
     }
 
-    /// Bytes that [`Self::new`] takes beside the frames: deviations twice, the matrix and its eigenvectors.
+    /// Memory of [`Self::new`] in addition to the frames, bytes: deviations twice, the matrix and its eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
         2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
@@ -165,7 +165,7 @@ fn product(a: Matrix<'_, f64>) -> Vec<f64> {
     result
 }
 
-/// Every frame turned onto the first.
+/// Superposes every frame on the first.
 fn superposed(frames: &Frames) -> Vec<f64> {
     let (count, atoms) = (frames.len(), frames.atoms.len());
     let all = Matrix::new(&frames.scaled, atoms);
@@ -186,7 +186,7 @@ fn superposed(frames: &Frames) -> Vec<f64> {
     turned
 }
 
-/// Takes the mean of all rows off each; returns it.
+/// Subtracts the mean of all rows from each; returns it.
 fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
     let mut mean = vec![0.0; width];
     for row in rows.chunks_exact(width) {

@@ -1,6 +1,6 @@
-//! The radius of gyration: how far atoms are from their centre of mass.
+//! The radius of gyration.
 
-use super::Ask;
+use super::ObservableOptions;
 use super::output::{Array, Findings};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::vec3::Vec3;
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
 
-impl Ask for Options {
+impl ObservableOptions for Options {
     fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
         Ok(Box::new(RadiusOfGyration::default()))
     }

@@ -1,4 +1,4 @@
-//! All frames against all.
+//! RMSD of all frames from all others.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,7 @@ use super::output::{Array, Findings, Values};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::rmsd_to::{Reference, RmsdToReference};
 use super::superpose::{Correlation, overlap};
-use super::{Ask, Frames};
+use super::{Frames, ObservableOptions};
 use crate::compute::{Core, CudaCore, HostCore, Operand};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
@@ -19,7 +19,7 @@ pub(super) struct Options {
     /// coordinate file of the same atoms
     #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
     reference: Option<Reference>,
-    /// Atoms weigh by their masses, not all the same
+    /// Weight atoms by mass; without it equally
     #[arg(long)]
     mass_weighted: bool,
     /// Where all frames are multiplied with all: auto, cpu, cuda or cuda:1; auto is the CPU
@@ -31,7 +31,7 @@ fn device(text: &str) -> std::result::Result<Device, String> {
     Device::from_text(text).ok_or_else(|| format!("\"{text}\" is not a device; write {}", Device::SPELLING))
 }
 
-impl Ask for Options {
+impl ObservableOptions for Options {
     fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
         if let Some(reference) = &self.reference {
             let positions = reference.positions(trajectory, selector)?;
@@ -44,7 +44,7 @@ impl Ask for Options {
     }
 }
 
-/// All frames against all, of which it keeps the selected atoms.
+/// RMSD of all frames from all others; stores the selected atoms of each.
 struct AllToAll<C> {
     core: C,
     by_mass: bool,

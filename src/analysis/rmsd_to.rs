@@ -1,4 +1,4 @@
-//! Every frame against a reference.
+//! RMSD of every frame from a reference.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::format::read_coordinates;
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::vec3::Vec3;
 
-/// What frames are compared with.
+/// The reference of an RMSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
     /// frame of the trajectory, from 0
@@ -65,7 +65,7 @@ impl std::fmt::Display for Reference {
 /// Root of the (weighted) mean square deviation of each frame from a reference after the best superposition, in nm.
 #[derive(Clone, Debug)]
 pub struct RmsdToReference {
-    /// what it is compared with, in words
+    /// description of the reference
     name: String,
     by_mass: bool,
     weights: Vec<f64>,

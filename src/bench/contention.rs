@@ -1,4 +1,4 @@
-//! Did other programs use the processors meanwhile?
+//! Detects other programs that use the processors during a benchmark.
 
 /// From this part of the processors' time on, figures say more about the others than about this program.
 pub(super) const DISTURBED: f64 = 0.05;

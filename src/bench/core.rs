@@ -1,4 +1,4 @@
-//! The shared compute core by itself: where it is measured, and how a call is timed.
+//! Benchmarks of the compute core: devices, and how a call is timed.
 
 use std::time::{Duration, Instant};
 

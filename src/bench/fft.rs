@@ -1,4 +1,4 @@
-//! The shared compute core by itself: three-dimensional real Fourier transforms.
+//! Benchmarks of the compute core: three-dimensional real Fourier transforms.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The shared compute core by itself: products of dense matrices.
+//! Benchmarks of the compute core: products of dense matrices.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const ANALYSIS: [Shape; 4] = [
 /// A shape, timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GemmRow {
-    /// what it is for
+    /// its use
     pub name: String,
     /// `f32` or `f64`
     pub real: String,

@@ -1,4 +1,4 @@
-//! How fast: a suite of systems at fixed settings, where the time of a step goes, and what the machine could do.
+//! Benchmarks: a suite of systems at fixed settings, time per phase, and the roofline of the machine.
 //!
 //! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`], [`Roofline`]
 //! measures the machine, [`regressions`] compares with an older report. Nothing here prints or leaves files.
@@ -32,7 +32,7 @@ pub use text::{fft_table, gemm_table, markdown, phase_table, row_line, rows_head
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that `md bench` found out, as it stands in its JSON file.
+/// Results of `md bench`, as in its JSON file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// version of this program
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// The processor's name as the kernel knows it.
+/// The processor's name from the operating system.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

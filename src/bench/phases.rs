@@ -1,4 +1,4 @@
-//! Where the time of a step goes, against what the machine could do.
+//! Time per phase of a step, against the roofline of the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct PhaseRow {
     pub roof_share: f64,
 }
 
-/// A step taken apart.
+/// The phases of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// in the order of a step; without work in double precision, whose backend is a definition, not a fast path
@@ -82,9 +82,9 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// Below this part of the wall time in phases, what lies between them matters most.
+/// If the phases take less than this part of the wall time, the time between them matters most.
 const LOW_COMPUTE: f64 = 0.85;
-/// From this part of its roof on a phase is as fast as it can well be.
+/// Part of its roof above which a phase counts as optimal.
 const NEAR_ROOF: f64 = 0.5;
 
 /// The largest phase, whether it is near its roof, and what would help.

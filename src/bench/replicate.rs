@@ -4,8 +4,8 @@ use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// A system of `copies` cells along a, b, c, and its state. Settings are kept: those that follow from the cell, like a
-/// PME grid, are the caller's to renew. `None` where there is no cell.
+/// A system of `copies` cells along a, b, c, and its state. Settings are copied: the caller must renew those that follow
+/// from the cell, like a PME grid. `None` where there is no cell.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;

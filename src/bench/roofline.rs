@@ -1,4 +1,4 @@
-//! What the machine can do: multiply-adds per second, and bytes per second by the amount of data.
+//! The roofline of the machine: multiply-adds per second, and bytes per second by the amount of data.
 //!
 //! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. Arithmetic is `f32`
 //! at the instruction set in use: phases in `f64` (constraints, update, parts of bonded) can reach half of it at best.
@@ -127,7 +127,7 @@ impl<const N: usize> Kernel for MultiplyAdd<N> {
 }
 
 fn triad_rate(level: Level, vectors: usize) -> f64 {
-    // not zero: memory that is only promised would be fetched from the system while the clock runs
+    // not zero: pages of zeros would be allocated only during the timing
     let array = |value: f32| vec![[value; LANES]; vectors];
     let (mut a, b, c) = (array(3.0), array(1.0), array(2.0));
     best_rate((12 * LANES * vectors) as f64, || {

@@ -1,4 +1,4 @@
-//! One system, timed.
+//! Benchmark of one system.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `md analyze`: what the frames of a trajectory have in common, and how they differ.
+//! `md analyze`: observables of a trajectory.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::outputs::rounded;
-use crate::analysis::{Ask, OBSERVABLES, Origin, Selection, Selector, pass, write};
+use crate::analysis::{OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
 use crate::format::read_topology;
 use crate::observe::trajectory::{Format, FrameSource, open};
@@ -15,7 +15,7 @@ use crate::run::Engine;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Compute something of every frame of a trajectory
+/// Compute an observable of a trajectory
 #[derive(Debug, Args)]
 pub(super) struct Analyze {
     #[command(subcommand)]
@@ -26,15 +26,15 @@ pub(super) struct Analyze {
 #[derive(Debug)]
 struct Choice {
     name: &'static str,
-    options: Box<dyn Ask>,
+    options: Box<dyn ObservableOptions>,
     common: Common,
 }
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC or DCD; one that is still being written has the frames so far
+    /// Trajectory: H5MD, XTC or DCD; of one that is still being written the frames so far
     trajectory: PathBuf,
-    /// Where the trajectory holds no topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
+    /// For trajectories without a topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
@@ -89,7 +89,7 @@ impl FromArgMatches for Choice {
 }
 
 impl Analyze {
-    /// What it reads.
+    /// The file it reads.
     pub(super) fn file(&self) -> &Path {
         &self.choice.common.trajectory
     }
@@ -123,8 +123,8 @@ impl Common {
         Ok(())
     }
 
-    /// Says what is read and what memory it takes before frames are read; writes what was found and sums it up.
-    fn compute(&self, options: &dyn Ask, output: &Path) -> Result<String> {
+    /// Prints frames and memory before it reads them; writes the results and prints their summary.
+    fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let topology = self.topology(trajectory.as_ref())?;
         let atoms = select(&topology, &self.select)?;

@@ -1,4 +1,4 @@
-//! `md bench`: how fast, where the time goes, and what the machine could do.
+//! `md bench`: speed, time per phase, and the roofline of the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::run::{Device, Engine, Placement, SimdLevel};
 /// The name that stands for the compute core.
 const CORE: &str = "core";
 
-/// Measure ns/day of a suite of systems or of input files; nothing is written but what is asked for
+/// Measure ns/day of a suite of systems or of input files; writes no files unless asked to
 #[derive(Debug, Args)]
 pub(super) struct Bench {
     /// water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (these unless others are named), water-1.5m, another size of
@@ -43,16 +43,16 @@ pub(super) struct Bench {
     /// Write everything measured to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Compare with such a file; exit 1 where a system became slower beyond noise
+    /// Compare with a file of --json; exit 1 if a system became slower beyond noise
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Print a Markdown table instead of lines
     #[arg(long)]
     markdown: bool,
-    /// Print where the time of a step goes, against what the machine could do
+    /// Print time per phase of a step, against the roofline of the machine
     #[arg(long)]
     phases: bool,
-    /// Draw that into this file
+    /// Draw the roofline into this file (SVG)
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
 }
@@ -209,7 +209,7 @@ fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>)
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
 
-/// Where the suite's files may lie: `inputs` here, or beside the program or above it (`target/release/md`).
+/// Folders with the suite's files: `inputs` here, or in a folder of the program or above it (`target/release/md`).
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().unwrap_or_default();
     std::iter::once(Path::new("inputs").to_owned())

@@ -1,4 +1,4 @@
-//! `md check`: everything that can be said before a run.
+//! `md check`: checks an input and describes the run.
 
 use std::fmt::Write;
 
@@ -9,17 +9,18 @@ use super::{estimate, info};
 use crate::error::Result;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
-    Dynamics, Plan, StageKind, TrajectoryOptions, describe_lists, freedom, load, processors, refuse, warnings,
+    Dynamics, Plan, StageKind, TrajectoryOptions, describe_degrees_of_freedom, describe_lists, load, processors,
+    refuse, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
 
-/// Check an input file and the files it names, and say what a run would do; starts nothing
+/// Check an input file and the files it names, and describe the run; starts nothing
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
     input: Input,
-    /// Also print the effective configuration, every default spelled out
+    /// Also print the effective configuration with all defaults
     #[arg(long)]
     effective: bool,
 }
@@ -57,7 +58,7 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
     let _ = writeln!(text, "forces       {}", forces(system));
     let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
-    let freedom = freedom(plan, system, state.cell.is_some());
+    let freedom = describe_degrees_of_freedom(plan, system, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());
     let _ = writeln!(text, "constraints  {waters} rigid waters, {bonds} distances; {freedom} degrees of freedom");
     for (index, stage) in plan.stages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Errors as the user sees them: file, line and column, the text at fault, and how to mend it.
+//! Error messages: file, line and column, the text at fault, and how to correct it.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -19,7 +19,7 @@ pub(super) fn report(error: &Error) {
         }
         other => format!("error: {other}\n"),
     };
-    // nobody can be told when standard error itself is closed
+    // fails only if standard error is closed
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -34,7 +34,7 @@ fn render(problem: &Problem) -> String {
     }
 }
 
-/// Problems that are shown; what one slip does to a file of many lines is seen in these.
+/// Most problems that are shown: one mistake may repeat on many lines.
 const SHOWN: usize = 20;
 
 /// Columns; messages are wrapped to this.

@@ -1,4 +1,4 @@
-//! `md energy`: a single point, term by term, for comparison with other engines.
+//! `md energy`: single-point energy, term by term, for comparison with other engines.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! What a run will take of memory and time, said before it starts.
+//! Estimates of memory and time of a run.
 
 use crate::observe::progress::{duration, three_digits};
 use crate::run::{Plan, Precision, StageKind};
@@ -7,7 +7,7 @@ use crate::system::{Electrostatics, State, System};
 use crate::vec3::Vec3;
 
 /// Seconds of one processor core for a step's pairs within the cutoff (their search included), atoms (bonded terms,
-/// spreading, sums, constraints, move) and points of the PME grid.
+/// spreading, sums, constraints, integration) and points of the PME grid.
 struct Cost {
     pair: f64,
     atom: f64,
@@ -17,7 +17,7 @@ struct Cost {
 impl Cost {
     /// Measured on two cores of an AMD EPYC (Zen 4). With AVX-512 a step of DHFR (23,558 atoms, 3.5 million pairs, grid of
     /// 54³) takes 6.0 ms, 62 % of it for pairs, 27 % for atoms, 10 % for the grid. The other rows scale this one by runs of
-    /// the same system and of 3,000 atoms of water beside it.
+    /// the same system and of 3,000 atoms of water on the same machine.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },
@@ -28,7 +28,7 @@ impl Cost {
     }
 }
 
-/// Seconds of a step that go into handing work to threads, whatever its size (22 atoms in vacuum, machine as above).
+/// Seconds of a step to distribute work to threads, for any system (22 atoms in vacuum, machine as above).
 const HAND_OVER: f64 = 10e-6;
 
 /// The volume that atoms fill, in nm³: that of the cell, or of a box around them where that is smaller.

@@ -1,4 +1,4 @@
-//! `md help KEY`: what a key of the input file means.
+//! `md help KEY`: explains a key of the input file.
 
 use clap::{Args, CommandFactory};
 

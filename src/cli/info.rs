@@ -1,4 +1,4 @@
-//! `md info`: what a file contains.
+//! `md info`: describes the contents of a file.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::observe::trajectory;
 use crate::system::{CombinationRule, Description, Molecules, Nonbonded, Topology};
 use crate::units::DENSITY;
 
-/// Say what a file contains: topology, coordinates, or what a run wrote
+/// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
     /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
@@ -25,7 +25,7 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// What it reads.
+    /// The file it reads.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
@@ -35,7 +35,7 @@ impl Info {
     }
 }
 
-/// Files are told apart by how they begin, not by their names.
+/// Files are recognised by their first bytes, not by their names.
 fn describe(path: &Path) -> Result<String> {
     let beginning = beginning(path);
     if let Ok(format) = trajectory::Format::of_file(path) {

@@ -1,4 +1,4 @@
-//! The input file and the options laid over it, for every subcommand that takes one.
+//! The input file and the options that override it, for every subcommand that takes one.
 
 use std::path::PathBuf;
 
@@ -49,9 +49,9 @@ pub(super) fn environment() -> Result<Vec<Override>> {
     }
 }
 
-/// Where the environment wants things kept that can be made again: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
+/// The user's cache folder: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
 pub(super) fn cache_folder() -> Option<PathBuf> {
-    // the XDG base directory specification has relative paths ignored
+    // the XDG base directory specification ignores relative paths
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
     Some(base.join("md"))

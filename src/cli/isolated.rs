@@ -1,8 +1,8 @@
 //! Reading HDF5 files in a child process.
 //!
-//! The library trusts every block of a file whose checksum is right. One that was forged can make it divide by zero or read
-//! beyond its memory, which ends the process. So a command that reads files from elsewhere runs in a child, and its end is
-//! reported as any other damage.
+//! The library trusts every block of a file whose checksum is right. A forged file can make it divide by zero or read beyond
+//! its memory, which ends the process. So a command that reads foreign files runs in a child process, and a crash of the
+//! child is reported as damage.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::process::CommandExt;
-        // who stops this process stops the work
+        // the child ends with this process
         // SAFETY: the call takes two numbers and touches no memory
         let follow = || match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
             0 => Ok(()),

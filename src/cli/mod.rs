@@ -96,7 +96,7 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// The file from elsewhere that it reads by libraries in C.
+    /// The foreign file that it reads with C libraries.
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
@@ -113,12 +113,12 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// A line on standard error; nobody may be listening.
+/// A line on standard error; failures are ignored.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Writes to standard output. A reader that has seen enough (`md help | head`) is no error.
+/// Writes to standard output. A closed pipe (`md help | head`) is no error.
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! What `md info` says of the files that a run writes, and `md repair`.
+//! `md info` on the output files of a run, and `md repair`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ use crate::run::{Checkpoint, ENERGIES};
 /// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD) that no run is writing to; a good one stays as it is, a damaged one is kept as .bak
+    /// Trajectory (H5MD, XTC, DCD) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
     file: PathBuf,
 }
 
 impl Repair {
-    /// What it reads.
+    /// The file it reads.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }

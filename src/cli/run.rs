@@ -32,7 +32,7 @@ pub(super) struct Run {
     /// auto, cpu, cuda or cuda:1
     #[arg(long)]
     device: Option<String>,
-    /// Key of all random numbers
+    /// Seed of all random numbers
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Stop with a checkpoint (exit 3) after this many hours of wall-clock time
@@ -44,7 +44,7 @@ pub(super) struct Run {
     /// Move finished output aside and start again
     #[arg(long)]
     force: bool,
-    /// Where the run goes on, rename trajectory and energies to *.partN and begin new ones
+    /// If the run continues, rename trajectories and energies to *.partN and begin new ones
     #[arg(long, conflicts_with = "force")]
     no_append: bool,
     /// Print nothing but errors
@@ -54,7 +54,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn execute(&self, started: Instant) -> Result<Outcome> {
-        // first of all: a stop asked for while files are read is kept until there is something to stop
+        // first of all, so that a signal while files are read stops the run at its first step
         let requests =
             Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
         let config = self.input.read(self.overrides()?)?;

@@ -1,4 +1,4 @@
-//! `md verify`: whether a file still holds what was written.
+//! `md verify`: checks a file against its checksums.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    /// What it reads.
+    /// The file it reads.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }

@@ -1,4 +1,4 @@
-//! From checked values to the plan: what keys mean together.
+//! From checked values to the plan, with checks across keys.
 //!
 //! A function here returns `None` only where a problem has been recorded, by it or when the values were read.
 

@@ -1,16 +1,16 @@
-//! What a changed input file would change in a run that has begun.
+//! Differences between a changed input file and the run that it would continue.
 
 use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys that leave the physics alone.
+/// Sections and keys without influence on the physics.
 const FREE: [&str; 7] = ["output", "run.device", "run.threads", "run.pin", "run.simd", "run.max_time", "run.max_steps"];
 
 /// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// Differences that make `new` another simulation than `old`, one line each; empty where `new` may continue it.
+/// Differences in physics between `old` and `new`, one line each; empty if `new` may continue `old`.
 ///
 /// Allowed are other output, device, threads and limits, longer stages, stages added at the end, and files in
 /// another folder under the same name. Values are shown in internal units (nm, ps, kJ/mol).

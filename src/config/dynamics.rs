@@ -24,7 +24,7 @@ pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Ve
             report(problems, table, "name", message, "letters, digits, - and _ only: files are named after it");
         }
     }
-    // each stage is looked at before the first failure ends the collection
+    // every stage is checked before the first failure ends the collection
     let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, problems)).collect();
     stages.into_iter().collect()
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::key::Key;
 use super::keys;
 
-/// What is known about the key of a dotted path; otherwise the nearest paths.
+/// Help on the key of a dotted path; otherwise the nearest paths.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
     // a bare name stands for every key of that name
     let wanted = path.trim_matches(['[', ']']);
@@ -65,7 +65,7 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines
 }
 
-/// All keys, each with the first sentence of what it means.
+/// All keys, each with the first sentence of its description.
 pub fn overview() -> String {
     let mut text = String::new();
     for (path, key) in keys::all() {

@@ -1,4 +1,4 @@
-//! What a key of the input file is: name, kind of value, default, words for the reader.
+//! Keys of the input file: name, kind of value, default, description.
 //!
 //! The tables of keys are in [`super::keys`]; parser, defaults, suggestions, `md help` and the effective
 //! configuration all follow from them.
@@ -13,15 +13,15 @@ pub struct Key {
     pub name: &'static str,
     /// kind of value
     pub kind: Kind,
-    /// text accepted as it stands, beside the kind
+    /// words accepted in addition to the kind
     pub words: &'static [&'static str],
     /// value where the file does not set it; rules look at earlier keys of the same table only
     pub default: Default,
-    /// the key means something only where this earlier key of the same table has this word
+    /// the key applies only if this earlier key of the same table has this word
     pub only: Option<(&'static str, &'static str)>,
     /// a value as it would be written
     pub example: &'static str,
-    /// what it means, for the reader
+    /// description for the user
     pub doc: &'static str,
 }
 
@@ -88,7 +88,7 @@ pub enum Default {
     Unset,
     /// this value, as written in TOML
     Is(&'static str),
-    /// words for the reader, and the value (or unset) that follows from the keys before it
+    /// description, and the value (or unset) that follows from the keys before it
     Rule(&'static str, fn(&Table) -> Option<String>),
 }
 
@@ -150,7 +150,7 @@ impl Key {
     }
 }
 
-/// The known name closest to `name`, if it is close enough to be a slip of the fingers.
+/// The known name closest to `name`, if it is close enough for a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // one slip in three letters, at least two: catches transposed, doubled and forgotten letters, not other words
     let letters = name.chars().count();

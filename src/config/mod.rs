@@ -1,8 +1,8 @@
-//! The input file: TOML text in, checked [`Plan`] out, every problem reported at once.
+//! Reads the input file: from TOML text to a checked [`Plan`]; reports all problems at once.
 //!
-//! Text becomes raw values with places (`raw`), options of the command line are laid over them, values are checked
-//! against the table of keys ([`keys`], `resolve`) and joined to a plan (`build`). The files that a plan names are read by
-//! [`crate::run::load`]. Start reading at [`Config::parse`].
+//! Text becomes raw values with their positions (`raw`); options of the command line override them; values are checked
+//! against the table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files
+//! that a plan names. Start reading at [`Config::parse`].
 
 mod build;
 mod check;
@@ -33,13 +33,13 @@ use crate::run::Plan;
 /// An input file after all checks that need no other file.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// what is to be done
+    /// the plan
     pub plan: Plan,
     /// the whole configuration with every default spelled out, as TOML that reads back to the same plan
     pub effective: String,
 }
 
-/// Input files are a page of text; anything beyond this was given by mistake.
+/// Largest input file: they are a page of text, and anything larger is a mistake.
 const LARGEST_FILE: u64 = 1 << 20;
 
 impl Config {

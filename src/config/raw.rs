@@ -1,4 +1,4 @@
-//! The input file as written: TOML values with their places, and options of the command line laid over them.
+//! The input file as written: TOML values with their positions, overridden by options of the command line.
 
 use std::rc::Rc;
 
@@ -152,7 +152,7 @@ impl Override {
         Self::option(name, text, key, super::resolve::quote(text))
     }
 
-    /// Lays the value over `root`.
+    /// Sets the value in `root`.
     pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
         let place = Place::Option(Rc::from(self.typed.as_str()));
         let mut value = parse_value(&self.value, &place).map_err(|problem| {

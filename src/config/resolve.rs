@@ -10,11 +10,11 @@ use crate::error::Problem;
 use crate::run::Interval;
 use crate::units::Dimension;
 
-/// What resolving needs to know and where it reports.
+/// Context of the checks, and the problems found.
 pub(super) struct Resolver<'a> {
     /// folder that relative paths start from
     pub(super) base: &'a Path,
-    /// everything found wrong so far
+    /// all problems so far
     pub(super) problems: Vec<Problem>,
 }
 
@@ -215,7 +215,7 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// An unknown key: the nearest name of this table, else the table where a key of that name lives, else all names.
+/// An unknown key: the nearest name of this table, else the table that has a key of that name, else all names.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

@@ -1,5 +1,5 @@
-//! What the words of the input file mean: one table for each key whose value is chosen from several words. The table of
-//! keys takes the words from here, and what is made of the file the meanings, so that no word is without one.
+//! The words of the input file and their meanings: one table for each key whose value is one of several words. The table of
+//! keys takes its words from here, and the plan takes the meanings, so that every word has one.
 
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -76,7 +76,7 @@ pub(super) const STAGES: [(&str, StageWord); 2] =
 /// `velocities` of a stage, without the temperature.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum VelocitiesWord {
-    /// those that there are
+    /// the present ones
     File,
     /// drawn at random
     Generate,

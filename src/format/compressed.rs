@@ -1,4 +1,4 @@
-//! Whole files into memory, unpacked on the way: gzip, xz and zstd, told apart by their first bytes.
+//! Reads whole files into memory and unpacks gzip, xz and zstd, recognised by their first bytes.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;

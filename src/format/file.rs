@@ -1,4 +1,4 @@
-//! Whole files into memory, but only files: a pipe or a device may have no end, or none for the time being.
+//! Reads whole regular files into memory; pipes and devices, which may have no end, are refused.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Opens a regular file for reading; anything else is an error before a byte is read.
 pub fn open(path: &Path) -> Result<File> {
-    // without it, opening a pipe waits for somebody to write; to regular files it means nothing
+    // O_NONBLOCK: opening a pipe would wait for a writer; no effect on regular files
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {

@@ -12,9 +12,9 @@ type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A format of input files.
 pub struct Format<R> {
-    /// how messages and `md info` call it
+    /// name in messages and `md info`
     pub name: &'static str,
-    /// how its files are made out from their first bytes, unpacked
+    /// recognises a file by its first bytes, unpacked
     pub recognises: fn(&[u8]) -> bool,
     /// the reader of such files
     pub read: R,

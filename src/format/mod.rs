@@ -1,4 +1,4 @@
-//! Readers and writers of files, one file per format. Nothing here computes physics.
+//! Readers and writers of topologies and coordinates, one module per format. Nothing here computes physics.
 //!
 //! Start with [`compressed::read`], which every reader goes through; it takes regular files only ([`file`](mod@file)).
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the

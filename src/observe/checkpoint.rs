@@ -1,9 +1,9 @@
-//! Checkpoints: whole, verified, and never the only one.
+//! Checkpoint files: written atomically, with a checksum, and with the previous one as a fallback.
 //!
 //! Layout, little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
 //! version, the length and the body; then the body in postcard's form (numbers bit for bit). A checkpoint is written
 //! under a temporary name, forced to disk and renamed; the one before is kept beside it and read when the newest is
-//! damaged or cannot be read. What the body holds is the caller's affair.
+//! damaged or cannot be read. The caller defines the body.
 
 use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -22,7 +22,7 @@ const HEADER: usize = 24;
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 16;
 
-/// What [`read`] found.
+/// Result of [`read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored<T> {
     /// the contents
@@ -31,7 +31,7 @@ pub struct Restored<T> {
     pub warning: Option<String>,
 }
 
-/// Writes `body`, whose shape has number `version`, to `path`; the intact checkpoint that was there is kept as
+/// Writes `body`, whose contents have number `version`, to `path`; the intact checkpoint that was there is kept as
 /// [`previous`]. When this returns, the new one is on disk.
 pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     let io = |e| Error::io(path, e);
@@ -59,15 +59,15 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     match load(path) {
         Ok(_) => keep(path).map_err(io)?,
         Err(Fault::Missing) => {}
-        // it must not push out the good one kept from before; whatever it is, it may still be worth a look
+        // a damaged one must not replace the good previous one; keep it for inspection
         Err(_) => fs::rename(path, damaged(path)).map_err(io)?,
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
 }
 
-/// Gives the checkpoint at `path` the name [`previous`] too, so that at no moment there is none under its own; where a
-/// file cannot have two names it is renamed.
+/// Links the checkpoint at `path` to the name [`previous`], so that `path` always exists; renames it where the file system
+/// has no links.
 fn keep(path: &Path) -> std::io::Result<()> {
     let (older, link) = (previous(path), path.with_extension("link.tmp"));
     let _ = fs::remove_file(&link);
@@ -109,12 +109,12 @@ pub fn is_checkpoint(path: &Path) -> bool {
     file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
 }
 
-/// Where the checkpoint before `path` is kept: `checkpoint.md` → `checkpoint.prev.md`.
+/// Path of the previous checkpoint: `checkpoint.md` → `checkpoint.prev.md`.
 pub fn previous(path: &Path) -> PathBuf {
     with_word(path, "prev")
 }
 
-/// Where one is kept that gives no checkpoint: `checkpoint.md` → `checkpoint.damaged.md`.
+/// Path of a file that is no valid checkpoint: `checkpoint.md` → `checkpoint.damaged.md`.
 fn damaged(path: &Path) -> PathBuf {
     with_word(path, "damaged")
 }
@@ -128,7 +128,7 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
     path.with_extension(extension)
 }
 
-/// Why a file gives no checkpoint.
+/// Why a file is no valid checkpoint.
 enum Fault {
     Missing,
     /// what is wrong, as the end of a sentence about the file
@@ -189,7 +189,7 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         let help = "continue with the md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
-    // the checksum was right: the bytes are as written, yet by a program with other contents
+    // the checksum is right: the file is intact, but of a program with other contents
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("is not understood: {e}")))
 }
 
@@ -201,8 +201,8 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Passes bytes on, and knows how many there were and their checksum: a body as long as the state of a million atoms
-/// is never in memory as a whole.
+/// Passes bytes on while it counts them and computes their checksum, so that the body of a large system is never in memory
+/// as a whole.
 struct Summed<W> {
     to: W,
     length: u64,

@@ -1,7 +1,7 @@
 //! `energies.csv`: one row of numbers per recorded step, every column with its unit in the header.
 //!
-//! Every line is one of numbers, so that any reader of tables takes the file. What ties it to its run is kept elsewhere:
-//! checkpoint and summary hold the number of rows and a checksum over their text ([`Extent`]).
+//! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary tie it to
+//! its run: they store the number of rows and a checksum of their text ([`Extent`]).
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ const COLUMNS: [(&str, &str); COMMON + PERIODIC.len()] = {
     columns
 };
 
-/// What one row reports.
+/// The quantities of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnergyRow {
     /// steps since the start of the run
@@ -99,7 +99,7 @@ impl EnergyRow {
     }
 }
 
-/// Writes the table. Each row reaches the operating system in one call, so that a reader never waits for one.
+/// Writes the table. Each row is written in one system call, so that readers see it at once.
 #[derive(Debug)]
 pub struct EnergyTable {
     path: PathBuf,
@@ -149,11 +149,11 @@ impl EnergyTable {
         Ok(table)
     }
 
-    /// Goes on with an existing table after the rows that `keep` tells of, and cuts off what follows them; a table that
-    /// does not begin with these is refused.
-    pub fn append(path: &Path, periodic: bool, keep: Extent) -> Result<Self> {
+    /// Continues an existing table after the rows of `checkpointed`, and cuts off what follows them; refuses a table that
+    /// does not begin with these.
+    pub fn append(path: &Path, periodic: bool, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
-        let (length, rows) = kept_rows(path, periodic, keep)?;
+        let (length, rows) = checkpointed_rows(path, periodic, checkpointed)?;
         let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
@@ -161,11 +161,11 @@ impl EnergyTable {
     }
 
     /// Refuses what [`Self::append`] would refuse; changes nothing.
-    pub fn check(path: &Path, periodic: bool, keep: Extent) -> Result<()> {
-        kept_rows(path, periodic, keep).map(|_| ())
+    pub fn check(path: &Path, periodic: bool, checkpointed: Extent) -> Result<()> {
+        checkpointed_rows(path, periodic, checkpointed).map(|_| ())
     }
 
-    /// All rows of a table that nobody writes to.
+    /// Extent of a closed table.
     pub fn extent(path: &Path, periodic: bool) -> Result<Extent> {
         read_rows(path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
     }
@@ -194,7 +194,7 @@ impl EnergyTable {
         Ok(())
     }
 
-    /// Waits until all rows are on disk and returns what there is, to be kept in a checkpoint.
+    /// Waits until all rows are on disk; returns the extent for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
         Ok(self.written.extent())
@@ -214,7 +214,7 @@ pub struct EnergyRecord {
     pub rows: Vec<Vec<f64>>,
 }
 
-/// How every table begins.
+/// First bytes of every table.
 pub const TABLE_START: &str = "step,time (ps),stage,";
 
 /// Reads a table of any run; a last line that is not finished is left out.
@@ -243,13 +243,13 @@ fn header(periodic: bool) -> String {
     format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
 }
 
-/// The rows that `keep` tells of, and where they end.
-fn kept_rows(path: &Path, periodic: bool, keep: Extent) -> Result<(u64, Rows)> {
-    let (length, rows) = read_rows(path, &header(periodic), keep.count)?;
-    let message = match rows.count.cmp(&keep.count) {
-        _ if rows.extent() == keep => return Ok((length, rows)),
-        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, keep.count),
-        _ => format!("the first {} rows are not those the checkpoint was written after", keep.count),
+/// The rows of `checkpointed`, and where they end.
+fn checkpointed_rows(path: &Path, periodic: bool, checkpointed: Extent) -> Result<(u64, Rows)> {
+    let (length, rows) = read_rows(path, &header(periodic), checkpointed.count)?;
+    let message = match rows.count.cmp(&checkpointed.count) {
+        _ if rows.extent() == checkpointed => return Ok((length, rows)),
+        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, checkpointed.count),
+        _ => format!("the first {} rows are not those the checkpoint was written after", checkpointed.count),
     };
     let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
     Err(Problem::new(message).in_file(path).help(help).into())

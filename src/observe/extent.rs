@@ -1,9 +1,9 @@
-//! How much of a growing output a checkpoint has seen.
+//! Extent of an output at a checkpoint.
 
 use serde::{Deserialize, Serialize};
 
-/// The first `count` records of an output (frames of a trajectory, rows of a table) and what they hold: with it a
-/// resumed run sees whether the file still begins with what was written before the checkpoint.
+/// Number and checksum of the records of an output (frames of a trajectory, rows of a table). By it a resumed run checks
+/// that the file still begins with what was written before the checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// number of records
@@ -12,11 +12,11 @@ pub struct Extent {
     pub checksum: u32,
 }
 
-/// An output as a checkpoint knows it.
+/// An output as stored in a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// what there was
+    /// its extent
     pub extent: Extent,
-    /// step of the last record; `None` where there are none, or where the file itself tells
+    /// step of the last record; `None` without records, or if the file itself stores it
     pub last_step: Option<u64>,
 }

@@ -1,8 +1,8 @@
 //! One run per output directory: advisory locks that end with the process, however it ends.
 //!
-//! The lock is on the directory itself, which cannot be taken away from under a run without being noticed, and on a
-//! file in it, which says who holds it and serves where directories cannot be locked (NFS). Paths can come to mean
-//! other directories while a run is at work: [`OutputLock::check`] compares them with what is held.
+//! The lock is on the directory itself, so that a run notices its removal, and on a file in it, which names the holder and
+//! serves where directories cannot be locked (NFS). A path may come to lead to another directory during a run:
+//! [`OutputLock::check`] compares it with the locked one.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -45,7 +45,7 @@ impl OutputLock {
         Err(Error::io(directory, "the folder is being replaced again and again by another process"))
     }
 
-    /// Nothing where the directory is taken away meanwhile.
+    /// `None` if the directory is removed meanwhile.
     fn acquire_once(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
@@ -107,7 +107,7 @@ impl OutputLock {
         Ok(self)
     }
 
-    /// Says in the file who holds it.
+    /// Writes the holder into the lock file.
     fn sign(&self) -> std::io::Result<()> {
         let Some(mut file) = self.file.as_ref() else { return Ok(()) };
         let since = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z");
@@ -135,7 +135,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // without its words the message is still true
+    // the message is true without these words too
     let _ = File::open(directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
@@ -153,7 +153,7 @@ fn is_at(held: &File, path: &Path) -> bool {
     }
 }
 
-/// Name of this computer, as the kernel knows it.
+/// Host name.
 pub fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "unknown host".to_owned() } else { name.trim().to_owned() }

@@ -1,4 +1,4 @@
-//! `run.log`: the account of a run for people, in sections. A run that continues goes on in the same file.
+//! `run.log`: the log of a run, in sections. A run that continues appends to the same file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,7 +9,7 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, Result};
 
-/// How much a line matters; the caller decides by it what the terminal shows.
+/// Importance of a line, by which the caller decides what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// for later reading
@@ -20,7 +20,7 @@ pub enum Level {
     Warning,
 }
 
-/// Receives every line that goes to the log. The library prints nothing; whoever opens the log may.
+/// Receives every line of the log. The library itself prints nothing.
 pub type Echo = Box<dyn FnMut(Level, &str) + Send>;
 
 /// The log. Every line reaches the operating system at once.
@@ -107,7 +107,7 @@ impl RunLog {
         self.table(["quantity", "average", "error", "fluctuation", "drift", "unit"], &rows)
     }
 
-    /// Where the time went, and the share that no phase accounts for.
+    /// Time per phase, and the share outside of all phases.
     pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
         let row = |name: &str, calls: String, seconds: f64| {
             let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };

@@ -1,9 +1,9 @@
 //! Everything a run writes: trajectories, energies, checkpoint, log, progress, status, summary, and the lock on the
 //! directory they are in.
 //!
-//! Nothing here knows the engine, prints, or keeps global state. Files that are replaced (checkpoint, status,
-//! summary) are replaced at once; files that grow (trajectories, energies, log) stay readable up to the last
-//! flush whatever happens, and trajectories and energies can be cut back to a checkpoint and continued.
+//! Nothing here depends on the engine, prints, or keeps global state. Checkpoint, status and summary are replaced
+//! atomically; trajectories, energies and log are appended to and stay readable up to the last flush after a crash;
+//! trajectories and energies can be cut back to a checkpoint and continued.
 
 pub mod checkpoint;
 pub mod energies;

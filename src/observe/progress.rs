@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal, a plain line every few minutes elsewhere, and the speed both show.
+//! Progress of a run: a bar on a terminal, a plain line every few minutes elsewhere, and the speed both show.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::Status;
 
-/// Recent speed: an average that forgets half of the past every 20 s, so that warm-up does not stay in it.
+/// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
@@ -34,7 +34,7 @@ impl SpeedMeter {
         self.last = Some((elapsed, step, time));
     }
 
-    /// Forgets everything: at the start of a stage, whose steps may cost something else.
+    /// Starts anew, for a stage whose steps may cost something else.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -104,7 +104,7 @@ impl Progress {
     }
 }
 
-/// Step, time, speed, and when it will be over.
+/// Step, time, speed, and time left.
 fn details(status: &Status) -> String {
     let mut text = format!("step {} of {}, {:.1} ps", status.step, status.steps, status.time_ps);
     if let Some(speed) = status.ns_per_day {
@@ -156,7 +156,7 @@ mod tests {
         (0..=60).for_each(|i| meter.update(second(i), 100 * i, 0.2 * i as f64));
         assert!((meter.ns_per_day().unwrap() / 17.28 - 1.0).abs() < 1e-9);
         assert!((meter.seconds_for(500).unwrap() - 5.0).abs() < 1e-9);
-        // twice as fast for one half-life: halfway there
+        // twice as fast for one half-life: halfway between both speeds
         (61..=80).for_each(|i| meter.update(second(i), 6_000 + 200 * (i - 60), 12.0 + 0.4 * (i - 60) as f64));
         assert!((meter.ns_per_day().unwrap() / (1.5 * 17.28) - 1.0).abs() < 1e-9);
         meter.update(second(80), 9_999_999, 1e9);

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written under a temporary name in the same directory, then renamed.
+//! Atomic replacement of files: written under a temporary name in the same directory, then renamed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,8 +9,8 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
 
-/// An empty temporary file beside `path`, removed unless it is renamed. Its name is fixed, so that what a killed run
-/// leaves behind is overwritten by the next; only one process may write to the directory (it is locked).
+/// An empty temporary file in the directory of `path`, removed unless it is renamed. Its name is fixed, so that the next
+/// run overwrites what a killed one leaves; only one process may write to the directory (it is locked).
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

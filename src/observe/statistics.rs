@@ -1,4 +1,4 @@
-//! Averages of a run as it goes: mean, fluctuation, drift, and a standard error that knows about correlation.
+//! Running averages: mean, fluctuation, drift, and a standard error that accounts for correlation.
 //!
 //! Memory is logarithmic in the number of samples and nothing is stored twice, so a checkpoint can hold it.
 
@@ -21,7 +21,7 @@ pub struct Average {
     pub mean: f64,
     /// root mean square deviation from the mean
     pub fluctuation: f64,
-    /// standard error of the mean, `None` where the samples are too few or too correlated to tell
+    /// standard error of the mean, `None` if the samples are too few or too correlated
     pub error: Option<f64>,
     /// slope of the straight line of least squares, per ps
     pub drift: f64,

@@ -1,4 +1,4 @@
-//! `status.json`: where a run is, for scripts and for people who are not at its terminal.
+//! `status.json`: progress of a run, for scripts and remote users.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Problem, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// at work, or killed: `updated` tells
+    /// running, or killed: see `updated`
     #[default]
     Running,
     /// every stage is done

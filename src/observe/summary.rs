@@ -1,4 +1,4 @@
-//! `summary.json`: what a run was and how fast, written at its end.
+//! `summary.json`: settings, speed and results of a run, written at its end.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub struct Summary {
     pub run_id: String,
     /// version of this program
     pub version: String,
-    /// source revision it was built from; empty where the build did not know it
+    /// source revision it was built from; empty if unknown
     pub commit: String,
     /// computer
     pub host: String,
@@ -56,10 +56,10 @@ pub struct Summary {
     pub pme: Option<PmeParameters>,
     /// pair list as used
     pub list: Option<ListSummary>,
-    /// what was weighed, chosen and gained, where there was a choice
+    /// candidates, choice and gain of tuning, if there was a choice
     #[serde(default)]
     pub tuning: Option<Tuning>,
-    /// where the time went
+    /// time per phase
     pub phases: Vec<Phase>,
     /// pairs within the cutoff over pairs computed, where there are lists
     #[serde(default)]
@@ -68,10 +68,10 @@ pub struct Summary {
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
     pub final_state_hash: Option<String>,
-    /// what the files hold that the run left closed: rows of the energies, frames, bytes of the final structures
+    /// extents of the closed files: rows of the energies, frames, bytes of the final structures
     #[serde(default)]
     pub files: BTreeMap<String, Extent>,
-    /// what was warned about
+    /// warnings
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! How a run was tuned: what was tried, what was chosen, what it gains. Plain data, for log, summary and checkpoint.
+//! Tuning of a run: candidates, choice and gain. Plain data, for log, summary and checkpoint.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +14,18 @@ pub struct Setting {
     pub lists: ListSchedule,
 }
 
-/// A setting that was weighed.
+/// A candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// what was weighed
+    /// its setting
     pub setting: Setting,
     /// clock cycles of a step's pairs, lists and mesh by the cost model, all threads together, in millions
     pub megacycles: f64,
-    /// what the clock said, if it was asked
+    /// measured time, if it was timed
     pub measured: Option<Timed>,
 }
 
-/// What the clock says of a setting.
+/// Measured time of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
     /// of a step's forces, with its share of searches and prunings: median, ms
@@ -41,9 +41,9 @@ pub struct Timed {
 pub struct Tuning {
     /// `off`, `model`, `measure`
     pub method: String,
-    /// everything that was weighed; the first is what `off` takes
+    /// all candidates; the first is that of `off`
     pub tried: Vec<Trial>,
-    /// what the run computes with
+    /// the setting of the run
     pub chosen: Setting,
     /// part of the clock cycles of pairs, lists and mesh that the model's choice saves against `off`, by the cost model
     pub predicted_gain: f64,

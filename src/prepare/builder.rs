@@ -1,4 +1,4 @@
-//! A system made in code: atoms, bonds and interactions one by one, then everything that follows from them at once.
+//! Builds a system in code: atoms, bonds and interactions one by one; `build` derives the rest.
 
 use super::description::absent;
 use super::exceptions::Neighbours;
@@ -21,7 +21,7 @@ const UNNAMED_RESIDUE: &str = "MOL";
 /// One atom of a system that is made in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AtomSpec<'a> {
-    /// atom name, of which eight bytes are kept
+    /// atom name, cut to eight bytes
     pub name: &'a str,
     /// atomic number, 0 where there is none
     pub element: u8,
@@ -35,9 +35,9 @@ pub struct AtomSpec<'a> {
     pub position: Vec3,
 }
 
-/// Makes a [`System`] in code; see [`System::builder`]. Atoms count from 0, in the order in which they are added.
+/// Builds a [`System`] in code; see [`System::builder`]. Atoms are numbered from 0 in the order in which they are added.
 ///
-/// Nothing is checked before [`SystemBuilder::build`], which checks everything.
+/// [`SystemBuilder::build`] checks everything.
 #[derive(Clone, Debug, Default)]
 pub struct SystemBuilder {
     topology: Topology,
@@ -77,51 +77,51 @@ impl System {
 }
 
 impl SystemBuilder {
-    /// The title that files carry.
+    /// Sets the title, which output files contain.
     pub fn title(&mut self, title: &str) -> &mut Self {
         title.clone_into(&mut self.topology.title);
         self
     }
 
-    /// The periodic cell; without one the system is in vacuum.
+    /// Sets the periodic cell; without one the system is in vacuum.
     pub fn cell(&mut self, cell: PeriodicCell) -> &mut Self {
         self.cell = Some(cell);
         self
     }
 
-    /// Cutoffs, electrostatics, constraints. Unless given they are [`ForceOptions::default`], which is what an input file
-    /// has, and [`ForceOptions::all_pairs`] without a cell.
+    /// Sets cutoffs, electrostatics, constraints. The default is [`ForceOptions::default`], as in an input file, and
+    /// [`ForceOptions::all_pairs`] without a cell.
     pub fn forces(&mut self, forces: ForceOptions) -> &mut Self {
         self.forces = Some(forces);
         self
     }
 
-    /// What becomes of bonded terms that constraints hold; unless given they are dropped.
+    /// Keeps or drops bonded terms that constraints hold fixed; the default drops them.
     pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
         self.constrained_terms = terms;
         self
     }
 
-    /// A Lennard-Jones type with its name, which is that of the atoms' type. Returns its number.
+    /// Adds a Lennard-Jones type with its name, which becomes the type name of its atoms. Returns its index.
     pub fn lj_type(&mut self, name: &str, parameters: LennardJones) -> u32 {
         self.types.push((Name::new(name), parameters));
         (self.types.len() - 1) as u32
     }
 
-    /// How parameters of two types combine; unless given by Lorentz and Berthelot.
+    /// Sets the combination rule; the default is Lorentz–Berthelot.
     pub fn combination_rule(&mut self, rule: CombinationRule) -> &mut Self {
         self.rule = Some(rule);
         self
     }
 
-    /// Parameters of a pair of types in place of what the combination rule gives.
+    /// Sets the parameters of a pair of types in place of the combination rule (NBFIX).
     pub fn lj_pair(&mut self, types: [u32; 2], parameters: LennardJones) -> &mut Self {
         self.type_pairs.push((types, parameters));
         self
     }
 
-    /// Begins a residue, to which the atoms belong that follow; residues are numbered from 1. Atoms before any are in one
-    /// named MOL.
+    /// Begins a residue for the atoms that follow; residues are numbered from 1. Atoms before the first are in one named
+    /// MOL.
     pub fn residue(&mut self, name: &str) -> &mut Self {
         let residues = &mut self.topology.residues;
         let (name, number) = (Name::new(name), residues.len() as i32 + 1);
@@ -129,7 +129,7 @@ impl SystemBuilder {
         self
     }
 
-    /// Adds an atom to the present residue. Returns its number.
+    /// Adds an atom to the current residue. Returns its index.
     pub fn atom(&mut self, atom: AtomSpec<'_>) -> u32 {
         if self.topology.residues.is_empty() {
             self.residue(UNNAMED_RESIDUE);
@@ -142,46 +142,45 @@ impl SystemBuilder {
         (self.topology.atoms.len() - 1) as u32
     }
 
-    /// A chemical bond, from which molecules, exclusions and hydrogens' partners follow; it has no energy.
+    /// Adds a chemical bond without an energy term; molecules, exclusions and constraints of hydrogens follow from bonds.
     pub fn bond(&mut self, atoms: [u32; 2]) -> &mut Self {
         self.topology.connectivity.push(atoms);
         self
     }
 
-    /// A chemical bond with its energy.
+    /// Adds a chemical bond with a harmonic energy term.
     pub fn harmonic_bond(&mut self, bond: Bond) -> &mut Self {
         self.topology.bonded.bonds.push(bond);
         self.bond(bond.atoms)
     }
 
-    /// All lists of bonded terms, to add to: angles, torsions, 1-4 pairs and so on.
+    /// The lists of bonded terms, to add angles, torsions, 1-4 pairs and so on.
     pub fn bonded(&mut self) -> &mut BondedTerms {
         &mut self.topology.bonded
     }
 
-    /// Leaves a pair of atoms out of the non-bonded interactions.
+    /// Excludes a pair of atoms from the non-bonded interactions.
     pub fn exclude(&mut self, atoms: [u32; 2]) -> &mut Self {
         self.excluded.push(atoms);
         self
     }
 
-    /// Leaves out all pairs of atoms that are at most so many bonds apart.
+    /// Excludes all pairs of atoms that are at most so many bonds apart.
     pub fn exclude_neighbours(&mut self, bonds: usize) -> &mut Self {
         self.excluded_neighbours = bonds;
         self
     }
 
-    /// Leaves out all pairs that are at most three bonds apart, and adds those at three with Coulomb and Lennard-Jones
-    /// interactions times these factors; zeros add none. Pairs of atoms that [`SystemBuilder::exclude`] names, or that
-    /// [`SystemBuilder::bonded`] has a 1-4 term for, keep that.
+    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones interactions
+    /// scaled by these factors; zeros add none. Exclusions of [`SystemBuilder::exclude`] and 1-4 terms of
+    /// [`SystemBuilder::bonded`] take precedence.
     pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
         self.scales14 = Some([coulomb, lennard_jones]);
         self
     }
 
-    /// Checks everything and prepares the system with the state it starts from, at rest (`velocities` empty). Pairs with a
-    /// 1-4 term are left out of the other non-bonded interactions. Fails with [`Error::Input`], which holds all problems
-    /// that are found.
+    /// Checks everything and prepares the system and its initial state, at rest (`velocities` empty). Pairs with a 1-4 term
+    /// are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which holds all problems found.
     pub fn build(mut self) -> Result<Prepared> {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -205,7 +204,7 @@ impl SystemBuilder {
         self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
     }
 
-    /// What would keep a description from being made.
+    /// Problems that keep a description from being made.
     fn problems(&self) -> Vec<Problem> {
         let (atoms, types) = (self.topology.atoms.len(), self.types.len());
         let mut problems = vec![];

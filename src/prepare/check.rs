@@ -1,4 +1,4 @@
-//! What description, coordinates and options must be, and where they contradict each other.
+//! Checks of description, coordinates and options, also against each other.
 
 use super::{ElectrostaticsSpec, Files, ForceOptions, Options, description};
 use crate::cell::PeriodicCell;
@@ -9,7 +9,7 @@ use crate::system::{BoxKind, Description, DispersionCorrection, ListPolicy, Topo
 use crate::vec3::Vec3;
 use std::path::Path;
 
-/// Everything that is wrong.
+/// All problems.
 pub(super) fn problems(description: &Description, coordinates: &Coordinates, options: &Options<'_>) -> Vec<Problem> {
     let Files { topology: file, coordinates: coordinates_file } = options.files;
     let forces = options.forces;
@@ -39,14 +39,14 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// Coordinates without a cell do for a topology of a periodic system only where all pairs are taken.
+/// A topology of a periodic system accepts coordinates without a cell only without cutoffs.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
     let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
-/// Options that mean nothing by themselves, or together.
+/// Options that are invalid, or contradict each other.
 fn check_options(forces: &ForceOptions) -> Vec<Problem> {
     let mut problems = vec![];
     let mut require = |good: bool, message: &str, help: &str| {
@@ -172,7 +172,7 @@ fn check_vacuum(forces: &ForceOptions, coordinates: Option<&Path>, problems: &mu
     }
 }
 
-/// What is wrong where something that needs a periodic cell meets coordinates without one.
+/// The problem of something that needs a periodic cell, with coordinates without one.
 pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
     let message = format!("{what} needs a periodic cell, and the coordinates have none");
     named(Problem::new(message), coordinates)

@@ -1,4 +1,4 @@
-//! What a description must be: every index within its list, every number finite, residues in order.
+//! Checks of a description: every index within its list, every number finite, residues in order.
 
 use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
@@ -6,7 +6,7 @@ use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbon
 /// A bicubic map takes differences over two neighbours on each side.
 const SMALLEST_MAP: usize = 4;
 
-/// Everything that is wrong, one problem of each kind.
+/// All problems, one of each kind.
 pub(super) fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
     if atoms.is_empty() {

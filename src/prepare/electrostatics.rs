@@ -11,9 +11,9 @@ use crate::vec3::Vec3;
 /// Ways of computing the Coulomb sum with PME that are as accurate as the input asks for; none with another method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alternatives {
-    /// what is usual without tuning
+    /// the conventional choice, without tuning
     pub conventional: Option<PmeParameters>,
-    /// beside the one that the system's settings have
+    /// in addition to that of the system's settings
     pub others: Vec<Splitting>,
 }
 
@@ -43,8 +43,8 @@ pub(super) fn electrostatics(
 /// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
 /// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Coulomb cutoffs that tuning may try, as parts of the longer cutoff: below, excluded pairs come to stand beyond what
-/// the pair kernels correct; above, pairs grow more than a mesh can save.
+/// Coulomb cutoffs that tuning may try, as parts of the longer cutoff: below, excluded pairs may be farther apart than the
+/// pair kernels correct; above, pairs cost more than a coarser mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
 /// Part of half the cell's width that such a cutoff may have, so that a cell under pressure has room to shrink.

@@ -1,9 +1,9 @@
-//! From a description to what can be simulated: the frozen [`System`] and the [`State`] it starts from.
+//! From a description to the [`System`], which does not change, and its initial [`State`].
 //!
-//! [`prepare`] does all of it in one call: it checks description, coordinates and options and what they mean together;
-//! makes molecules whole; repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for
-//! tuning; and drops the bonded terms that constraints hold, or keeps them ([`ConstrainedTerms`]). Descriptions come from
-//! files ([`crate::format::read_topology`]) or from code ([`System::builder`]), and take the same way from here.
+//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole;
+//! repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for tuning; and drops the
+//! bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
+//! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
 mod check;
@@ -35,9 +35,9 @@ pub struct Options<'a> {
     pub forces: &'a ForceOptions,
     /// how PME parameters are chosen at the accuracy asked for
     pub tuning: TuningMethod,
-    /// what becomes of the terms that constraints hold
+    /// whether terms that constraints hold fixed are dropped or kept
     pub constrained_terms: ConstrainedTerms,
-    /// named by problems
+    /// file names for messages
     pub files: Files<'a>,
 }
 
@@ -53,15 +53,15 @@ pub struct Files<'a> {
 /// A system ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// what is simulated
+    /// the system
     pub system: System,
-    /// where it starts, at step and time zero: molecules whole, `velocities` empty where the coordinates have none
+    /// initial state at step and time zero: molecules whole, `velocities` empty where the coordinates have none
     pub state: State,
-    /// other ways of computing PME that are as accurate as the options ask for
+    /// other PME parameters of the accuracy that the options ask for
     pub alternatives: Alternatives,
 }
 
-/// Makes the system, and the state it starts from. Fails with all [`crate::error::Problem`]s of description, coordinates and
+/// Makes the system and its initial state. Fails with all [`crate::error::Problem`]s of description, coordinates and
 /// options, or with the first that keeps constraints or PME parameters from being derived.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let problems = check::problems(&description, &coordinates, options);

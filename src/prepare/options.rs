@@ -1,4 +1,4 @@
-//! How forces are to be computed, as the input file or code asks for it: plain data, before anything is derived from a system.
+//! Force settings as the input file or code gives them: plain data, before anything is derived from a system.
 
 use serde::{Deserialize, Serialize};
 
@@ -115,16 +115,16 @@ pub enum PmeSpec {
     ForceError(f64),
 }
 
-/// How lists and mesh are chosen at the accuracy asked for.
+/// How pair lists and PME grid are chosen at the accuracy asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningMethod {
-    /// as is usual: lists for 20 steps, PME of order 4
+    /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
     /// by a cost model, the same on every run
     #[default]
     Model,
-    /// by timing what the model takes for the best
+    /// by timing the best candidates of the cost model
     Measure,
 }
 

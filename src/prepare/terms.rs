@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::system::{BondedTerms, Constraints, Topology};
 
-/// What becomes of bonds of constrained length and angles of rigid waters.
+/// Whether bonds of constrained length and angles of rigid waters are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
     /// left out, as dynamics and minimisation need it: their energy is constant, and their forces would only work against

@@ -1,4 +1,4 @@
-//! What a run says of itself: the head and the end of the log, and the summary.
+//! Header and end of the log, and the summary.
 
 use super::engine::{Engine, Placement};
 use super::job::Outcome;
@@ -34,7 +34,7 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
     format!("CPU, {} threads, {arithmetic}", engine.threads)
 }
 
-/// Why this device.
+/// Why this device was chosen.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     let how = engine.agreement();
     Ok(match (plan.run.device, engine.placement(system)?) {
@@ -49,8 +49,14 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// System, settings and machine, and what a referee would object to.
-pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State, engine: &Engine) -> Result<()> {
+/// System, settings, machine and warnings.
+pub(super) fn write_header(
+    log: &mut RunLog,
+    plan: &Plan,
+    system: &System,
+    state: &State,
+    engine: &Engine,
+) -> Result<()> {
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     let settings = &system.settings;
@@ -83,15 +89,15 @@ pub(super) fn open(log: &mut RunLog, plan: &Plan, system: &System, state: &State
             "constraints",
             format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
         ),
-        ("degrees of freedom", freedom(plan, system, state.cell.is_some())),
+        ("degrees of freedom", describe_degrees_of_freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
     ])?;
     warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
 }
 
-/// The degrees of freedom of each stage of dynamics, once where they are the same.
-pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
+/// The degrees of freedom of each stage of dynamics; one number if all agree.
+pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
     let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
     match removed[..] {
@@ -104,8 +110,8 @@ pub fn freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     }
 }
 
-/// What was weighed, chosen and gained.
-pub(super) fn tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
+/// Candidates, choice and gain of tuning.
+pub(super) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let row = |trial: &Trial| {
@@ -152,7 +158,7 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Machine, speed, phases; state and stages are the caller's.
+/// Machine, speed, phases; the caller adds state and stages.
 pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
     let half = timing.second_half();
@@ -163,9 +169,9 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
         seconds,
         work: works.map(|works| works[index].1),
     };
-    let beside = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
-    let output = beside("output", timing.steps, timing.output);
-    let tuning = (timing.tuning > 0.0).then(|| beside("tuning", 1, timing.tuning));
+    let other = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
+    let output = other("output", timing.steps, timing.output);
+    let tuning = (timing.tuning > 0.0).then(|| other("tuning", 1, timing.tuning));
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: crate::COMMIT.into(),
@@ -204,8 +210,8 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
     Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes }.work())
 }
 
-/// Speed and where the time went.
-pub(super) fn close(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
+/// Speed and time per phase.
+pub(super) fn write_timing(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
     let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);

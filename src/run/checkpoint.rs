@@ -1,4 +1,4 @@
-//! What a checkpoint holds: everything the bits of the rest of the run depend on, and what was written so far.
+//! What a checkpoint holds: everything that the rest of the run depends on, to the last bit, and the extents of the output.
 
 use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
@@ -16,63 +16,63 @@ use crate::vec3::Vec3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Changes whenever the contents below change.
+/// Version of the contents below.
 const VERSION: u32 = 8;
 
-/// A place in a run.
+/// The state of a run, complete for a restart.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// identity of the run, the same in all its files
     pub run_id: String,
     /// the plan in force
     pub plan: Plan,
-    /// of the system as it is before tuning
+    /// of the system before tuning
     pub system: Fingerprint,
     /// index of the stage
     pub stage: usize,
-    /// how far that stage is
+    /// position within that stage
     pub place: RunPosition,
     /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
-    /// what was written so far
+    /// extents of the outputs
     pub written: Written,
     /// averages of this stage
     pub statistics: Statistics,
-    /// what the summary says of the stages before
+    /// summaries of the previous stages
     pub stages: Vec<StageSummary>,
-    /// what the first stage of dynamics has chosen for the whole run
+    /// settings that the first stage of dynamics chose for the whole run
     pub tuning: Option<Tuning>,
     /// whether lists were chosen for a GPU; `None` before any were
     pub lists_on_gpu: Option<bool>,
 }
 
-/// How much of each output there was when a checkpoint was written, by its name.
+/// Extent of each output when the checkpoint was written, by name.
 pub type Written = BTreeMap<String, Mark>;
 
-/// A place in a stage.
+/// A position within a stage.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunPosition {
     /// steps done
     pub done: u64,
     /// ps at the start of the stage: times follow from it by one rounding, however often a run is interrupted
     pub first_time: f64,
-    /// pair lists in mid-life
+    /// positions from which the present pair lists were built
     pub lists: Option<ListOrigins>,
     /// their radii and lifetimes; set once a stage of dynamics has prepared its start
     pub schedule: Option<ListSchedule>,
-    /// a minimisation under way, and where its lists were made
+    /// a minimisation in progress, and the positions from which its lists were built
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
 }
 
 impl RunPosition {
-    /// In a minimisation whose lists were made at `origin`.
+    /// In a minimisation whose lists were built from `origin`.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3]) -> Self {
         RunPosition { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..RunPosition::default() }
     }
 }
 
 impl Checkpoint {
-    /// Of a run that has begun and has nothing to keep yet: it starts anew from its files.
+    /// Of a run without results yet: it starts anew from its files.
     pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {
         Checkpoint {
             run_id,
@@ -89,7 +89,7 @@ impl Checkpoint {
         }
     }
 
-    /// True where there is nothing to keep.
+    /// True if there are no results yet.
     pub fn is_start(&self) -> bool {
         self.state.positions.is_empty()
     }
@@ -110,17 +110,17 @@ impl Checkpoint {
         }
     }
 
-    /// Write, keeping the one before.
+    /// Write, keeping the previous one.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Read, falling back to the one before; `None` where there is none.
+    /// Read, falling back to the previous one; `None` if there is none.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
         checkpoint::read(path, VERSION)
     }
 
-    /// The state stored in a file, as the start of another run; only in the file itself, not in the one before.
+    /// The state in a checkpoint file, as the start of another run; never falls back to the previous file.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);

@@ -8,10 +8,10 @@ use crate::observe::trajectory::Format;
 use std::fs;
 use std::path::PathBuf;
 
-/// What to do about files in the way.
+/// Advice about existing files.
 const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
 
-/// The output directory, held until dropped.
+/// The output directory, locked until dropped.
 #[derive(Debug)]
 pub(super) struct Directory {
     root: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Create and lock the directory of a plan; with `force` what is there is moved aside first.
+    /// Create and lock the directory of a plan; with `force` existing output is moved aside first.
     pub(super) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
         let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
@@ -37,12 +37,12 @@ impl Directory {
         self.root.join(name)
     }
 
-    /// Fails where these paths no longer lead into the directory that is held.
+    /// Fails if its path no longer leads to the locked directory.
     pub(super) fn check(&self) -> Result<()> {
         self.lock.check()
     }
 
-    /// Where the directory is moved.
+    /// The unused name to which the directory is moved.
     fn aside(&self) -> PathBuf {
         let numbered = |n: u32| {
             let mut name = self.root.clone().into_os_string();
@@ -52,14 +52,14 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// True when a run has written here, or something is in the way of what one is to write.
+    /// True if it holds output of a run, or files with the names of new output.
     fn is_used(&self, output: &OutputOptions) -> bool {
         let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
         usual.into_iter().any(|name| self.file(name).exists())
             || output.names().iter().any(|name| self.file(name).exists())
     }
 
-    /// Remove what run `run_id` wrote before it had anything to keep; what is another's is refused.
+    /// Remove what run `run_id` wrote before its first step; refuses trajectories of other runs.
     pub(super) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
         let mut names = output.names();
         for name in output.names() {
@@ -82,7 +82,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Refuse to write files that are there already, from whomever.
+    /// Fails if any output file exists already.
     pub(super) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
         match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
             Some(path) => Err(Problem::new("a file of this name is here already").in_file(&path).help(ASIDE).into()),
@@ -90,8 +90,8 @@ impl Directory {
         }
     }
 
-    /// Gives files names of their own, `energies.csv` that of `energies.part1.csv`, so that new ones can be begun.
-    /// Links stay: they lead to a name.
+    /// Renames files, `energies.csv` to `energies.part1.csv`, so that new ones can be begun. Links stay: they point to a
+    /// name.
     pub(super) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
@@ -110,7 +110,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Refuse to mix with output that no checkpoint explains; `reason` says what is wrong with one that is there.
+    /// Fails if there is output without a checkpoint; `reason` says what is wrong with an existing checkpoint.
     pub(super) fn check_unused(&self, output: &OutputOptions, reason: Option<String>) -> Result<()> {
         if !self.is_used(output) {
             return Ok(());

@@ -20,38 +20,38 @@ use core_affinity::CoreId;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Parts the work is cut into where the results shall not depend on the number of threads, and so the most threads that
-/// help. More cost more: buffers of neighbouring parts overlap.
+/// Chunks of work where results must not depend on the number of threads; also the most threads that help. More chunks
+/// cost more, because their buffers overlap.
 const REPRODUCIBLE_PARTS: usize = 16;
 
 /// Threads and instruction set of a run.
 pub struct Engine {
-    /// every parallel part of a run happens in here
+    /// thread pool of the run
     pub pool: Arc<rayon::ThreadPool>,
-    /// those that work together in a step
+    /// threads that share the work of a step
     team: Arc<Team>,
     /// number of threads
     pub threads: usize,
-    /// parts the work is cut into, on which roundings depend
+    /// chunks of work, on which roundings depend
     parts: usize,
     /// instruction set
     pub level: Level,
-    /// the choice of the device is ours
+    /// `device = "auto"`: the engine chooses the device
     automatic: bool,
     /// compiled kernels
     programs: Programs,
     accelerator: Accelerator,
 }
 
-/// What there is beside the CPU.
+/// The accelerator, if there is one.
 enum Accelerator {
-    /// nothing that is used, and why
+    /// none is used, and why
     None(String),
     /// a GPU
     Gpu {
         number: u32,
         name: String,
-        /// how nearly it computes what the CPU does, once that is known
+        /// how nearly its results agree with those of the CPU, once compared
         agreement: Option<String>,
     },
 }
@@ -78,7 +78,7 @@ impl Placement<'_> {
 }
 
 impl Engine {
-    /// As the plan asks, or what the machine has.
+    /// With the threads, instruction set and device that the plan asks for, or those of the machine.
     pub fn new(plan: &Plan) -> Result<Self> {
         let (threads, level) = processors(plan)?;
         let processors = if plan.run.pin { first_processors(threads)? } else { vec![] };
@@ -89,12 +89,12 @@ impl Engine {
         Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), accelerator })
     }
 
-    /// Keeps in this folder what takes long to make and can be made again: compiled kernels. It may not exist yet.
+    /// Caches compiled kernels in this folder, which need not exist yet.
     pub fn with_cache(self, folder: Option<&Path>) -> Self {
         Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
     }
 
-    /// So many threads and the best instruction set, where there is no plan.
+    /// On the CPU with this number of threads and the best instruction set, without a plan.
     pub fn on(threads: usize) -> Result<Self> {
         check_threads(threads)?;
         let (pool, team) = start(threads, vec![])?;
@@ -110,9 +110,9 @@ impl Engine {
         })
     }
 
-    /// Compares the GPU with the CPU at a state, if that is still to be done. One that differs is an error where it was
-    /// asked for; otherwise the CPU is taken, and the reason returned. A state of overlapping atoms tells nothing, and a
-    /// later one is to be tried.
+    /// Compares the GPU with the CPU at a state, unless this was done before. If they differ, fails where the GPU was asked
+    /// for; otherwise falls back to the CPU and returns the reason. A state of overlapping atoms decides nothing: call again
+    /// with a later one.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
@@ -158,12 +158,12 @@ impl Engine {
         Ok(reason)
     }
 
-    /// There is a GPU, and nobody knows whether it computes what the CPU does.
+    /// There is a GPU that was not compared with the CPU yet.
     pub fn is_undecided(&self) -> bool {
         matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
     }
 
-    /// How nearly the GPU computes what the CPU does, where that is known.
+    /// How nearly the results of the GPU agree with those of the CPU, once compared.
     pub fn agreement(&self) -> Option<&str> {
         match &self.accelerator {
             Accelerator::None(_) => None,
@@ -171,8 +171,8 @@ impl Engine {
         }
     }
 
-    /// Where this system is computed. Refuses one that the GPU cannot do where that was asked for; otherwise takes no GPU
-    /// before [`Engine::verify`].
+    /// Where this system is computed. Fails if the GPU was asked for and cannot compute it; with `device = "auto"` takes no
+    /// GPU before [`Engine::verify`].
     pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
@@ -186,12 +186,12 @@ impl Engine {
         }
     }
 
-    /// Parts that the work on this system is cut into, each with sums of its own; a GPU adds all to the same.
+    /// Chunks of work for this system, each with its own sums; 1 on a GPU.
     pub fn parts(&self, system: &System) -> Result<usize> {
         Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
 
-    /// A system on the device that the plan asks for, with lists that are made by this schedule.
+    /// A system on the device that the plan asks for, with pair lists of this schedule.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
         let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
             (Precision::Double, _) => Box::new(Host::new(system, Reference::new(system)?, self.level, self.team())?),
@@ -203,7 +203,7 @@ impl Engine {
         Ok(Context::new(backend, lists))
     }
 
-    /// The lists with which the device that dynamics runs on may compute.
+    /// The list schedules that suit the device of dynamics.
     pub(super) fn choices<'a>(&self, plan: &Plan, system: &'a System, state: &State) -> Result<ListChoices<'a>> {
         let choices = ListChoices::new(plan, system, state);
         Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
@@ -217,20 +217,20 @@ impl Engine {
         })
     }
 
-    /// The threads that work together in a step.
+    /// The threads that share the work of a step.
     pub fn team(&self) -> Arc<Team> {
         Arc::clone(&self.team)
     }
 
-    /// The fast backend on the CPU, with lists that are made by this schedule.
+    /// The fast backend on the CPU, with pair lists of this schedule.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<Host<Cpu>>> {
         let Engine { parts, level, .. } = *self;
         let field = Cpu::new(system, CpuOptions { parts, level, schedule }, self.team())?;
         Ok(Box::new(Host::new(system, field, level, self.team())?))
     }
 
-    /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and not compared with
-    /// anything: this is what one compares with.
+    /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and is not compared with the
+    /// CPU first: this function serves to compare them.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         self.pool.install(|| {
             let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
@@ -240,15 +240,16 @@ impl Engine {
     }
 }
 
-/// `work` on the first thread of a pool, the only one whose processor no member of the team has.
-pub(super) fn lead<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+/// Runs `work` on the first thread of a pool, which shares its processor with no worker of the team.
+pub(super) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok()?.take();
     let results = pool.broadcast(|thread| if thread.index() == 0 { take().map(|work| work()) } else { None });
     results.into_iter().flatten().next().expect("every pool has a first thread")
 }
 
-/// Threads and instruction set that a plan asks for or the machine has; refuses what it lacks. Starts nothing.
+/// Threads and instruction set that a plan asks for, or those of the machine; fails if the machine lacks them. Starts no
+/// threads.
 pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     check_device(plan)?;
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -276,8 +277,8 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((threads, level))
 }
 
-/// Threads per processor beyond which a number of threads is a slip: they wait for each other awake, each with memory of
-/// its own.
+/// Threads per processor beyond which a number of threads is taken for a mistake: threads spin while they wait, and each
+/// has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
 /// Refuses many more threads than this machine has processors; as many as `run.reproducible` cuts work into are always
@@ -299,7 +300,7 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// The GPU that a plan asks for, or why it asks for none; refuses one that is not there.
+/// The GPU of a plan, or why there is none; fails if the one asked for is not there.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
@@ -328,12 +329,12 @@ fn first_processors(threads: usize) -> Result<Vec<CoreId>> {
     Ok(processors)
 }
 
-/// The threads of an engine, each on its processor if there are any to choose.
+/// The threads of an engine, each bound to its processor if `processors` are given.
 fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPool>, Arc<Team>)> {
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // a system that refuses leaves the thread free: slower at worst
+            // if the system refuses, the thread stays unbound: slower at worst
             let _ = core_affinity::set_for_current(processor);
         }
     };

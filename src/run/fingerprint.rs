@@ -1,4 +1,4 @@
-//! What identifies a system: a hash of each of its parts, so that a changed one can be named.
+//! Identity of a system: a hash of each of its parts, so that messages can name what has changed.
 
 use crate::system::{
     Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, bonded_terms,
@@ -27,7 +27,7 @@ struct Part {
 type Reading<'a> = Box<dyn Fn() -> Part + Send + Sync + 'a>;
 
 impl Fingerprint {
-    /// Of everything that forces and the motion depend on, and of the names that files carry.
+    /// Hashes everything that forces and integration depend on, and the names that files carry.
     pub fn new(system: &System) -> Self {
         let System { topology, nonbonded, constraints, settings } = system;
         let (atoms, bonded) = (&topology.atoms, &topology.bonded);
@@ -71,7 +71,7 @@ impl Fingerprint {
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
-    /// What `now` has otherwise, one line for each part.
+    /// Differences of `now`, one line for each part.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
         for (old, new) in self.0.iter().zip(&now.0) {
@@ -124,7 +124,7 @@ fn numbers<const P: usize>(parameters: [f64; P]) -> Vec<f64> {
     parameters.to_vec()
 }
 
-/// Atoms and parameters of bonded terms, which `split` tells apart.
+/// Atoms and parameters of bonded terms, which `split` separates.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],

@@ -1,4 +1,4 @@
-//! What is said of a simulation that blew up, and the structure that is kept of the place.
+//! Report on a simulation that blew up, and the structure around the atoms at fault.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use crate::vec3::Vec3;
 /// How far (nm) around the atoms at fault the structure reaches: two shells of neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds to an instability where it happened and which terms pull hardest there, and writes `unstable.pdb`, the
-/// neighbourhood `before` the move that failed. Other errors pass.
+/// Adds to an instability its atoms and their largest energy terms, and writes `unstable.pdb`, their neighbourhood
+/// `before` the integration step that failed. Other errors pass unchanged.
 pub(super) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
@@ -49,7 +49,7 @@ pub(super) fn name(topology: &Topology, atom: u32) -> String {
     format!("{} of {} {}", atom.name, residue.name, residue.number)
 }
 
-/// The term of the largest size; what is not a number is larger than any.
+/// The term of largest magnitude; NaN counts as the largest.
 fn largest(energies: &Energies) -> (&'static str, f64) {
     let terms = energies.named().filter(|(name, _)| *name != "potential");
     terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or(("none", 0.0))
@@ -68,8 +68,8 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
 /// The file of the neighbourhood.
 pub(super) const UNSTABLE: &str = "unstable.pdb";
 
-/// The atoms of all residues near `atoms`, and positions of the whole system where these residues stand in the images
-/// that meet there.
+/// The atoms of all residues near `atoms`, and the positions of the whole system with these residues in the nearest
+/// periodic images.
 fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usize>, Vec<Vec3>) {
     let mut positions = state.positions.clone();
     let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);

@@ -1,4 +1,4 @@
-//! What a run is given, and how it ends.
+//! Input and outcome of a run.
 
 use super::plan::Plan;
 use super::reporter::Reporter;
@@ -8,17 +8,17 @@ use crate::system::{State, System};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Everything a run is given.
+/// Input of a run.
 pub struct Job<'a> {
-    /// what to do
+    /// the plan
     pub plan: &'a Plan,
-    /// the system, without the terms that constraints hold fixed
+    /// the system, without bonded terms that constraints hold fixed
     pub system: Arc<System>,
-    /// other ways of computing it, for tuning
+    /// other PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
-    /// where it starts
+    /// initial state
     pub start: State,
-    /// the input file, for the trajectory's record
+    /// text of the input file, stored in trajectories
     pub input: &'a str,
     /// the configuration with all defaults, for `effective.toml`
     pub effective: &'a str,
@@ -26,9 +26,9 @@ pub struct Job<'a> {
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
     /// move old output aside
     pub force: bool,
-    /// begin a new trajectory and a new energy table where the run goes on
+    /// a run that continues begins new trajectories and a new energy table
     pub no_append: bool,
-    /// reporters beside those of the plan
+    /// reporters in addition to those of the plan
     pub reporters: Vec<Box<dyn Reporter>>,
     /// stop and checkpoint requests
     pub requests: Requests,
@@ -43,6 +43,6 @@ pub enum Outcome {
     Finished,
     /// stopped on request, with a checkpoint
     Stopped,
-    /// finished before: nothing was left to do, and no file was touched
+    /// already finished: no file was changed
     Unchanged,
 }

@@ -1,4 +1,4 @@
-//! Radii and lifetimes of pair lists: from the tolerance and a cost model, the same on every run.
+//! Radii and lifetimes of pair lists, from the tolerance and a deterministic cost model.
 
 use super::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::constraint::degrees_of_freedom;
@@ -10,10 +10,10 @@ use crate::units::BAR;
 /// Temperature (K) and time step (ps) of list estimates where no stage names them.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Steps between sortings where every pair is listed anyway.
+/// Steps between rebuilds (which sort the atoms) where every pair is listed.
 const UNLIMITED_REBUILD: u32 = 100;
 
-/// The lists with which a plan may be computed.
+/// The list schedules that a plan may use.
 pub(super) struct ListChoices<'a> {
     settings: ForceSettings,
     estimate: BufferEstimate<'a>,
@@ -22,7 +22,7 @@ pub(super) struct ListChoices<'a> {
 }
 
 impl<'a> ListChoices<'a> {
-    /// For the system's own settings and the state that a stage begins with.
+    /// For the system's own settings and the state at the start of a stage.
     pub(super) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
         let volume = filled_volume(state.cell.as_ref(), &state.positions, system.settings.longest_cutoff());
         let (temperature, timestep) = hottest(plan, system, state);
@@ -36,7 +36,7 @@ impl<'a> ListChoices<'a> {
         ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
     }
 
-    /// What this way of tuning takes, as far as nothing is measured.
+    /// The choice of a tuning method before any measurement.
     fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
@@ -53,12 +53,12 @@ impl<'a> ListChoices<'a> {
         self.settings.longest_cutoff()
     }
 
-    /// A pair of images of one atom must not enter a list: its largest radius, nm.
+    /// Largest list radius, nm: beyond it two images of one atom could enter a list.
     fn largest(&self) -> f64 {
         2.0 * self.half - self.cutoff()
     }
 
-    /// All that are considered, the cheapest by the cost model first.
+    /// All candidates, the cheapest by the cost model first.
     pub(super) fn all(&self) -> Vec<ListSchedule> {
         match self.settings.list {
             _ if self.cutoff().is_infinite() => {
@@ -74,13 +74,13 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// What is usual without tuning.
+    /// The conventional schedule, without tuning.
     pub(super) fn conventional(&self) -> ListSchedule {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }
 
     /// With the lifetimes of `other`.
-    pub(super) fn living_as_long_as(&self, other: &ListSchedule) -> ListSchedule {
+    pub(super) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
@@ -95,7 +95,7 @@ impl<'a> ListChoices<'a> {
         wanted.filter(|lists| lists.outer <= self.largest()).unwrap_or_else(|| self.all()[0])
     }
 
-    /// What lists are, and what they are estimated to miss.
+    /// Describes a schedule and the estimated errors of missed pairs.
     pub(super) fn describe(&self, lists: &ListSchedule) -> String {
         let ListSchedule { rebuild, prune, outer, inner, .. } = lists;
         if outer.is_infinite() {
@@ -113,13 +113,13 @@ impl<'a> ListChoices<'a> {
         )
     }
 
-    /// Clock cycles of a step's pairs and lists.
+    /// Clock cycles per step for pairs and lists.
     pub(super) fn cycles(&self, lists: &ListSchedule) -> f64 {
         self.estimate.cycles(lists)
     }
 }
 
-/// Radii and lifetimes of the pair lists by the plan's way of tuning, as far as nothing is measured.
+/// Radii and lifetimes of the pair lists by the plan's tuning method, before any measurement.
 pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     ListChoices::new(plan, system, state).by(plan.run.tuning)
 }
@@ -129,14 +129,14 @@ pub(super) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) 
     ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
 }
 
-/// What the lists are with which a run begins on a processor, as far as nothing is measured.
+/// Describes the first pair lists of a run on the CPU, before any measurement.
 pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
     let choices = ListChoices::new(plan, system, state);
     choices.describe(&choices.by(plan.run.tuning))
 }
 
-/// The highest temperature (K) and longest time step (ps) of any stage. Where a stage goes on with the velocities that there
-/// are, theirs counts too.
+/// The highest temperature (K) and longest time step (ps) of any stage; includes the temperature of the present velocities
+/// if a stage starts with them.
 fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     let present = |removed| {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();

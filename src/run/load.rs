@@ -1,4 +1,4 @@
-//! The system of a plan: the files it names, read and prepared.
+//! The system of a plan, read from its files and prepared.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::format::{Coordinates, file, read_coordinates, read_topology};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
-/// Reads the files that a plan names, prepares the system as it asks, and checks that every stage can be done with it. Fails
-/// with all problems that are found.
+/// Reads the files of a plan, prepares the system, and checks that every stage can run with it. Fails with all problems
+/// found.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let (description, coordinates) =
@@ -19,7 +19,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     let atoms = description.topology.atoms.len();
     let coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
-        // once more with what the topology knows: perhaps that was all that lacked, else it makes the better message
+        // again with atoms and cell of the topology: this may be enough, or else gives the better message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     let contradictions = check_stages(plan, &coordinates);
@@ -32,13 +32,13 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     }
 }
 
-/// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time begin anew.
+/// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time start at zero.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    // looking into a pipe would wait for somebody to write
+    // reading from a pipe would block
     if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }
@@ -57,7 +57,7 @@ fn read_coordinates_or_checkpoint(
     })
 }
 
-/// What stages ask for and the coordinates do not have.
+/// What stages need and the coordinates lack.
 fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
     let (path, mut problems) = (&plan.system.coordinates, vec![]);
     for stage in &plan.stages {

@@ -1,8 +1,8 @@
-//! Timed dynamics: the steps of a run and nothing around them, no files, for whoever wants to know how fast they are.
+//! Timed dynamics for benchmarks: the steps of a run without output.
 
 use std::time::Instant;
 
-use super::engine::{Engine, lead};
+use super::engine::{Engine, run_on_first_thread};
 use super::plan::{Dynamics, Plan};
 use super::simulation::{Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
@@ -13,29 +13,29 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 
-/// What is to be timed, in steps.
+/// What to time, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// before the clock starts
+    /// untimed steps before the first segment
     pub warm_up: u64,
     /// in each timed segment
     pub steps: u64,
     /// timed segments
     pub repeats: usize,
-    /// from one step with energies to the next
+    /// steps between energies
     pub energies_every: u64,
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// wall time of each segment, s
     pub seconds: Vec<f64>,
-    /// where it went, all segments
+    /// time per phase, all segments
     pub phases: Phases,
     /// time (ps) and conserved energy (kJ/mol) at the steps with energies
     pub conserved: Vec<(f64, f64)>,
-    /// mean of those steps, K
+    /// mean temperature of those steps, K
     pub temperature: f64,
     /// pair lists as used
     pub schedule: ListSchedule,
@@ -43,7 +43,7 @@ pub struct Measured {
     pub searches: u64,
     /// list sizes at the end
     pub pairs: PairCounts,
-    /// those that constraints leave
+    /// without those removed by constraints and by the removal of centre-of-mass motion
     pub degrees_of_freedom: usize,
 }
 
@@ -55,7 +55,7 @@ pub fn measure(
     start: &State,
     measurement: Measurement,
 ) -> Result<Measured> {
-    lead(&engine.pool, || {
+    run_on_first_thread(&engine.pool, || {
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;
@@ -78,7 +78,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
     for _ in 0..measurement.repeats {
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
-        // until a device has done what it was asked for
+        // wait until a device has finished
         simulation.flush()?;
         simulation.backend().phases()?;
         seconds.push(start.elapsed().as_secs_f64());
@@ -98,7 +98,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
     })
 }
 
-/// Samples of (ps, conserved energy in kJ/mol, K) as steps are done.
+/// Samples of (ps, conserved energy in kJ/mol, K).
 #[derive(Default)]
 struct Record {
     every: u64,

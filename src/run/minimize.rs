@@ -5,7 +5,7 @@
 //! (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, and as long as
 //! some force is that of a clash, the direction is the force itself with an adaptive length. No atom ever moves by
 //! more than a set distance in a step, forces that are not numbers become random kicks, and an energy that is not a
-//! number counts as infinite: any start can be survived.
+//! number counts as infinite: any start is possible.
 //!
 //! Everything that the next step depends on is in the [`Minimizer`], which can be stored at any step and goes on with
 //! the same bits. Memory: 2 × [`HISTORY`] vectors per atom.
@@ -23,7 +23,7 @@ const HISTORY: usize = 5;
 /// A force (kJ/mol/nm) met only in clashes: a bond (3e5 kJ/mol/nm²) stretched by a third of its length. Larger ones
 /// are cut to this, so that the worst clash does not keep all other atoms from moving.
 const CLASH_FORCE: f64 = 1e4;
-/// Larger forces (kJ/mol/nm) are shortened to this, whose square times any number of atoms is still a number.
+/// Larger forces (kJ/mol/nm) are shortened to this, whose square times any number of atoms stays finite.
 const LARGEST_FORCE: f64 = 1e100;
 /// Growth and shrinking of the step length of steepest descent.
 const GROW: f64 = 1.2;
@@ -32,7 +32,7 @@ const SHRINK: f64 = 0.5;
 const FIRST_STEP: f64 = 0.1;
 /// Sufficient decrease: energy must fall by this fraction of force × displacement (Armijo).
 const DECREASE: f64 = 1e-4;
-/// Where energies cannot tell: the slope at the end must be below this fraction of the one at the start
+/// Where roundings hide the change of energy: the slope at the end must be below this fraction of the one at the start
 /// (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
 /// An L-BFGS direction cut down to this fraction without success is given up, and its history with it.
@@ -40,7 +40,7 @@ const SHORTEST_CUT: f64 = 0.01;
 /// Displacement in nm below which nothing is left to gain; positions of 10 nm have a spacing of 2e-15 nm.
 const SHORTEST_STEP: f64 = 1e-10;
 
-/// The energy surface that is walked down.
+/// An energy surface.
 pub trait Surface {
     /// Energy (kJ/mol) and forces (kJ/mol/nm) at `positions` (nm). Virtual sites are placed (hence the `mut`), and
     /// their own forces are zero. Numbers need not be finite; an error ends the minimisation.
@@ -78,15 +78,15 @@ impl Default for MinimizeSettings {
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// not there yet
+    /// not converged yet
     Running,
     /// the largest force is within the tolerance
     Converged,
-    /// no displacement that can be told from none lowers the energy: the limit of the arithmetic
+    /// no representable displacement lowers the energy: the limit of the arithmetic
     Stalled,
 }
 
-/// A minimisation under way.
+/// A minimisation in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
@@ -102,7 +102,7 @@ pub struct Minimizer {
     /// fraction of the L-BFGS direction to try next
     cut: f64,
     history: VecDeque<Pair>,
-    /// room for a trial
+    /// scratch memory of a trial
     #[serde(skip)]
     trial: Trial,
 }
@@ -126,7 +126,7 @@ impl Minimizer {
     /// Satisfy the constraints and evaluate the start.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
         let reference = positions.clone();
-        // a start that violates them beyond repair is tried as it is: the first moves may mend it
+        // a start that violates them beyond repair is tried as it is: the first steps may repair it
         if !surface.satisfy(&reference, &mut positions) {
             positions = reference;
         }
@@ -230,7 +230,7 @@ impl Minimizer {
         displacement.iter_mut().for_each(|d| *d = *d * scale);
     }
 
-    /// Whether a trial is a step down.
+    /// Whether a trial lowers the energy.
     fn is_acceptable(&self, energy: f64, trial: &Trial) -> bool {
         if self.energy == f64::INFINITY {
             return true;
@@ -314,8 +314,8 @@ fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     }
 }
 
-/// Make forces fit for arithmetic: what is not a number (atoms on top of each other) points somewhere at random, the
-/// same every time, and what would overflow when squared is shortened.
+/// Make forces finite: NaN (atoms on top of each other) becomes a random direction, the same every time; forces whose
+/// square would overflow are shortened.
 fn tame(forces: &mut [Vec3], step: u64) {
     for (atom, force) in forces.iter_mut().enumerate() {
         let largest = force.x.abs().max(force.y.abs()).max(force.z.abs());

@@ -1,7 +1,7 @@
-//! Running a plan: what is asked for, the order of a step, stages, minimisation, checkpoints.
+//! Running a plan: stages of dynamics and minimisation, output, checkpoints.
 //!
-//! [`run`] takes a [`Job`] through its stages; [`Simulation::step`] is the only place where the order of a step is
-//! written. Start reading there.
+//! [`run`] takes a [`Job`] through its stages; [`Simulation::step`] alone defines the order of operations in a step. Start
+//! reading there.
 
 mod account;
 mod checkpoint;
@@ -32,7 +32,7 @@ mod tuning;
 mod vibration;
 mod warnings;
 
-pub use account::freedom;
+pub use account::describe_degrees_of_freedom;
 pub use checkpoint::{Checkpoint, RunPosition, Written, state_hash};
 pub use engine::{Engine, Placement, check_device, processors};
 pub use fingerprint::Fingerprint;
@@ -41,7 +41,7 @@ pub use lists::{describe_lists, schedule};
 pub use load::load;
 pub use measure::{Measured, Measurement, measure};
 pub use plan::*;
-pub use reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+pub use reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub use runner::run;
 pub use signals::Requests;
 pub use simulation::{Observed, Setup, Simulation, StageProgress, Wanted};

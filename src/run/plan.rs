@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::reporter::Moment;
+use super::reporter::StepInfo;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
@@ -25,13 +25,13 @@ pub struct Plan {
     pub run: RunOptions,
     /// what is written, where and how often
     pub output: OutputOptions,
-    /// done one after the other; empty where the file only serves `md energy` or `md check`
+    /// in order; may be empty for `md energy` and `md check`
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
 }
 
 impl Default for Plan {
-    /// No files, no stages, nothing written, all else as the input file has it: for systems that are made in code.
+    /// No files, stages or output, otherwise the defaults of the input file: for systems that are made in code.
     fn default() -> Self {
         Plan {
             system: SystemFiles::default(),
@@ -49,7 +49,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Steps that a stage of `steps` steps is allowed in all.
+    /// Steps that a stage of `steps` steps does, limited by `max_steps`.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))
     }
@@ -87,7 +87,7 @@ pub struct RunOptions {
     pub pin: bool,
     /// arithmetic
     pub precision: Precision,
-    /// how lists and mesh are chosen at the accuracy asked for
+    /// how pair lists and PME grid are chosen at the accuracy asked for
     pub tuning: TuningMethod,
     /// forced instruction set; `None` = best available
     pub simd: Option<SimdLevel>,
@@ -119,7 +119,7 @@ impl Default for RunOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// a GPU that is there and computes what the CPU does, else the CPU
+    /// the GPU if there is one and its results agree with those of the CPU, else the CPU
     Auto,
     /// the CPU
     Cpu,
@@ -179,7 +179,7 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// Names of the files that grow.
+    /// Names of trajectories and energy table.
     pub fn names(&self) -> Vec<String> {
         let trajectories = self.trajectories.iter().map(|options| options.file.clone());
         trajectories.chain(self.energies.map(|_| ENERGIES.to_owned())).collect()
@@ -194,7 +194,7 @@ pub const ENERGIES: &str = "energies.csv";
 pub struct TrajectoryOptions {
     /// name in the output folder; its ending decides the format ([`crate::observe::trajectory::Format::of_name`])
     pub file: String,
-    /// distance of frames
+    /// interval between frames
     pub every: Interval,
     /// frames carry velocities
     pub velocities: bool,
@@ -209,7 +209,7 @@ pub struct TrajectoryOptions {
 /// Rows of the energy table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyOptions {
-    /// distance of rows
+    /// interval between rows
     pub every: Interval,
 }
 
@@ -232,8 +232,8 @@ pub enum Interval {
 
 impl Interval {
     /// Whether an interval ends at a step of a stage.
-    pub fn is_due(self, moment: &Moment) -> bool {
-        moment.stage_step.is_multiple_of(self.steps(moment.timestep))
+    pub fn is_due(self, step: &StepInfo) -> bool {
+        step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
 
     /// Steps of length `timestep` (ps) in one interval, at least one.
@@ -295,12 +295,12 @@ pub struct Dynamics {
     pub thermostat: Option<Thermostat>,
     /// pressure coupling
     pub barostat: Option<Barostat>,
-    /// centre-of-mass motion is removed every so many steps
+    /// steps between removals of centre-of-mass motion
     pub com_removal: Option<u32>,
 }
 
 impl Default for Dynamics {
-    /// The defaults of the input file, which has none for steps and time step: no steps, of 2 fs. Energy is constant.
+    /// The defaults of the input file; zero steps of 2 fs, for which it has no default. NVE.
     fn default() -> Self {
         Dynamics {
             steps: 0,
@@ -314,7 +314,7 @@ impl Default for Dynamics {
 }
 
 impl Dynamics {
-    /// The motion of the whole that is removed, with or without a periodic cell.
+    /// The centre-of-mass motion that is removed, with or without a periodic cell.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
         match (self.com_removal, periodic) {
             (None, _) => RemovedMotion::Nothing,

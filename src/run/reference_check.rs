@@ -1,10 +1,9 @@
-//! Whether the first step of a run computes what the double-precision reference computes.
+//! Compares the first step of a run with the double-precision reference.
 //!
-//! What is compared are the forces and energies that the step uses, from the pair lists of the run as they are at that
-//! moment, also in the middle of their life after a restart. Small systems are compared as a whole, energies among it; of
-//! large ones the forces on a fixed sample of atoms, some of every Lennard-Jones type, and where the grid is very large
-//! without reciprocal space. The leapfrog, constraints and couplings that follow are not compared. Nothing here changes the
-//! state.
+//! It compares the forces and energies that the step uses, from the present pair lists of the run, which after a restart may
+//! be within their lifetime. Small systems are compared as a whole, with energies; of large ones the forces on a fixed
+//! sample of atoms, some of every Lennard-Jones type, and with a very large PME grid without reciprocal space. Leapfrog,
+//! constraints and couplings are not compared. The state is not changed.
 
 use super::instability::name;
 use super::self_check::{compare_energies, rms, rms_difference};
@@ -23,35 +22,34 @@ const FORCE: f64 = 2e-5;
 const LATTICE_FORCE: f64 = 1e-3;
 /// Error of any energy over the sum of the absolute terms: the project's bar.
 const ENERGY: f64 = 1e-6;
-/// Beyond a bar a run goes on with a warning, up to so many times it: unusual systems, whose forces nearly cancel, round
-/// worse, and no fault that tests have tried on whole systems stays so small.
+/// Errors up to this many times the bar give only a warning: in unusual systems, whose forces nearly cancel, roundings are
+/// larger, and no fault that tests have tried on whole systems stays so small.
 const LEEWAY: f64 = 5.0;
-/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small beside the force of a clash: where
-/// atoms that interact are nearer than this (nm; hydrogen bonds are longer than 0.15), nothing is compared.
+/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small next to the force of a clash: nothing
+/// is compared if interacting atoms are nearer than this (nm; hydrogen bonds are longer than 0.15).
 const OVERLAP: f64 = 0.1;
 
-/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second of one processor core.
+/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
 const WHOLE: f64 = 8e6;
 /// Points of a PME grid beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
 const LARGEST_GRID: usize = 2_000_000;
 /// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
 const SAMPLE: usize = 2048;
 
-/// What a comparison has shown.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
-    /// within the bars, and how nearly
+    /// within the bars, with the differences
     Agrees(String),
     /// beyond a bar, but within its leeway
     Strays(String),
-    /// wrong, and by how much
+    /// wrong, with the differences
     Differs(String),
-    /// forces are those of overlapping atoms
+    /// atoms overlap
     Undecided,
 }
 
-/// Compares the forces that `backend` has just computed, with energies; says in the log how nearly they agree. Those that
-/// do not end the run.
+/// Compares the forces and energies that `backend` has just computed; returns a line for the log. Fails if they differ.
 pub(super) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -95,13 +93,13 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
         Electrostatics::Pme(pme) => pme.grid.iter().product::<usize>() > LARGEST_GRID,
         _ => false,
     };
-    let found = Found::new(backend, &atoms, large);
+    let found = BackendForces::new(backend, &atoms, large);
     let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
     Ok(judge(system, &atoms, &found, &reference))
 }
 
-/// What a fast path has computed.
-struct Found {
+/// Forces and energies of the backend.
+struct BackendForces {
     /// on each of the atoms, kJ/mol/nm
     forces: Vec<Vec3>,
     /// without reciprocal space
@@ -109,8 +107,8 @@ struct Found {
     energies: Energies,
 }
 
-impl Found {
-    /// Of the last evaluation; without reciprocal space if that is wished and can be had.
+impl BackendForces {
+    /// Those of the last evaluation; without reciprocal space if asked for and possible.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
@@ -118,12 +116,12 @@ impl Found {
         for (force, part) in forces.iter_mut().zip(reciprocal.iter().flatten()) {
             *force -= *part;
         }
-        Found { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
+        BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
     }
 }
 
-/// The atoms to compare, ascending: all where these have up to `whole` pairs, or else about `number` of them, evenly spaced
-/// ones of each Lennard-Jones type.
+/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number`, evenly spaced within each
+/// Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -145,7 +143,7 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
     (0..).zip(atoms).map(|(i, atom)| (i, atom.lj_type as usize)).filter(chosen).map(|(i, _)| i).collect()
 }
 
-fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> Verdict {
+fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Sampled) -> Verdict {
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
@@ -160,7 +158,7 @@ fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> 
     let scale = rms(reference.forces.iter().copied());
     let [relative, whole] =
         [error, rms_difference(&found.forces, &reference.forces)].map(|e| e / scale.max(f64::MIN_POSITIVE));
-    // what is not a number is within no bar
+    // false for NaN
     let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
     let energies_within = |bar: f64| {
         reference.energies.as_ref().map_or(Ok(0.0), |expected| {
@@ -175,7 +173,7 @@ fn judge(system: &System, atoms: &[u32], found: &Found, reference: &Sampled) -> 
         Err(what) => (0.0, Some(format!("; {what}"))),
     };
     if let Some(wrong_energy) = wrong_energy {
-        // not a number is more than any
+        // NaN is the largest
         let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
         let place = worst.map_or(String::new(), |at| {
             let (atom, by) = (atoms[at], errors[at]);
@@ -340,7 +338,7 @@ mod tests {
         now[1].positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r += *v * LOOKAHEAD);
         let made = ListsMade { schedule: &lists, searched: &now[0], pruned: &now[1] };
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
-        let found = Found::new(&host, &atoms, false);
+        let found = BackendForces::new(&host, &atoms, false);
         differs(judge(&sample.system, &atoms, &found, &expected), "forces");
         // lists that are shorter than they say
         let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
@@ -366,7 +364,7 @@ mod tests {
             let [searched, mut pruned] = [(); 2].map(|()| sample.state.clone());
             host.list_positions(ListLevel::Inner, &mut pruned).expect("positions");
             let made = ListsMade { schedule: &lists, searched: &searched, pruned: &pruned };
-            let found = Found::new(&host, &atoms, true);
+            let found = BackendForces::new(&host, &atoms, true);
             assert!(found.lacks_reciprocal);
             let expected = crate::backend::sample(system, &sample.state, &atoms, made, false);
             assert!(expected.energies.is_none());
@@ -386,7 +384,7 @@ mod tests {
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
         let made = ListsMade { schedule: &lists, searched: &sample.state, pruned: &sample.state };
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
-        let mut wrong = Found::new(&host, &atoms, false);
+        let mut wrong = BackendForces::new(&host, &atoms, false);
         wrong.forces[17].y = f64::NAN;
         differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
         sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);

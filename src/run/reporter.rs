@@ -1,16 +1,15 @@
-//! Reporters: what looks at a run and writes something of it.
+//! Reporters write output while a run proceeds.
 //!
-//! Before each step the run asks every [`Reporter`] what it wants of it ([`Quantities`]) and computes only that; the others
-//! cost nothing. Trajectories and the energy table are reporters, and so is what a program adds to a run
-//! ([`super::Job::reporters`]): `name`, `wants` and `report` are all that one needs. One that writes a file of its own
-//! can let checkpoints count what is in it (`sync`), so that a run that goes on continues the file where the checkpoint
-//! left it (`open`).
+//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories and
+//! the energy table are reporters; a program can add its own ([`super::Job::reporters`]), which need `name`, `wants` and
+//! `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`); a run that continues passes
+//! this extent back (`open`), so that the file is continued from there.
 //!
 //! ```
 //! use md::error::Result;
-//! use md::run::{Moment, Quantities, Report, Reporter};
+//! use md::run::{StepInfo, Quantities, Report, Reporter};
 //!
-//! /// The highest temperature so far, in K.
+//! /// Highest temperature so far, in K.
 //! struct Hottest(f64);
 //!
 //! impl Reporter for Hottest {
@@ -18,8 +17,8 @@
 //!         "hottest"
 //!     }
 //!
-//!     fn wants(&self, moment: &Moment) -> Quantities {
-//!         Quantities { energies: moment.stage_step.is_multiple_of(100), ..Quantities::default() }
+//!     fn wants(&self, step: &StepInfo) -> Quantities {
+//!         Quantities { energies: step.stage_step.is_multiple_of(100), ..Quantities::default() }
 //!     }
 //!
 //!     fn report(&mut self, report: &Report<'_>) -> Result<()> {
@@ -40,7 +39,7 @@ use crate::observe::extent::{Extent, Mark};
 use crate::system::System;
 use crate::vec3::Vec3;
 
-/// What a reporter wants of a step.
+/// Quantities of a step that a reporter wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantities {
     /// positions
@@ -54,7 +53,7 @@ pub struct Quantities {
 }
 
 impl Quantities {
-    /// What either wants.
+    /// The union.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -64,7 +63,7 @@ impl Quantities {
         }
     }
 
-    /// True where something is wanted.
+    /// True if any quantity is wanted.
     pub fn any(self) -> bool {
         self != Quantities::default()
     }
@@ -72,7 +71,7 @@ impl Quantities {
 
 /// A step of a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub struct StepInfo {
     /// steps since the start of the run
     pub step: u64,
     /// ps
@@ -85,30 +84,30 @@ pub struct Moment {
     pub timestep: f64,
 }
 
-/// What a step has given, in topology order. What nobody asked for is empty.
+/// The results of a step, in topology order. Quantities that no reporter wanted are empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// the step
-    pub moment: Moment,
-    /// lattice, where there is one
+    pub step: StepInfo,
+    /// lattice vectors, if the system is periodic
     pub cell: Option<PeriodicCell>,
     /// nm, unwrapped
     pub positions: &'a [Vec3],
-    /// nm/ps, half a step before the time
+    /// nm/ps, half a step before `step.time`
     pub velocities: &'a [Vec3],
     /// kJ/mol/nm
     pub forces: &'a [Vec3],
     /// energies, temperature, pressure
     pub observed: Option<&'a Observed>,
-    /// of all atoms, amu
+    /// total mass, amu
     pub mass: f64,
 }
 
 impl Report<'_> {
-    /// The step as a row of the energy table; `None` where no energies were wanted.
+    /// The row of the energy table; `None` if no energies were wanted.
     pub fn energy_row(&self) -> Option<EnergyRow> {
         let observed = self.observed?;
-        let Moment { step, time, stage, .. } = self.moment;
+        let StepInfo { step, time, stage, .. } = self.step;
         Some(EnergyRow {
             step,
             time,
@@ -124,18 +123,18 @@ impl Report<'_> {
     }
 }
 
-/// The run that a reporter reports of.
+/// The run that a reporter belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct RunInfo<'a> {
     /// identity, the same in all files of the run
     pub run_id: &'a str,
-    /// what is done
+    /// the plan
     pub plan: &'a Plan,
-    /// what is simulated
+    /// the system
     pub system: &'a System,
     /// the input file, word for word
     pub input: &'a str,
-    /// whether there is a cell
+    /// whether the system is periodic
     pub periodic: bool,
 }
 
@@ -146,50 +145,52 @@ impl RunInfo<'_> {
     }
 }
 
-/// Looks at a run, and says which steps it wants to see.
+/// Writes output of a run.
 pub trait Reporter: Send {
-    /// Name of its output, by which checkpoints know it: the name of its file in the output folder, where it has one. No
-    /// two reporters of a run share it.
+    /// Name of its output, unique in the run, under which checkpoints store its extent: the name of its file in the output
+    /// folder, if it has one.
     fn name(&self) -> &str;
 
-    /// What it wants of a step. The answer must depend on nothing but the step.
-    fn wants(&self, moment: &Moment) -> Quantities;
+    /// What it wants of a step. The answer must depend only on `step`.
+    fn wants(&self, step: &StepInfo) -> Quantities;
 
-    /// Takes a step of which it wanted something; of what others wanted there may be more.
+    /// Called at each step of which it wanted something. `report` also holds what other reporters wanted.
     fn report(&mut self, report: &Report<'_>) -> Result<()>;
 
-    /// Before the output of any reporter is changed: refuses to go on after `kept` where `open` would refuse.
-    fn check(&mut self, _run: &RunInfo<'_>, _kept: Mark) -> Result<()> {
+    /// Called before the output of any reporter is changed: fails where `open` would refuse to continue after
+    /// `checkpointed`.
+    fn check(&mut self, _run: &RunInfo<'_>, _checkpointed: Mark) -> Result<()> {
         Ok(())
     }
 
-    /// The run begins, or goes on from a checkpoint that has seen `kept`: what was written after that is to be cut off.
-    fn open(&mut self, _run: &RunInfo<'_>, _kept: Option<Mark>) -> Result<()> {
+    /// Called when the run starts, or continues from a checkpoint that stores `checkpointed`: what was written after it is
+    /// to be cut off.
+    fn open(&mut self, _run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         Ok(())
     }
 
-    /// Everything is to be on disk when this returns; tells the checkpoint that is about to be written how much there is.
-    /// `None` where nothing is to be kept.
+    /// Forces everything to disk and returns its extent, for the checkpoint that is about to be written; `None` if the
+    /// checkpoint need not store one.
     fn sync(&mut self) -> Result<Option<Mark>> {
         Ok(None)
     }
 
-    /// The run ends or stops; as [`Self::sync`].
+    /// As [`Self::sync`], when the run ends or stops.
     fn close(&mut self) -> Result<Option<Mark>> {
         self.sync()
     }
 
-    /// Whether its closed output is still what a finished run has left.
+    /// Whether its closed output is unchanged since the run finished.
     fn is_complete(&self, _run: &RunInfo<'_>, _extent: Extent) -> bool {
         true
     }
 
-    /// What the user should know of how it writes; asked once it is open.
+    /// A warning for the user about its output; asked after `open`.
     fn warning(&self) -> Option<&str> {
         None
     }
 
-    /// Other files in the output folder that belong to its own.
+    /// Other files in the output folder that belong to its file.
     fn companions(&self) -> Vec<String> {
         vec![]
     }

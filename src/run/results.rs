@@ -1,4 +1,4 @@
-//! What a finished run leaves: its final structures, and a summary that vouches for every file.
+//! Results of a finished run: final structures, and a summary with the checksum of every file.
 
 use super::checkpoint::{Checkpoint, Written, state_hash};
 use super::directory::Directory;
@@ -19,9 +19,9 @@ use std::path::Path;
 /// Final structures.
 const STRUCTURES: [&str; 2] = ["final.rst7", "final.pdb"];
 
-/// True when the run of `checkpoint`, whose stages are done, has left everything it was to leave. False where
-/// something is missing or unfinished: the run goes on from its checkpoint, which makes it again or says what is wrong.
-/// A final structure that somebody has changed is refused.
+/// True if all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing or
+/// unfinished: then the run continues from its checkpoint, which writes it again or says what is wrong. Refuses a final
+/// structure that was changed.
 pub(super) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,
@@ -53,12 +53,12 @@ pub(super) fn are_complete(
     Ok(outputs.are_complete(run, &growing))
 }
 
-/// The hash of a state as a summary has it.
+/// The hash of a state as the summary writes it.
 pub(super) fn hash_text(state: &State) -> String {
     format!("{:08x}", state_hash(state))
 }
 
-/// What a summary says of the files of a run that has ended; final structures only where there are any.
+/// Extents of all files for the summary; final structures only of a finished run.
 pub(super) fn closed_files(
     directory: &Directory,
     written: Written,
@@ -71,7 +71,7 @@ pub(super) fn closed_files(
     Ok(files)
 }
 
-/// Bytes of a file.
+/// Size and checksum of a file.
 fn file_extent(path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let (mut file, mut buffer) = (File::open(path).map_err(io)?, vec![0; 1 << 16]);

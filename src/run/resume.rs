@@ -1,4 +1,4 @@
-//! The way back into a run: its checkpoint, and what may have changed since.
+//! Continuing a run: its checkpoint, and what may have changed since.
 
 use super::checkpoint::{Checkpoint, Written};
 use super::directory::Directory;
@@ -10,18 +10,18 @@ use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
 
-/// Where a run begins.
-pub(super) struct Beginning {
+/// Where a run starts or continues.
+pub(super) struct RunStart {
     pub(super) run_id: String,
-    /// of a run that goes on
+    /// of a run that continues
     pub(super) checkpoint: Option<Checkpoint>,
     /// why an older checkpoint was taken
     pub(super) warning: Option<String>,
 }
 
-/// The run of the output directory, or a new one, which begins with a checkpoint of the start: from then on the
-/// directory explains itself, however early the run is killed.
-pub(super) fn begin(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<Beginning> {
+/// The run of the output directory, or a new one. A new run writes a checkpoint of its start first, which identifies the
+/// directory however early the run is killed.
+pub(super) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
         Some(checkpoint) => {
@@ -38,16 +38,16 @@ pub(super) fn begin(job: &Job<'_>, directory: &Directory, system: &Fingerprint) 
     if checkpoint.is_start() {
         directory.clear(&run_id, &checkpoint.plan.output)?;
         if checkpoint.plan.output != job.plan.output {
-            // so that what is begun under other names is known to be of this run
+            // so that new output under other names is known to be of this run
             directory.check_absent(&job.plan.output)?;
             Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
         }
-        return Ok(Beginning { run_id, checkpoint: None, warning });
+        return Ok(RunStart { run_id, checkpoint: None, warning });
     }
-    Ok(Beginning { run_id, checkpoint: Some(checkpoint), warning })
+    Ok(RunStart { run_id, checkpoint: Some(checkpoint), warning })
 }
 
-/// 128 bits from the operating system: no two runs share them, however alike they are.
+/// 128 random bits from the operating system, different for each run.
 fn new_run_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
@@ -55,8 +55,8 @@ fn new_run_id() -> Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// The checkpoint of the output directory, and why an older one was taken. Output without one is not touched, nor
-/// that whose only intact checkpoint is the one of the start.
+/// The checkpoint of the output directory, and why an older one was taken. Refuses a directory with output but no
+/// checkpoint, or only an intact one of the start.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
@@ -68,7 +68,7 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
     }
 }
 
-/// A run goes on only as what it was.
+/// Refuses to continue a run with other physics.
 fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
     let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
         true => Ok(()),
@@ -87,7 +87,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// The outputs as the checkpoint knows them, opened, and the checkpoint of a run that goes on.
+/// Opens the outputs after what the checkpoint stores of them; returns the checkpoint of a run that continues.
 pub(super) fn open_outputs(
     outputs: &mut Outputs,
     job: &Job<'_>,
@@ -103,7 +103,7 @@ pub(super) fn open_outputs(
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
     outputs.open(run, written)?;
-    // from now on it speaks of the files that are there
+    // the checkpoint now describes the files that are there
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
@@ -112,7 +112,7 @@ pub(super) fn open_outputs(
     Ok(Some(checkpoint))
 }
 
-/// Stages that are over, though `--steps` ended them earlier than this run would: the run goes on behind them.
+/// Warns of completed stages that `--steps` ended earlier than this run would: the run continues after them.
 pub(super) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {

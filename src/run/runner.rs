@@ -1,23 +1,23 @@
-//! A whole run: stages in order, outputs, checkpoints, and the way back from one.
+//! A whole run: stages in order, outputs, checkpoints, restart from a checkpoint.
 
 mod descent;
 mod history;
+mod monitor;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 use super::checkpoint::{Checkpoint, RunPosition};
 use super::directory::Directory;
-use super::engine::{Engine, lead};
+use super::engine::{Engine, run_on_first_thread};
 use super::fingerprint::Fingerprint;
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::reference_check::verify;
-use super::reporter::{Moment, Quantities, RunInfo};
+use super::reporter::{Quantities, RunInfo, StepInfo};
 use super::results::{are_complete, closed_files, hash_text, write_final};
-use super::resume::{Beginning, begin, cut_stages, open_outputs};
+use super::resume::{RunStart, cut_stages, find_start, open_outputs};
 use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
@@ -36,27 +36,27 @@ use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
 use crate::system::State;
 use history::History;
+use monitor::Monitor;
 use std::sync::Arc;
 use std::time::Instant;
-use watch::Watch;
 
 /// Part of the allowed wall time that is kept for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
-/// What accompanies a run from stage to stage.
+/// A run in progress: what passes from stage to stage.
 struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
     log: RunLog,
-    watch: Watch,
+    monitor: Monitor,
     history: History,
     timing: Timing,
-    /// done by this process
+    /// steps done by this process
     steps: u64,
     /// the next step is compared with the reference
     unverified: bool,
-    /// the last to be dropped: held until all files in it are closed
+    /// dropped last: stays locked until all files in it are closed
     directory: Directory,
 }
 
@@ -67,11 +67,11 @@ pub fn run(
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    // before a folder is made for it
+    // before the output folder is created
     refuse(job.plan, &job.system)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
     let directory = Directory::open(job.plan, job.force)?;
-    let Beginning { run_id, checkpoint, warning } = begin(&job, &directory, &fingerprint)?;
+    let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
     let mut outputs = Outputs::new(&job.plan.output, std::mem::take(&mut job.reporters), &job.system)?;
     let system = Arc::clone(&job.system);
     let about = RunInfo {
@@ -94,13 +94,13 @@ pub fn run(
     adopt(&mut job.system, history.tuning.as_ref());
     replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
-    super::account::open(&mut log, job.plan, &job.system, &job.start, &engine)?;
+    super::account::write_header(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut) {
         log.warning(&warning)?;
     }
     let mut session = Session {
-        watch: Watch::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
+        monitor: Monitor::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
         history,
         engine,
         directory,
@@ -111,10 +111,10 @@ pub fn run(
         unverified: false,
         job,
     };
-    // everything happens inside the pool: entering it costs more than many a phase of a step
+    // everything runs inside the pool: entering it costs more than some phases of a step
     let pool = Arc::clone(&session.engine.pool);
-    let end = lead(&pool, || session.all_stages(checkpoint));
-    session.watch.finish();
+    let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
+    session.monitor.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
     if let Err(error) = &end {
         session.fail(error);
@@ -123,17 +123,17 @@ pub fn run(
 }
 
 impl Session<'_> {
-    /// Leave word of an error. The error itself, which the caller shows, matters more than a failure to record it.
+    /// Record an error in status and log. Failures to record it are ignored: the caller shows the error itself.
     fn fail(&mut self, error: &Error) {
-        self.watch.status.state = RunState::Failed;
-        self.watch.status.seconds_left = None;
-        self.watch.status.message = Some(error.to_string());
+        self.monitor.status.state = RunState::Failed;
+        self.monitor.status.seconds_left = None;
+        self.monitor.status.message = Some(error.to_string());
         let _ = self.log.line(Level::Detail, &format!("failed: {error}"));
-        let _ = self.watch.write(&self.directory);
+        let _ = self.monitor.write(&self.directory);
         let _ = self.outputs.close();
     }
 
-    /// How it ended, and the state in the last checkpoint.
+    /// How the run ended, and the state in the last checkpoint.
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
@@ -145,11 +145,11 @@ impl Session<'_> {
         };
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
-            // in the first stage of a run that goes on, as when it began
+            // the first stage was verified before it began
             if index > 0 {
                 self.verify_gpu(&state)?;
             }
-            self.watch.begin_stage(&stage.name, index + 1);
+            self.monitor.begin_stage(&stage.name, index + 1);
             let outcome = match &stage.kind {
                 StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
                 StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
@@ -183,7 +183,7 @@ impl Session<'_> {
                 "dynamics"
             }
         };
-        let steps = self.watch.status.step;
+        let steps = self.monitor.status.step;
         self.history.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
         self.history.statistics = Statistics::default();
         Ok(())
@@ -198,7 +198,7 @@ impl Session<'_> {
             prepare(&self.job.system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
-        let place = self.arrive(place, state)?;
+        let place = self.adapt_to_device(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
         let system = Arc::clone(&self.job.system);
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
@@ -210,9 +210,9 @@ impl Session<'_> {
         self.integrate(index, options, state, place, context)
     }
 
-    /// A place on the device of now. Where lists were chosen for the other kind of device, GPU or processor, they are
-    /// chosen anew, and made where the atoms are.
-    fn arrive(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
+    /// The position in the run, for the present device. Lists that were chosen for the other kind of device, GPU or CPU,
+    /// are chosen anew, and built from the present positions.
+    fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
@@ -229,20 +229,20 @@ impl Session<'_> {
         Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
     }
 
-    /// Lists of a stage that begins. The first stage of dynamics tunes the run.
+    /// Pair lists of a new stage. The first stage of dynamics tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
         if self.history.tuning.is_none() {
             self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
             let on_gpu = self.engine.placement(system)?.is_gpu();
-            super::account::tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
+            super::account::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
             adopt(&mut self.job.system, self.history.tuning.as_ref());
         }
         let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
         let tuned = self.history.tuning.as_ref();
-        Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.living_as_long_as(&t.chosen.lists)))
+        Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.with_lifetimes_of(&t.chosen.lists)))
     }
 
     fn integrate(
@@ -255,16 +255,16 @@ impl Session<'_> {
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let removed = options.removed_motion(state.cell.is_some());
-        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
+        let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let RunPosition { done, first_time, lists, schedule, .. } = place;
-        let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom: free };
+        let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom };
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
-        let here = |simulation: &Simulation<'_>| -> Result<RunPosition> {
+        let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
             Ok(RunPosition { done, first_time, lists, schedule, minimizer: None })
         };
         let target = self.job.plan.target(options.steps);
-        let (name, ps) = (&self.watch.status.stage, target as f64 * options.timestep);
+        let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
         self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
         let before = simulation.backend().phases()?;
         self.timing.start_stage();
@@ -277,49 +277,49 @@ impl Session<'_> {
                 break;
             }
             if step > done && self.checkpoint_is_due() {
-                self.take(&mut simulation, state)?;
-                self.checkpoint(index, state, here(&simulation)?)?;
+                self.download(&mut simulation, state)?;
+                self.checkpoint(index, state, position(&simulation)?)?;
             }
             self.one_step(&mut simulation, index)?;
             self.steps += 1;
             self.timing.step(options.timestep);
         }
-        self.take(&mut simulation, state)?;
+        self.download(&mut simulation, state)?;
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.timing.searches += simulation.searches();
-        self.watch.note_place((simulation.local_step, target, simulation.time()));
-        let (place, statistics) = (here(&simulation)?, self.history.statistics.clone());
-        // the last state is reported too; that needs one more step, which nobody sees
-        let is_last = !stopped && index + 1 == plan.stages.len() && self.wants(&moment(&simulation, index)).any();
+        self.monitor.set_progress((simulation.local_step, target, simulation.time()));
+        let (place, statistics) = (position(&simulation)?, self.history.statistics.clone());
+        // the last state is reported too: this needs the forces of one more step, whose result is dropped
+        let is_last = !stopped && index + 1 == plan.stages.len() && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // a run that goes on from here finds that row and frame in its files, and counts the row anew
+        // the averages of the checkpoint lack that row: a run that continues computes and counts it again
         let statistics = std::mem::replace(&mut self.history.statistics, statistics);
         self.checkpoint(index, state, place)?;
         self.history.statistics = statistics;
         last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
     }
 
-    /// The state at the start of the next step.
-    fn take(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
+    /// Download the state at the start of the next step.
+    fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
         let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
         simulation.download(state)
     }
 
     /// What reporters and the averages of the stage want of a step.
-    fn wants(&self, moment: &Moment) -> Quantities {
-        let averaged = self.job.plan.output.energies.is_some_and(|options| options.every.is_due(moment));
-        self.outputs.wants(moment).or(Quantities { energies: averaged, ..Quantities::default() })
+    fn wants(&self, info: &StepInfo) -> Quantities {
+        let averaged = self.job.plan.output.energies.is_some_and(|options| options.every.is_due(info));
+        self.outputs.wants(info).or(Quantities { energies: averaged, ..Quantities::default() })
     }
 
     fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
-        let moment = moment(simulation, index);
-        let wanted = self.wants(&moment);
+        let info = step_info(simulation, index);
+        let wanted = self.wants(&info);
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
         let energies = wanted.energies || wanted.forces || unverified.is_some();
         let state = wanted.positions || wanted.velocities;
         if state && !energies {
-            // what no forces are needed for is there before them
+            // the state is complete without forces
             let done = simulation.flush();
             done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
             self.outputs.hold_state(|state| simulation.download(state))?;
@@ -346,27 +346,27 @@ impl Session<'_> {
             None => {}
         }
         if wanted.any() {
-            let row = self.outputs.report(moment, energies.then_some(&observed))?;
-            let averaged = self.job.plan.output.energies.filter(|options| options.every.is_due(&moment));
+            let row = self.outputs.report(info, energies.then_some(&observed))?;
+            let averaged = self.job.plan.output.energies.filter(|options| options.every.is_due(&info));
             if let (Some(row), Some(_)) = (row, averaged) {
-                self.history.statistics.add(moment.time, &row);
+                self.history.statistics.add(info.time, &row);
             }
         }
         Ok(())
     }
 
-    /// Look at the clock now and then, at steps done of those this stage has, and ps; true when the run is to stop.
+    /// Update the status now and then, with (steps done, steps of the stage, ps); true when the run is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
-        self.watch.note_place(place);
+        self.monitor.set_progress(place);
         if self.job.requests.stop() {
             return Ok(true);
         }
-        // one step at least: a command that is repeated until it is done gets there with any limit
+        // one step at least, so that repeating the command finishes the run under any limit
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
         if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);
         }
-        if let Some(line) = self.watch.update(&self.directory)? {
+        if let Some(line) = self.monitor.update(&self.directory)? {
             self.log.note(&line)?;
         }
         Ok(false)
@@ -380,7 +380,7 @@ impl Session<'_> {
         let start = Instant::now();
         self.directory.check()?;
         let written = self.outputs.sync()?;
-        // once more: that may have taken a while
+        // once more: the sync may have taken long
         self.directory.check()?;
         let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
         let result = checkpoint.write(&self.directory.file("checkpoint.md"));
@@ -391,8 +391,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The end: final structures, then trajectory and energies closed, then the summary that vouches for them, then
-    /// the status, and the closing lines. Whatever is missing of it when a run is killed, the same command makes.
+    /// End of the run: final structures; close trajectories and energies; the summary with their checksums; status;
+    /// last lines of the log. If the run is killed here, the same command makes what is missing.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
@@ -400,10 +400,10 @@ impl Session<'_> {
             write_final(&self.directory, &self.job.system, state)?;
         }
         let written = self.outputs.close()?;
-        self.watch.status.state = if finished { RunState::Finished } else { RunState::Stopped };
-        self.watch.status.seconds_left = self.watch.status.seconds_left.filter(|_| !finished);
+        self.monitor.status.state = if finished { RunState::Finished } else { RunState::Stopped };
+        self.monitor.status.seconds_left = self.monitor.status.seconds_left.filter(|_| !finished);
         let summary = Summary {
-            state: self.watch.status.state,
+            state: self.monitor.status.state,
             run_id: self.history.run_id.clone(),
             steps: self.steps,
             stages: std::mem::take(&mut self.history.stages),
@@ -415,14 +415,14 @@ impl Session<'_> {
             ..super::account::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
         summary.write(&self.directory.file("summary.json"))?;
-        self.watch.write(&self.directory)?;
-        super::account::close(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
+        self.monitor.write(&self.directory)?;
+        super::account::write_timing(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
     }
 }
 
-/// The next step of a simulation, of the stage of this index.
-fn moment(simulation: &Simulation<'_>, index: usize) -> Moment {
-    Moment {
+/// The next step of a simulation, in the stage of this index.
+fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
+    StepInfo {
         step: simulation.step_number(),
         time: simulation.time(),
         stage: index as u32 + 1,

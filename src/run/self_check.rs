@@ -1,5 +1,4 @@
-//! Whether a GPU computes what the CPU computes: forces and energies of one state and a move from it, before a run relies
-//! on them.
+//! Compares a GPU with the CPU before a run uses it: forces and energies of one state, and one step from it.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::error::{Error, Result};
@@ -15,23 +14,23 @@ const LATTICE_FORCE: f64 = 2e-3;
 /// Difference of any energy over the sum of the absolute terms: twice the bar of 10⁻⁶, as for the forces.
 const ENERGY: f64 = 2e-6;
 
-/// Time step of the move, ps.
+/// Time step of the compared step, ps.
 const TIMESTEP: f64 = 0.002;
-/// RMS difference of where both move atoms over the RMS of the moves, from rest. Usual forces move an atom by 10⁻⁴ nm;
-/// distances held to 10⁻⁶ on either side are a thousandth of that. Moves are made by kernels without sums of energies, and
-/// one that computes something else is off by more than this.
+/// RMS difference of the positions after a step from rest, over the RMS displacement. Usual forces move an atom by 10⁻⁴ nm;
+/// constraints to 10⁻⁶ on either side are a thousandth of that. The step uses kernels without energies, and a wrong one is
+/// off by more than this.
 const MOVE: f64 = 1e-2;
-/// That difference itself where hardly anything moves, nm: the same distances of 0.1 nm.
+/// The same difference itself where hardly anything moves, nm: constraints of 0.1 nm to 10⁻⁶ on either side.
 const LEAST_MOVE: f64 = 2e-7;
 
-/// What a comparison has shown.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// both give the same, and how nearly
+    /// both agree, with the differences
     Agrees(String),
-    /// they do not, and by how much
+    /// they differ, and by how much
     Differs(String),
-    /// forces are beyond what can be compared, as those of overlapping atoms
+    /// atoms overlap: forces cannot be compared
     Undecided,
 }
 
@@ -62,7 +61,7 @@ fn evaluate(backend: &mut dyn Backend, state: &State) -> Result<()> {
     backend.forces(Workload { energy: true, virial: false })
 }
 
-/// Where atoms are after a step as nearly all are, of which nothing else is wanted.
+/// Positions after an ordinary step, without energies or virial.
 fn step(backend: &mut dyn Backend) -> Result<Vec<Vec3>> {
     backend.forces(Workload::default())?;
     backend.integrate(Leapfrog {
@@ -109,8 +108,8 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// The largest difference of any energy over the sum of the absolute terms; or the first that is beyond the `bar` by more
-/// than `slack` (kJ/mol) explains, against that of `whose`.
+/// The largest difference of any energy over the sum of the absolute terms; fails with the first that exceeds the `bar` by
+/// more than `slack` (kJ/mol) explains. `whose` names the expected energies.
 pub(super) fn compare_energies(
     found: &Energies,
     e: &Energies,

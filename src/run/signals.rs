@@ -1,4 +1,4 @@
-//! Requests from outside while a run is at work.
+//! Requests to a run by signals.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What asks a run to stop: a terminal that closes, a user, or a scheduler whose time limit is near (`SIGUSR2` before
-/// the end of the job, `SIGXCPU` at the soft limit of CPU time).
+/// Signals that stop a run: from a terminal that closes, a user, or a scheduler near its time limit (`SIGUSR2` before the
+/// end of the job, `SIGXCPU` at the soft limit of CPU time).
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
-/// Signals closer together than this are one request: schedulers and process groups deliver the same one twice.
+/// Signals closer together than this are one request: schedulers and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
 /// Flags set by signals and polled once per step.
@@ -43,18 +43,18 @@ impl Requests {
         Ok(requests)
     }
 
-    /// Somebody wants the run to stop.
+    /// True if the run is to stop.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Somebody wants a checkpoint now; asked once.
+    /// True if a checkpoint is requested; clears the request.
     pub fn take_checkpoint(&self) -> bool {
         self.checkpoint.swap(false, Ordering::Relaxed)
     }
 }
 
-/// Somebody who asked for a stop at `first` and asks again `now` does not want to wait.
+/// True if a signal `now`, after one at `first`, is a second request, which ends the process at once.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }

@@ -1,4 +1,4 @@
-//! A stage of dynamics: the order of a step.
+//! A stage of dynamics: the order of operations in a step.
 
 use super::plan::Dynamics;
 use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
@@ -16,14 +16,14 @@ mod ideal_gas;
 #[cfg(test)]
 mod tests;
 
-/// What is wanted of a step beside moving on.
+/// What to compute in a step in addition to the integration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// energies, temperature, pressure; without, nobody waits for a step to be done
+    /// energies, temperature, pressure; without them a GPU runs steps asynchronously
     pub energies: bool,
 }
 
-/// A step's numbers at the time of its positions.
+/// Energies, temperature and pressure of a step, at the time of its positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Observed {
     /// kJ/mol
@@ -36,42 +36,42 @@ pub struct Observed {
     pub temperature: f64,
     /// kJ/mol/nm³, zero without a cell
     pub pressure: f64,
-    /// the lattice
+    /// lattice vectors
     pub cell: Option<PeriodicCell>,
 }
 
-/// Which couplings have done work that is not booked yet.
+/// Which couplings have work that is not yet counted in the conserved energy.
 #[derive(Clone, Copy, Debug)]
 struct PendingWork {
     barostat: bool,
     thermostat: bool,
 }
 
-/// What a stage of dynamics is to do.
+/// Settings of a stage of dynamics.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
     /// integrator and couplings
     pub dynamics: &'a Dynamics,
-    /// of all random numbers
+    /// seed of all random numbers
     pub seed: u64,
-    /// those that constraints and the removal of motion leave
+    /// without those removed by constraints and by the removal of centre-of-mass motion
     pub degrees_of_freedom: usize,
 }
 
-/// How far a stage of dynamics is.
+/// Progress of a stage of dynamics.
 #[derive(Clone, Debug, Default)]
 pub struct StageProgress {
     /// steps of the stage done
     pub steps: u64,
     /// ps at the start of the stage
     pub first_time: f64,
-    /// of the lists of a checkpoint
+    /// where the pair lists of a checkpoint were built
     pub lists: Option<ListOrigins>,
 }
 
-/// A stage of dynamics under way. Steps count from the start of the stage. [`super::Engine::simulation`] begins one.
+/// A stage of dynamics. Steps count from the start of the stage. [`super::Engine::simulation`] creates one.
 ///
-/// Two atoms of argon that vibrate: a hundred steps of 2 fs keep the energy to a thousandth of ε.
+/// Two argon atoms vibrate: over a hundred steps of 2 fs the conserved energy stays within a thousandth of ε.
 ///
 /// ```
 /// use md::run::{Dynamics, Engine, Plan, Velocities, Wanted};
@@ -103,13 +103,13 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     first_step: u64,
     /// ps at the start of this stage
     first_time: f64,
-    /// at the end of the stage before
+    /// at the end of the previous stage
     first_pending: PendingWork,
     context: Context<B>,
 }
 
 impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
-    /// Start, or go on, from `state`.
+    /// Start or continue from `state`.
     pub fn new(mut context: Context<B>, setup: Setup<'a>, state: &State, progress: StageProgress) -> Result<Self> {
         let StageProgress { steps, first_time, lists } = progress;
         if let Some(origins) = &lists {
@@ -137,12 +137,12 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.first_time + self.local_step as f64 * self.setup.dynamics.timestep
     }
 
-    /// ps from one step to the next.
+    /// Time step, ps.
     pub fn timestep(&self) -> f64 {
         self.setup.dynamics.timestep
     }
 
-    /// Searches for pairs so far.
+    /// Number of pair searches so far.
     pub fn searches(&self) -> u64 {
         self.context.backend().searches()
     }
@@ -152,7 +152,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.backend()
     }
 
-    /// Copy the state at the start of the next step, when all steps before are done ([`Simulation::flush`]).
+    /// Copy the state at the start of the next step; all steps before must be done ([`Simulation::flush`]).
     pub fn download(&self, state: &mut State) -> Result<()> {
         self.backend().download(state)?;
         state.step = self.step_number();
@@ -160,7 +160,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(())
     }
 
-    /// Where the atoms were before the last step, which has failed: the last good positions.
+    /// The positions before the last step, which failed: the last good ones.
     pub fn before_failure(&self) -> State {
         let (cell, positions) = self.backend().previous_positions();
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
@@ -181,9 +181,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.flush()
     }
 
-    /// One step: lists, forces, a look at the state by `observe` (positions and velocities of the half step before), leapfrog,
-    /// couplings. This is the only place where the order of a step is written. A device may do a step later, at the latest
-    /// when something is wanted of it.
+    /// One step: pair lists, forces, `observe` (which sees positions, and velocities half a step before them), leapfrog,
+    /// couplings. Only this function defines the order. A device may run steps asynchronously: a step is done when
+    /// something of it is wanted, or after [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
@@ -225,7 +225,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Whether they acted at the step before, whose work is still to be booked in part, with the forces after it.
+    /// Whether the couplings acted at the previous step: half of their work is still to be counted, with the new forces.
     fn pending_at(&self, step: u64) -> PendingWork {
         step.checked_sub(1).map_or(self.first_pending, |before| PendingWork {
             barostat: self.barostat_at(before).is_some(),

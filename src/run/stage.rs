@@ -1,4 +1,4 @@
-//! One stage at a time, without files: minimisation and dynamics for programs that use the library.
+//! Single stages without files, for programs that use the library: minimisation and dynamics.
 
 use super::engine::Engine;
 use super::minimize::{MinimizeSettings, Minimizer, Status};
@@ -11,7 +11,7 @@ use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 
-/// How far (nm) beyond the cutoff the lists of a minimisation reach: atoms move little, lists last long.
+/// Buffer (nm) of the pair lists of a minimisation: atoms move little, lists last long.
 const MINIMIZE_BUFFER: f64 = 0.1;
 /// Relative rounding of an energy summed from f32 terms, and from f64 terms.
 const MIXED_ENERGY_PRECISION: f64 = 1e-7;
@@ -22,7 +22,7 @@ pub(super) fn minimize_lists(system: &System) -> ListSchedule {
     ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER)
 }
 
-/// How a minimisation goes on and ends.
+/// Settings of the minimiser.
 pub(super) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
     MinimizeSettings {
         force_tolerance: options.force_tolerance,
@@ -35,8 +35,8 @@ pub(super) fn minimize_settings(options: &Minimize, precision: Precision) -> Min
 }
 
 impl Engine {
-    /// Minimises the energy of `state`, whose positions become those of the lowest energy that is found; the minimiser tells
-    /// energy, largest force and how it ended. Device and precision are those of the plan, whose stages do not matter.
+    /// Minimises the energy of `state`, whose positions become those of the lowest energy found; the returned minimiser has
+    /// energy, largest force and status. Uses device and precision of the plan, and ignores its stages.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {
             let context = self.context(plan, system, minimize_lists(system))?;
@@ -52,9 +52,9 @@ impl Engine {
         Ok(minimizer)
     }
 
-    /// Begins dynamics at `state`, whose positions are brought to their constraints and whose velocities are drawn where
-    /// `dynamics` asks for it; [`Simulation::step`] goes on. Device, precision, seed and tuning are those of the plan, whose
-    /// stages do not matter. Refuses to go on with velocities that the state does not have.
+    /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks for it;
+    /// then call [`Simulation::step`]. Uses device, precision, seed and tuning of the plan, and ignores its stages. Fails if
+    /// `dynamics` starts with velocities of the state and it has none.
     pub fn simulation<'a>(
         &self,
         plan: &Plan,

@@ -1,9 +1,9 @@
 //! The state at the start of a stage of dynamics.
 //!
-//! Velocities of leapfrog belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt) has its
-//! constraints too. So velocities that are drawn, or that come from a file, which are taken as v(−½), predict x(−dt), which
-//! is constrained along the bonds at x(0), and v(−½) follows from it. Velocities that are consistent already stay. A
-//! projection on the constraints of x(0) would instead be v(0), without the half of the centripetal forces that turn
+//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt) satisfies
+//! the constraints too. So generated velocities, or those of a file, are taken as v(−½) and predict x(−dt); this is
+//! constrained along the bonds at x(0), and v(−½) follows from it. Velocities that are consistent already stay. A
+//! projection on the constraints of x(0) would instead give v(0), without the half of the centripetal forces that turn
 //! v(−½) to v(0), and so without half of their virial.
 
 use super::plan::{Dynamics, Velocities};
@@ -17,11 +17,11 @@ use crate::vec3::Vec3;
 
 /// Relative error of the kinetic energy of generated velocities: that of a sum in `f64` over a million atoms.
 const KINETIC: f64 = 1e-12;
-/// Scalings that get there, at most: each leaves of the error the square of the angle by which bonds turn in a step, 10⁻³ at
-/// ordinary temperatures.
+/// Most rescalings: each reduces the error by the square of the angle by which bonds turn in a step, 10⁻³ at ordinary
+/// temperatures.
 const SCALINGS: usize = 20;
 
-/// Constraints at the first stage, velocities where they are to be drawn. Where that fails the positions are as before.
+/// Applies constraints at the first stage and generates velocities if asked for. On failure the positions are unchanged.
 pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
@@ -38,7 +38,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
         state.velocities = (masses.iter().enumerate())
             .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
             .collect();
-        // these are not the velocities whose rescaling is still to be booked in part
+        // new velocities have no pending work of a rescaling
         state.coupling.pending_rescaling = 0.0;
         constraints.project(&state.positions, &mut state.velocities)?;
         let removed = options.removed_motion(state.cell.is_some());
@@ -58,7 +58,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
     Ok(())
 }
 
-/// Brings velocities to constraints over a step of `timestep` (ps), and exactly to the kinetic energy `wanted` (kJ/mol).
+/// Makes velocities satisfy constraints over a step of `timestep` (ps) and have exactly the kinetic energy `wanted` (kJ/mol).
 fn heat(
     constraints: &ConstraintPlan,
     masses: &[f64],
@@ -77,7 +77,7 @@ fn heat(
     Ok(())
 }
 
-/// v(−½) with constraints at both ends of the step of `timestep` (ps) that it makes: see the module head.
+/// v(−½) with constraints at both ends of the step of `timestep` (ps): see the module head.
 fn constrained(
     constraints: &ConstraintPlan,
     timestep: f64,

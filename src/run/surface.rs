@@ -1,4 +1,4 @@
-//! The energy surface of a system for the minimiser: a context with lists by displacement, and constraints.
+//! The energy surface of a system for the minimiser: a context whose lists expire by displacement, and constraints.
 
 use super::minimize::Surface;
 use crate::backend::{Backend, Workload};
@@ -8,17 +8,17 @@ use crate::error::{Error, Result};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// A context seen by the minimiser. Constraints act with unit masses, so that projections are Euclidean.
+/// A context for the minimiser. Constraints use unit masses, so that projections are Euclidean.
 pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
-    /// what the context is given; velocities are zero
+    /// passed to the context; velocities are zero
     state: State,
     context: Context<B>,
 }
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
-    /// Around a context whose lists expire by displacement, for the cell of `state`; `origin` is where a stored minimisation
-    /// last made its lists.
+    /// From a context whose lists expire by displacement, for the cell of `state`; `origin` are the positions from which a
+    /// stored minimisation last built its lists.
     pub(super) fn new(
         system: &System,
         mut context: Context<B>,
@@ -41,7 +41,7 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
         self.context.backend().description()
     }
 
-    /// Where the lists were made.
+    /// The positions from which the lists were built.
     pub(super) fn origin(&self) -> Result<Vec<Vec3>> {
         Ok(self.context.list_origins()?.map_or_else(Vec::new, |origins| origins.rebuilt.positions))
     }
@@ -71,7 +71,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     }
 
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
-        // fails only where a constraint has lost its direction; `satisfy` then refuses the move
+        // fails only where a constraint has lost its direction; `satisfy` then refuses the displacement
         let _ = self.constraints.project(positions, vectors);
     }
 }

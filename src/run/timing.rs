@@ -1,4 +1,4 @@
-//! How long steps and phases took.
+//! Wall time of steps and phases.
 
 use crate::backend::{PairCounts, Phases};
 use crate::pair::ListSchedule;

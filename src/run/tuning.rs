@@ -1,8 +1,8 @@
-//! Self-tuning of a run: the lists' lifetimes, and how the Coulomb sum is shared between pairs and mesh.
+//! Tuning of a run: lifetimes of the pair lists, and how the Coulomb sum is split between pairs and mesh.
 //!
 //! Candidates are plain data ([`Setting`]). A cost model ranks them, the same on every run. With `tuning = "measure"` the
 //! best of them are timed, each by a few searches, prunings and force evaluations at the start of the first stage of
-//! dynamics, in turn; the state is left alone. A candidate never has a larger estimated error than the input asks for: lists
+//! dynamics, in turn; the state is unchanged. A candidate never has a larger estimated error than the input asks for: lists
 //! have the radii that their drift tolerance needs, cutoff and mesh come from [`crate::pme::ErrorModel::splittings`].
 //! The choice holds for the rest of the run; a checkpoint keeps it. On a GPU nothing is measured, and the model knows
 //! only lists: the mesh is that of the CPU's model.
@@ -22,13 +22,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Schedules of the cost model that are told of.
+/// Schedules of the cost model that are reported.
 const SHOWN: usize = 4;
-/// Of the Coulomb cutoffs within so wide a range, as part of the longer cutoff, one is timed.
+/// One Coulomb cutoff is timed in each range of this width, as a part of the longer cutoff.
 const RANGE: f64 = 0.08;
-/// Splittings that the model takes for slower than its own choice by more than this are not timed.
+/// Splittings that the model predicts to be slower than its choice by more than this are not timed.
 const SLOWER: f64 = 0.08;
-/// Schedules that are timed beside the best so far.
+/// Schedules that are timed in addition to the best so far.
 const SCHEDULES: usize = 3;
 /// Times that each setting is timed, in turn with the others.
 const ROUNDS: usize = 7;
@@ -46,7 +46,7 @@ fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     })
 }
 
-/// From now on the system is computed as was chosen.
+/// Applies the chosen cutoff and mesh to the system.
 pub(super) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     if let Some(tuning) = tuning {
         let settings = split(system.settings, tuning.chosen.pme);
@@ -126,7 +126,7 @@ impl<'a> Tuner<'a> {
         self.choices.with_settings(split(self.system.settings, pme))
     }
 
-    /// A setting with what the cost model says of it.
+    /// A setting with its cost by the model.
     fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
         let atoms = self.system.topology.atoms.len() as f64;
         let mesh = pme.filter(|_| !self.on_gpu).map_or(0.0, |splitting| pme::cycles(atoms, &splitting.parameters));
@@ -165,7 +165,7 @@ impl<'a> Tuner<'a> {
     }
 
     /// Other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest of every range of
-    /// cutoffs, because the model's errors grow with the distance from what it was made from.
+    /// cutoffs, because the model's errors grow with the distance from its reference.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
@@ -199,7 +199,7 @@ impl<'a> Tuner<'a> {
         others.take(SCHEDULES).map(|other| self.trial(pme, other)).collect()
     }
 
-    /// Seconds per step of each setting, round by round; `None` when somebody wants the run to stop.
+    /// Seconds per step of each setting, round by round; `None` if the run is to stop.
     fn times(&self, trials: &[Trial], requests: &Requests) -> Result<Option<Vec<[f64; ROUNDS]>>> {
         let mut system = self.system.clone();
         let mut fields = vec![];
@@ -230,7 +230,7 @@ fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, state: &State) ->
     let pruning = searched.elapsed().as_secs_f64();
     let search = (searched - start).as_secs_f64();
     cpu.forces(Workload::default())?;
-    // a disturbance from outside makes an evaluation longer, never shorter
+    // interference by other programs makes an evaluation longer, never shorter
     let mut forces = f64::INFINITY;
     for _ in 0..EVALUATIONS {
         let start = Instant::now();
@@ -243,7 +243,7 @@ fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, state: &State) ->
 /// Each setting's time and its gain over the first.
 fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     let against_first = |own: &[f64; ROUNDS]| {
-        // settings of one round meet the same disturbance from outside
+        // settings of one round meet the same interference by other programs
         let gains: [f64; ROUNDS] = std::array::from_fn(|round| 1.0 - own[round] / times[0][round]);
         let gain = median(gains);
         let spread = DEVIATION * median(gains.map(|other| (other - gain).abs()));

@@ -30,8 +30,7 @@ impl Vibration {
     }
 }
 
-/// The vibration with the shortest period, of the terms of a system from which those that constraints hold fixed have been
-/// taken out.
+/// The vibration with the shortest period. Bonded terms that constraints hold fixed must have been dropped from the system.
 pub(super) fn fastest(system: &System) -> Option<Vibration> {
     let terms = &system.topology.bonded;
     let mass = |i: u32| system.topology.atoms[i as usize].mass;

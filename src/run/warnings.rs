@@ -1,4 +1,4 @@
-//! What a referee would object to in a plan: said by `md check` and in the log, each with its reason and what to do.
+//! Warnings about a plan, for `md check` and the log: each with its reason and advice.
 
 use super::plan::{Dynamics, Plan};
 use super::vibration::{Vibration, fastest};
@@ -24,13 +24,13 @@ const AMBER_CUTOFF: f64 = 0.8;
 /// Lennard-Jones interactions of CHARMM36 end here (nm), switched off from 1.0 nm (Huang et al. 2017,
 /// doi:10.1038/nmeth.4067).
 const CHARMM_CUTOFF: f64 = 1.2;
-/// What cutoffs may differ by and still be the same number, nm.
+/// Cutoffs that differ by less are equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// A cell at constant pressure may shrink by so much of its width: that of a solvated system that finds its density.
+/// Part of its width by which a cell at constant pressure may shrink: that of a solvated system during equilibration.
 const SHRINKING: f64 = 0.05;
 
-/// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. The system is
-/// without the terms that constraints hold fixed.
+/// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. Bonded terms that
+/// constraints hold fixed must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     let Some(vibration) = fastest(system) else { return Ok(()) };
@@ -46,7 +46,7 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
-/// Everything there is to say. The system is without the terms that constraints hold fixed.
+/// All warnings. Bonded terms that constraints hold fixed must have been dropped from the system.
 pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
@@ -104,7 +104,7 @@ fn net_charge(system: &System) -> Option<String> {
     })
 }
 
-/// Lennard-Jones cutoff and what is done beyond it, against the force field's convention.
+/// Lennard-Jones cutoff and its treatment beyond, against the force field's convention.
 fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
     let settings = &system.settings;
     let cutoff = settings.cutoff_lj?;
@@ -149,7 +149,7 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Couplings that give no ensemble, where results are taken from.
+/// Couplings of the last stage that sample no known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| t.kind == ThermostatKind::Berendsen);

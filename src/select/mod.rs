@@ -1,4 +1,4 @@
-//! Choosing atoms by words, as in `protein and name CA`.
+//! Atom selections, such as `protein and name CA`.
 //!
 //! ```text
 //! selection := all-of ("or" all-of)*        all-of := one ("and" one)*
@@ -27,7 +27,7 @@ const WORDS: [&str; 16] = [
     "and", "or", "not", "(", ")", "all", "protein", "backbone", "water", "hydrogen", "heavy", "name", "resname",
     "element", "resid", "index",
 ];
-/// Parentheses and "not" may be nested this deeply: every level is a call.
+/// Deepest nesting of parentheses and "not": every level is a recursive call.
 const DEEPEST: usize = 100;
 
 /// Atoms (0-based, ascending) that the text selects; at least one. Fails with a [`Problem`] that quotes the text.

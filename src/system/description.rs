@@ -1,4 +1,4 @@
-//! What a topology file, or code, says of a system before anything is derived from it.
+//! The contents of a topology, from a file or code, before anything is derived from it.
 
 use super::{Nonbonded, Topology};
 
@@ -10,11 +10,11 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// the cell as the topology remembers it; the coordinates decide
+    /// the cell that the topology file contains; that of the coordinates has precedence
     pub cell_hint: CellHint,
 }
 
-/// The cell as a topology remembers it.
+/// The cell that a topology file contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CellHint {
     /// its shape

@@ -1,4 +1,4 @@
-//! What is simulated: frozen description ([`System`]) and changing variables ([`State`]). Computes nothing.
+//! Plain data of a simulation: [`System`], which does not change, and [`State`], which does. Computes nothing.
 
 mod bonded;
 mod description;
@@ -22,8 +22,8 @@ pub use settings::{
 pub use state::{Coupling, State};
 pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
-/// The frozen description of a simulation: atoms and their interactions, and how they are to be computed. It is made by
-/// [`crate::prepare::prepare`] of a [`Description`], or in code by [`System::builder`].
+/// Atoms, their interactions and the force settings, which do not change during a run. Made by
+/// [`crate::prepare::prepare`] from a [`Description`], or in code by [`System::builder`].
 #[derive(Clone, Debug)]
 pub struct System {
     /// atoms, residues, bonded terms, exclusions

@@ -1,6 +1,6 @@
-//! How forces are to be computed: cutoffs, electrostatics, corrections, lists, constraints.
+//! Force settings: cutoffs, electrostatics, corrections, pair lists, constraints.
 
-/// What is done to a truncated potential so that it ends at zero.
+/// Modifier of a truncated potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modifier {

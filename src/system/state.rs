@@ -1,4 +1,4 @@
-//! The changing variables of a simulation. Nothing here is derived from anything else here.
+//! The dynamic variables of a simulation, all independent.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
@@ -10,9 +10,9 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factor of a scaling half of whose work on the forces is still to be booked
+    /// ln of the length factor of a box scaling whose work is counted only by half so far
     pub pending_scaling: f64,
-    /// of a velocity rescaling a part of whose work is still to be booked, 1 − 1/λ
+    /// 1 − 1/λ of a velocity rescaling whose work is counted only in part so far
     pub pending_rescaling: f64,
 }
 

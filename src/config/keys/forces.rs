@@ -94,7 +94,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &words::of(&words::CONSTRAINTS),
         default: Is("\"h-bonds\""),
         example: "\"h-bonds\"",
-        doc: "Bonds that keep their length: none, those to hydrogen, or all.",
+        doc: "Constrained bonds: none, those to hydrogen, or all.",
         ..KEY
     },
     Key {
@@ -104,7 +104,7 @@ pub(super) static FORCES: &[Key] = &[
             Some((table.word("constraints") != Some("none")).to_string())
         }),
         example: "true",
-        doc: "Waters are rigid bodies (SETTLE).",
+        doc: "Water molecules are rigid (SETTLE).",
         ..KEY
     },
     Key {
@@ -112,14 +112,14 @@ pub(super) static FORCES: &[Key] = &[
         kind: Number(TOLERANCE),
         default: Is("1e-6"),
         example: "1e-6",
-        doc: "Relative tolerance of a constrained distance.",
+        doc: "Relative tolerance of constraints.",
         ..KEY
     },
     Key {
         name: "hydrogen_mass",
         kind: Quantity(Mass, HYDROGEN),
         example: "\"3.024 amu\"",
-        doc: "Mass of hydrogens outside water after repartitioning; the difference is taken from the atom each is bound to. Not set: masses of the topology.",
+        doc: "Hydrogen mass repartitioning: mass of hydrogens outside water; the difference is taken from the atom each is bonded to. Not set: masses of the topology.",
         ..KEY
     },
     Key {
@@ -137,7 +137,7 @@ static PME: &[Key] = &[
         name: "alpha",
         kind: Quantity(InverseLength, Range::POSITIVE),
         example: "\"3.1 1/nm\"",
-        doc: "Ewald splitting parameter; with grid. Both are then taken as they are.",
+        doc: "Ewald splitting parameter; with grid. Both are used as given.",
         ..KEY
     },
     Key {
@@ -151,7 +151,7 @@ static PME: &[Key] = &[
         name: "spacing",
         kind: Quantity(Length, Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" }),
         example: "\"0.12 nm\"",
-        doc: "Largest distance of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. Names the accuracy to hold.",
+        doc: "Largest spacing of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. Names the accuracy to hold.",
         ..KEY
     },
     Key {
@@ -162,7 +162,7 @@ static PME: &[Key] = &[
             (!others).then(|| "5e-4".to_owned())
         }),
         example: "5e-4",
-        doc: "RMS error of the electrostatic force over its RMS value, to stay below; alpha, grid and order follow.",
+        doc: "Largest RMS error of the electrostatic force over its RMS value; alpha, grid and order follow.",
         ..KEY
     },
     Key {

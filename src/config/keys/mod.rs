@@ -57,7 +57,7 @@ pub static ROOT: &[Key] = &[
         name: "stage",
         kind: Tables(STAGE),
         example: "[{ kind = \"minimize\" }]",
-        doc: "What is done, one [[stage]] after the other. Only `md run` needs stages.",
+        doc: "Stages of minimisation or dynamics, run in order. Only `md run` needs them.",
         ..KEY
     },
 ];
@@ -87,7 +87,7 @@ static RUN: &[Key] = &[
         kind: Integer(0, i64::MAX),
         default: Is("1"),
         example: "1",
-        doc: "Key of all random numbers. The same seed gives the same run; change it for an independent one.",
+        doc: "Seed of all random numbers. The same seed gives the same run; change it for an independent one.",
         ..KEY
     },
     Key {
@@ -95,7 +95,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" takes the GPU when there is one, the system is one it can do, and its forces and energies of the start are those of the CPU; log and summary say why it did or did not. A device that is asked for but not there, or computes something else, ends with exit code 6.",
+        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" takes the GPU if there is one, it supports the system, and its initial forces and energies agree with those of the CPU; log and summary give the reason. A device that was asked for but is missing, or does not agree, ends the run with exit code 6.",
         ..KEY
     },
     Key {
@@ -112,7 +112,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Bind each thread to a processor of its own, in the order of those this process may use. Faster on a machine of one's own, slower on a shared one.",
+        doc: "Bind each thread to its own core (CPU affinity), in the order of those this process may use. Faster on a dedicated machine, slower on a shared one.",
         ..KEY
     },
     Key {
@@ -128,7 +128,7 @@ static RUN: &[Key] = &[
         words: &words::of(&words::TUNINGS),
         default: Is("\"model\""),
         example: "\"measure\"",
-        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best by the model are timed before the first stage of dynamics, with other Coulomb cutoffs of the same force error among them (not where alpha and grid are given); another run may choose otherwise, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses lists only. \"off\": lists for 20 steps and order 4. Log and summary.json tell what was weighed, chosen and gained.",
+        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses pair lists only. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list candidates, choice and gain.",
         ..KEY
     },
     Key {
@@ -178,7 +178,7 @@ static OUTPUT: &[Key] = &[
         words: &["none"],
         default: Is("{}"),
         example: "{ every = \"10 ps\", file = \"trajectory.h5md\" }",
-        doc: "Frames of dynamics stages. A list writes several files: [{ every = \"10 ps\" }, { file = \"coarse.xtc\", every = \"100 ps\" }].",
+        doc: "Trajectory of the dynamics stages. A list writes several files: [{ every = \"10 ps\" }, { file = \"coarse.xtc\", every = \"100 ps\" }].",
         ..KEY
     },
     Key {
@@ -187,7 +187,7 @@ static OUTPUT: &[Key] = &[
         words: &["none"],
         default: Is("{}"),
         example: "{ every = \"1 ps\" }",
-        doc: "Rows of energies.csv.",
+        doc: "Energy table, energies.csv.",
         ..KEY
     },
     Key {
@@ -195,7 +195,7 @@ static OUTPUT: &[Key] = &[
         kind: Kind::Table(CHECKPOINT),
         default: Is("{}"),
         example: "{ every = \"5 min\" }",
-        doc: "Restart points.",
+        doc: "Checkpoints, from which a run continues.",
         ..KEY
     },
 ];
@@ -206,14 +206,14 @@ static TRAJECTORY: &[Key] = &[
         kind: Interval,
         default: Is("\"10 ps\""),
         example: "\"10 ps\"",
-        doc: "Distance of frames; a time is rounded to whole steps.",
+        doc: "Interval between frames; a time is rounded to whole steps.",
         ..KEY
     },
     Key {
         name: "format",
         words: &EXTENSIONS,
         example: "\"h5md\"",
-        doc: "Format of the file, as its name says. H5MD is readable as MDTraj HDF5 too, holds everything, and keeps a checksum of each frame; XTC and DCD hold positions and cells only. DCD has no times of its own: frames are taken as evenly spaced.",
+        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, holds everything, and has a checksum of each frame; XTC and DCD hold positions and cells only. DCD stores no times: readers take frames as evenly spaced.",
         ..KEY
     },
     Key {
@@ -221,7 +221,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Text,
         default: Rule("\"trajectory.h5md\", or with the ending of the format", file_name),
         example: "\"trajectory.xtc\"",
-        doc: "Name of the file in the output folder; its ending is the format.",
+        doc: "Name of the file in the output folder; its extension is the format.",
         ..KEY
     },
     Key {
@@ -229,16 +229,16 @@ static TRAJECTORY: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Frames carry velocities: those half a step before the positions.",
+        doc: "Write velocities: those half a step before the positions.",
         ..KEY
     },
-    Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Frames carry forces.", ..KEY },
+    Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Write forces.", ..KEY },
     Key {
         name: "images",
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Frames carry an image flag per atom: the whole cells by which it was moved to put whole molecules into the cell. Added back, they give the unwrapped path, which diffusion is computed from.",
+        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. Added back, they give unwrapped positions, for diffusion coefficients.",
         ..KEY
     },
     Key {
@@ -247,7 +247,7 @@ static TRAJECTORY: &[Key] = &[
         words: &["lossless"],
         default: Rule("\"lossless\"; \"0.001 nm\" in XTC, which always rounds", rounding),
         example: "\"0.001 nm\"",
-        doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; below that, and with \"lossless\", 32 bits are kept.",
+        doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; with less, and with \"lossless\", they are stored in 32 bits.",
         ..KEY
     },
 ];
@@ -257,7 +257,7 @@ static ENERGIES: &[Key] = &[Key {
     kind: Interval,
     default: Is("\"1 ps\""),
     example: "\"1 ps\"",
-    doc: "Distance of rows; a time is rounded to whole steps.",
+    doc: "Interval between rows; a time is rounded to whole steps.",
     ..KEY
 }];
 
@@ -266,7 +266,7 @@ static CHECKPOINT: &[Key] = &[Key {
     kind: Quantity(WallTime, Range::POSITIVE),
     default: Is("\"5 min\""),
     example: "\"5 min\"",
-    doc: "Wall-clock time between restart points; the first two of a process come after five seconds each, if that is sooner.",
+    doc: "Wall-clock time between checkpoints; the first two of a process follow after five seconds each, if that is sooner.",
     ..KEY
 }];
 

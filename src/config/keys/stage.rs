@@ -69,7 +69,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Required,
         only: DYNAMICS,
         example: "\"2 fs\"",
-        doc: "Time step. The fastest vibration that constraints leave must take ten steps: fewer are warned of, below five a run is refused.",
+        doc: "Time step. The period of the fastest unconstrained vibration should be at least ten steps: fewer give a warning, fewer than five an error.",
         ..KEY
     },
     Key {
@@ -78,7 +78,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"file\""),
         only: DYNAMICS,
         example: "\"generate\"",
-        doc: "Velocities at the start: those of the coordinate file or of the stage before, or drawn from the Maxwell-Boltzmann distribution. Those of a file are taken as half a step before its positions, as AMBER and md write them.",
+        doc: "Velocities at the start: those of the coordinate file or of the stage before, or generated from the Maxwell-Boltzmann distribution. Those of a file are taken as half a step before its positions, as AMBER and md write them.",
         ..KEY
     },
     Key {
@@ -115,7 +115,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("100"),
         only: DYNAMICS,
         example: "100",
-        doc: "Centre-of-mass motion (without a cell also rotation) is removed every so many steps. With \"none\" it keeps its share of the temperature: no degrees of freedom are taken off for it.",
+        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature.",
     },
 ];
 

@@ -12,8 +12,8 @@
 //! | 8 | atoms that do not move and are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
 //! A cell is six `f64`: A, γ, B, β, α, C, the angles in degrees or as their cosines, or in recent versions of CHARMM the
-//! lattice as a symmetric matrix. md writes cosines, as NAMD does, and 32-bit lengths in little endian. There are no times
-//! but by the header, so frames of stages with different timesteps are dated wrongly; files with fixed atoms are refused.
+//! lattice as a symmetric matrix. md writes cosines, as NAMD does, and 32-bit lengths in little endian. Times
+//! follow from the header alone, so stages with different timesteps get wrong times; files with fixed atoms are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -331,7 +331,7 @@ fn push_record(bytes: &mut Vec<u8>, record: &[u8]) {
     bytes.extend(length);
 }
 
-/// The identity of the run that lines of a title tell.
+/// The identity of the run in the lines of a title.
 fn run_id(title: &[u8]) -> Option<String> {
     let id = title.chunks(LINE).find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(RUN))?.trim();
     (!id.is_empty()).then(|| id.to_owned())
@@ -346,7 +346,7 @@ fn cell(numbers: [f64; 6]) -> Checked<Option<PeriodicCell>> {
     }
     let angles = [alpha, beta, gamma];
     let found = if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
-        // an arc sine keeps right angles right
+        // the arc sine of 0 gives exactly 90°
         PeriodicCell::from_lengths_angles(lengths, angles.map(|cosine| 90.0 - cosine.asin().to_degrees()))
     } else if angles.iter().all(|angle| ANGLES.contains(angle)) {
         PeriodicCell::from_lengths_angles(lengths, angles)

@@ -1,13 +1,13 @@
 //! Trajectories: frames of a system, one after the other, in files of several formats.
 //!
 //! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. For writing
-//! it is chosen by the ending of the file's name ([`Format::of_name`]), for reading by how the file begins
-//! ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a [`FrameSource`] reads them; nothing else in
-//! the program names a format. To add one: its module, and its row here.
+//! it is chosen by the extension of the file's name ([`Format::of_name`]), for reading by the first bytes of the file
+//! ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a [`FrameSource`] reads them; both are independent
+//! of the format. To add one: its module, and its row here.
 //!
-//! | format | positions | besides | identity of the run | checksums |
+//! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
-//! | H5MD ([`h5md`]) | 32 bits, or rounded | velocities, forces, energies, topology | yes | each frame |
+//! | H5MD ([`h5md`]) | 32 bits, or rounded | velocities, forces, image flags, energies, topology | yes | each frame |
 //! | XTC (`xtc.rs`) | rounded | | no | no |
 //! | DCD (`dcd.rs`) | 32 bits | | in its title | no |
 //!
@@ -48,7 +48,7 @@ use crate::vec3::Vec3;
 /// Every format, the default of a run first.
 pub const FORMATS: [Format; 3] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT];
 
-/// The endings of file names that formats are chosen by, in the order of [`FORMATS`].
+/// File name extensions by which formats are chosen, in the order of [`FORMATS`].
 pub const EXTENSIONS: [&str; FORMATS.len()] = {
     let (mut names, mut index) = ([""; FORMATS.len()], 0);
     while index < FORMATS.len() {
@@ -68,15 +68,15 @@ const BEGINNING: u64 = 16;
 pub struct Format {
     /// name for people
     pub name: &'static str,
-    /// ending of its files' names
+    /// file name extension
     pub extension: &'static str,
-    /// what it can hold besides positions and the cell
+    /// what it can hold in addition to positions and the cell
     pub holds: Holds,
     /// its files
     pub files: &'static dyn Files,
 }
 
-/// What a format can hold besides positions, cells and times.
+/// What a format can hold in addition to positions, cells and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// velocities
@@ -93,28 +93,29 @@ pub struct Holds {
     pub rounded: bool,
 }
 
-/// How the files of a format are made, continued, read and examined.
+/// Operations on the files of a format: create, continue, read, verify, repair.
 pub trait Files: Sync {
-    /// Whether a file that begins so is of this format.
+    /// Whether a file with these first bytes is of this format.
     fn recognises(&self, beginning: &[u8]) -> bool;
 
-    /// Creates `path`; a file of that name is refused, unless it never got a frame.
+    /// Creates `path`; refuses an existing file, unless it has no frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `kept`, as far as that can be said without changing it.
-    fn check(&self, path: &Path, kept: Mark) -> Result<()>;
+    /// Refuses a file that does not begin with the frames of `checkpointed`, as far as this can be checked without changing
+    /// it.
+    fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Refuses a file that was begun with other settings than those of `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
-    /// Goes on after the frames of `kept`, cutting off what follows them; a file that does not begin with these is
-    /// refused. Fields and precision are those of the file, `contents` tells the topology.
-    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>>;
+    /// Continues after the frames of `checkpointed` and cuts off what follows them; refuses a file that does not begin with
+    /// these. Fields and precision are those of the file; `contents` provides the topology.
+    fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
-    /// Opens a file for reading; one that is being written to has the frames so far.
+    /// Opens a file for reading; of a file that is being written it reads the frames so far.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
 
-    /// Identity of the run that wrote a file; `None` where the file does not tell.
+    /// Identity of the run that wrote a file; `None` if the file does not store one.
     fn run_id(&self, path: &Path) -> Option<String>;
 
     /// Whether a file is closed and holds exactly `extent`.
@@ -126,7 +127,7 @@ pub trait Files: Sync {
     /// Reads every frame, and compares it with its checksum where there are checksums.
     fn verify(&self, path: &Path) -> Result<Verification>;
 
-    /// Makes a file whose writer was killed readable by everything, and brings the readable frames of a damaged one to
+    /// Makes a file whose writer was killed readable by all programs, and copies the readable frames of a damaged one to
     /// a new file in its place. Refused while a run holds the directory. A good file stays as it is.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
@@ -136,19 +137,19 @@ pub trait Files: Sync {
     }
 }
 
-/// Writes the frames of one file. Dropping it loses no frame that was synced.
+/// Writes the frames of one file. Dropping it loses no synced frame.
 pub trait FrameSink: Send {
-    /// Hands over one frame. One at the step of the last frame (the end of one stage is the start of the next) is the
-    /// same state and not written again.
+    /// Writes one frame. A frame at the step of the last one (the end of one stage is the start of the next) is the same
+    /// state and not written again.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
-    /// Waits until every frame is on disk; returns what there is, to be kept in a checkpoint.
+    /// Waits until every frame is on disk; returns the extent for a checkpoint.
     fn sync(&mut self) -> Result<Mark>;
 
-    /// Writes what is left, closes the file and returns what it holds.
+    /// Writes pending frames, closes the file and returns its extent.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// What the user should know of how this file is written.
+    /// A warning for the user about this file.
     fn warning(&self) -> Option<&'static str> {
         None
     }
@@ -271,7 +272,7 @@ pub enum Precision {
     Decimals4,
 }
 
-/// A number recorded with every frame.
+/// A quantity recorded with every frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observable {
     /// name, e.g. `potential_energy` (`potential_energy`, `kinetic_energy` and `temperature` also get MDTraj's names)
@@ -280,7 +281,7 @@ pub struct Observable {
     pub unit: String,
 }
 
-/// How a trajectory came to be.
+/// Origin of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// identity of the run, the same in all its files
@@ -314,11 +315,11 @@ pub struct Contents<'a> {
     pub observables: &'a [Observable],
     /// origin
     pub provenance: &'a Provenance,
-    /// distance of frames, for formats that keep no times
+    /// interval between frames, for formats that store no times
     pub spacing: Spacing,
 }
 
-/// Distance of frames.
+/// Interval between frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     /// steps from one frame to the next
@@ -395,8 +396,8 @@ fn exists_already(path: &Path) -> Error {
         .into()
 }
 
-/// A file that does not begin with what a checkpoint has seen.
-fn not_as_kept(path: &Path, what: String) -> Error {
+/// A file that does not begin with the frames that a checkpoint stores.
+fn not_as_checkpointed(path: &Path, what: String) -> Error {
     let help = "the file was changed or replaced since; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()
 }

@@ -1,11 +1,11 @@
-//! Formats whose files are a header and then frames, each a run of bytes that is written once and never changed.
+//! Formats whose files are a header and then frames, each a block of bytes that is written once and never changed.
 //!
-//! What such formats have in common is here: [`RecordSink`] appends frames and counts them, [`RecordSource`] finds and
-//! reads them, and [`Records`] is all of [`Files`]. A format adds its [`Layout`]: header, where frames lie, and what their
-//! bytes mean. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
+//! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements [`Files`] for
+//! all such formats. A format adds its [`Layout`]: header, positions of the frames in the file, and their encoding. An
+//! [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
 //!
-//! A killed writer leaves at most one incomplete frame at the end: readers leave it out, and appending cuts it off.
-//! Anything else that is no frame is damage, and refused with its place in the file.
+//! A killed writer leaves at most one incomplete frame at the end: readers skip it, and appending cuts it off. Anything
+//! else that is no frame is damage, which is refused with its byte offset.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -16,7 +16,7 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    WholeMolecules, exists_already, not_as_kept, regular_file, unused_backup,
+    WholeMolecules, exists_already, not_as_checkpointed, regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -25,33 +25,33 @@ use crate::observe::replace::{sync_directory, temporary_beside};
 
 /// How one format lays out its bytes, with what is fixed for a file.
 pub(super) trait Layout: Sized + Send + 'static {
-    /// Whether a file that begins so is of this format.
+    /// Whether a file with these first bytes is of this format.
     fn recognises(beginning: &[u8]) -> bool;
 
-    /// For a new file, and the bytes before its first frame. The reason where the format cannot hold it.
+    /// The layout of a new file and its header. Fails with the reason if the format cannot hold the contents.
     fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
 
-    /// Reads what an existing file says of itself and finds its frames; `length` is that of the file. The reason where it
-    /// is not of this format.
+    /// Reads the header of an existing file of `length` bytes and finds its frames. Fails with the reason if it is not of
+    /// this format.
     fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
 
-    /// Atoms of a frame; 0 in a file that has no frames and does not tell.
+    /// Atoms of a frame; 0 if the file has no frames and does not store the number.
     fn atoms(&self) -> usize;
 
-    /// How positions are stored; `None` where no frame tells, or it is done in a way that md does not write.
+    /// How positions are stored; `None` if unknown for lack of frames, or a way that md does not write.
     fn precision(&self) -> Option<Precision>;
 
-    /// Identity of the run, where the format has a place for it.
+    /// Identity of the run, if the format stores it.
     fn run_id(&self) -> Option<&str> {
         None
     }
 
-    /// What is wrong with going on as `contents` wants it.
+    /// Why the file cannot be continued with `contents`, if so.
     fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
         Ok(())
     }
 
-    /// The bytes of a frame with whole molecules at `placed` (nm). The reason where the format cannot hold it.
+    /// Encodes a frame with whole molecules at `placed` (nm). Fails with the reason if the format cannot hold it.
     fn encode(
         &mut self,
         frame: &Frame<'_>,
@@ -59,16 +59,16 @@ pub(super) trait Layout: Sized + Send + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
-    /// The frame `index` that `bytes` hold, or what is wrong with them.
+    /// Decodes frame `index`; fails with what is wrong with its bytes.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
-    /// Bytes of the header that change with the number of frames and the step of the last, and where they stand.
+    /// Bytes of the header that depend on the number of frames and the step of the last, and their offset.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
     }
 }
 
-/// Where the frames of a file lie.
+/// Offsets of the frames of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     /// bytes before the first frame
@@ -138,22 +138,22 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// The checksum of the frames of `kept`, if the file begins with them.
-    fn kept(&mut self, kept: Extent) -> Result<Hasher> {
-        let (found, count) = (self.index.ends.len() as u64, kept.count);
+    /// The checksum of the frames of `extent`; refused unless the file begins with them.
+    fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
+        let (found, count) = (self.index.ends.len() as u64, extent.count);
         if found < count {
             let message = format!("{found} frames found, the checkpoint was written after {count}");
-            return Err(not_as_kept(&self.path, message));
+            return Err(not_as_checkpointed(&self.path, message));
         }
         let sum = self.checksum(count as usize)?;
-        if sum.clone().finalize() != kept.checksum {
+        if sum.clone().finalize() != extent.checksum {
             let message = format!("the first {count} frames are not those the checkpoint was written after");
-            return Err(not_as_kept(&self.path, message));
+            return Err(not_as_checkpointed(&self.path, message));
         }
         Ok(sum)
     }
 
-    /// What is behind the last complete frame, for people.
+    /// Describes what follows the last complete frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
         let cut = || format!("{rest} bytes of an incomplete frame follow, as a killed writer leaves them");
@@ -204,7 +204,7 @@ struct RecordSink<L> {
 }
 
 impl<L: Layout> RecordSink<L> {
-    /// Goes on at the end of `file`, which has the frames of `mark` with this checksum.
+    /// Continues at the end of `file`, which has the frames of `mark` with this checksum.
     fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
         let atoms = contents.topology.atoms.len();
         Self {
@@ -305,8 +305,8 @@ impl<L: Layout> Files for Records<L> {
         Ok(Box::new(RecordSink::new(path, file, layout, contents, Mark::default(), Hasher::new())))
     }
 
-    fn check(&self, path: &Path, kept: Mark) -> Result<()> {
-        Opened::<L>::new(path)?.kept(kept.extent).map(|_| ())
+    fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
+        Opened::<L>::new(path)?.check_extent(checkpointed.extent).map(|_| ())
     }
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
@@ -323,23 +323,23 @@ impl<L: Layout> Files for Records<L> {
         })
     }
 
-    fn append(&self, path: &Path, contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>> {
+    fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
         let mut opened = Opened::<L>::new(path)?;
-        let checksum = opened.kept(kept.extent)?;
+        let checksum = opened.check_extent(checkpointed.extent)?;
         let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
-        if kept.extent.count > 0 && found != atoms {
-            return Err(not_as_kept(path, format!("frames of {found} atoms, the system has {atoms}")));
+        if checkpointed.extent.count > 0 && found != atoms {
+            return Err(not_as_checkpointed(path, format!("frames of {found} atoms, the system has {atoms}")));
         }
         let io = |e| Error::io(path, e);
         let mut layout = opened.layout;
-        if kept.extent.count == 0 {
-            // what no frame tells is as for a new file
+        if checkpointed.extent.count == 0 {
+            // without frames as for a new file
             layout = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?.0;
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
-        file.set_len(opened.index.frames(kept.extent.count as usize).end).map_err(io)?;
+        file.set_len(opened.index.frames(checkpointed.extent.count as usize).end).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(Box::new(RecordSink::new(path, file, layout, contents, kept, checksum)))
+        Ok(Box::new(RecordSink::new(path, file, layout, contents, checkpointed, checksum)))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
@@ -358,7 +358,7 @@ impl<L: Layout> Files for Records<L> {
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
         let whole = |mut opened: Opened<L>| {
             let counts = opened.index.ends.len() as u64 == extent.count && opened.rest().is_none();
-            counts && opened.kept(extent).is_ok()
+            counts && opened.check_extent(extent).is_ok()
         };
         Opened::<L>::new(path).is_ok_and(whole)
     }

@@ -1,11 +1,11 @@
-//! XTC, the compressed format of GROMACS: positions as whole multiples of 0.001 nm (or 0.0001 nm), packed.
+//! XTC, the compressed format of GROMACS: positions as multiples of 0.001 nm (or 0.0001 nm), packed.
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
 //! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples; up to nine atoms are stored as
-//! plain `f32` instead. There is no header of the file. The packing is the crate `molly`'s. Its decoder trusts what it
-//! reads, so [`check_packed`] goes through a stream before it does.
+//! plain `f32` instead. The file has no header. The crate `molly` packs and unpacks; its decoder trusts its input, so
+//! [`check_packed`] checks each stream first.
 //!
-//! Steps have 32 bits, of which a longer run keeps the low ones; times are `f32`. Cells of other programs that are not
+//! Steps have 32 bits, the low ones in longer runs; times are `f32`. Cells of other programs that are not
 //! lower-triangular are refused.
 
 use std::fs::File;
@@ -80,7 +80,7 @@ fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     word(bytes, at).map(i32::from_be_bytes)
 }
 
-/// Reads the head of the frame at `start` of a file of `length` bytes; nothing where the file ends before the frame does.
+/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the frame does.
 fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
     let mut head = vec![];
     let most = (Header::SIZE + PRELUDE + 8) as u64;
@@ -205,18 +205,18 @@ impl Layout for Xtc {
     }
 }
 
-/// Goes to a place, within what is buffered if it lies there.
+/// Seeks to an offset, within the buffer if possible.
 fn go_to(file: &mut BufReader<File>, place: u64) -> Checked<()> {
     let moved = file.stream_position().and_then(|here| file.seek_relative(place as i64 - here as i64));
     moved.map_err(|error| error.to_string())
 }
 
-/// Positions that the packing holds.
+/// Refuses positions that are too large for the packing.
 fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for r in placed {
         for axis in 0..3 {
-            // a number that is none passes neither bound, and is found below
+            // NaN fails both comparisons: make it infinite, which is refused below
             let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
             (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
         }
@@ -231,12 +231,12 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     Ok(())
 }
 
-/// Goes through a packed frame as its decoder will and refuses one that would lead it beyond the bytes, the atoms or the
-/// table of sizes. `bytes` are a frame that [`head`] has found.
+/// Follows a packed frame as its decoder will and refuses one that would lead it beyond the bytes, the atoms or the table
+/// of sizes. `bytes` are a frame that [`head`] has found.
 ///
-/// The stream is a sequence of groups: a position in full, a bit that tells of a change, with it five bits that hold the
-/// number of further positions in the group and whether these take fewer bits or more in the next one, then these
-/// positions as small differences.
+/// The stream is a sequence of groups: a position in full; a bit that marks a change, followed by five bits with the number
+/// of further positions in the group and whether the next group takes fewer or more bits for these; then these positions as
+/// small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "it is cut off".to_owned();

@@ -1,11 +1,11 @@
-//! The energy table as a reporter.
+//! The reporter that writes the energy table.
 
 use super::check_present;
 use crate::error::Result;
 use crate::observe::energies::EnergyTable;
 use crate::observe::extent::{Extent, Mark};
 use crate::run::plan::{ENERGIES, EnergyOptions};
-use crate::run::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 
 /// Writes the rows of `energies.csv`.
 pub(super) struct EnergyReporter {
@@ -25,8 +25,8 @@ impl Reporter for EnergyReporter {
         ENERGIES
     }
 
-    fn wants(&self, moment: &Moment) -> Quantities {
-        let energies = self.options.is_some_and(|options| options.every.is_due(moment));
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        let energies = self.options.is_some_and(|options| options.every.is_due(step));
         Quantities { energies, ..Quantities::default() }
     }
 
@@ -37,16 +37,16 @@ impl Reporter for EnergyReporter {
         }
     }
 
-    fn check(&mut self, run: &RunInfo<'_>, kept: Mark) -> Result<()> {
+    fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let path = run.file(ENERGIES);
-        check_present(&path, kept, "rows")?;
-        EnergyTable::check(&path, run.periodic, kept.extent)
+        check_present(&path, checkpointed, "rows")?;
+        EnergyTable::check(&path, run.periodic, checkpointed.extent)
     }
 
-    fn open(&mut self, run: &RunInfo<'_>, kept: Option<Mark>) -> Result<()> {
+    fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let path = run.file(ENERGIES);
-        self.table = Some(match kept {
-            Some(kept) => EnergyTable::append(&path, run.periodic, kept.extent)?,
+        self.table = Some(match checkpointed {
+            Some(checkpointed) => EnergyTable::append(&path, run.periodic, checkpointed.extent)?,
             None => EnergyTable::create(&path, run.periodic)?,
         });
         Ok(())

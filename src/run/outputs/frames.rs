@@ -1,4 +1,4 @@
-//! A trajectory as a reporter, whatever its format.
+//! The reporter that writes a trajectory in any format.
 
 use super::check_present;
 use crate::error::{Error, Problem, Result};
@@ -8,7 +8,7 @@ use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Precision, Provenance, Spacing,
 };
 use crate::run::plan::{Interval, TrajectoryOptions};
-use crate::run::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 use crate::units::BAR;
 use std::fs;
 
@@ -49,7 +49,7 @@ impl TrajectoryReporter {
     }
 
     /// For a file that is there and not asked for; nothing where its name is none of a trajectory.
-    pub(super) fn dormant(name: &str) -> Option<Self> {
+    pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
         Some(Self { name: name.to_owned(), format, fields, precision, every: None, sink: None })
@@ -67,7 +67,7 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // formats that keep no times take all frames as those of the first stage
+        // formats without times date all frames by the first stage
         let timestep = run.plan.dynamics().next().map_or(0.0, |(_, stage)| stage.timestep);
         let steps = self.every.filter(|_| timestep > 0.0).map_or(1, |every| every.steps(timestep));
         act(&Contents {
@@ -106,7 +106,7 @@ impl TrajectoryOptions {
 
 fn cannot(format: &Format, file: &str, what: &str) -> Problem {
     Problem::new(format!("{file}: {} files hold no {what}", format.name))
-        .help("leave it out, or write trajectory.h5md, in a list beside this file if both are wanted")
+        .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
 }
 
 impl Reporter for TrajectoryReporter {
@@ -114,8 +114,8 @@ impl Reporter for TrajectoryReporter {
         &self.name
     }
 
-    fn wants(&self, moment: &Moment) -> Quantities {
-        if !self.every.is_some_and(|every| every.is_due(moment)) {
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        if !self.every.is_some_and(|every| every.is_due(step)) {
             return Quantities::default();
         }
         let Fields { velocities, forces, .. } = self.fields;
@@ -135,8 +135,8 @@ impl Reporter for TrajectoryReporter {
             ]
         });
         sink.write(&Frame {
-            step: report.moment.step,
-            time: report.moment.time,
+            step: report.step.step,
+            time: report.step.time,
             cell: report.cell,
             positions: report.positions,
             velocities: report.velocities,
@@ -145,10 +145,10 @@ impl Reporter for TrajectoryReporter {
         })
     }
 
-    fn check(&mut self, run: &RunInfo<'_>, kept: Mark) -> Result<()> {
+    fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        check_present(&path, kept, "frames")?;
-        files.check(&path, kept)?;
+        check_present(&path, checkpointed, "frames")?;
+        files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
             let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
             let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
@@ -160,14 +160,14 @@ impl Reporter for TrajectoryReporter {
         self.with_contents(run, |contents| files.continues(&path, contents))
     }
 
-    fn open(&mut self, run: &RunInfo<'_>, kept: Option<Mark>) -> Result<()> {
+    fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        // one that this run has begun after its last checkpoint holds nothing that is counted
-        if kept.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
+        // a file that this run began after its last checkpoint holds no frame of that checkpoint
+        if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }
-        self.sink = Some(self.with_contents(run, |contents| match kept {
-            Some(kept) => files.append(&path, contents, kept),
+        self.sink = Some(self.with_contents(run, |contents| match checkpointed {
+            Some(checkpointed) => files.append(&path, contents, checkpointed),
             None => files.create(&path, contents),
         })?);
         Ok(())

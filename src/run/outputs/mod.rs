@@ -1,4 +1,4 @@
-//! The reporters of a run, and the files of theirs that grow.
+//! The reporters of a run and their files.
 
 mod energies;
 mod frames;
@@ -6,7 +6,7 @@ mod frames;
 use super::checkpoint::Written;
 use super::directory::Directory;
 use super::plan::{ENERGIES, OutputOptions};
-use super::reporter::{Moment, Quantities, Report, Reporter, RunInfo};
+use super::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 use super::simulation::Observed;
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -17,13 +17,13 @@ use frames::TrajectoryReporter;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Everything that reports of a run.
+/// The reporters of a run.
 pub(super) struct Outputs {
     reporters: Vec<Box<dyn Reporter>>,
-    /// of the outputs, open or not
+    /// extents of the outputs, open or not
     written: Written,
     warnings: Vec<String>,
-    /// of all atoms, amu
+    /// total mass, amu
     mass: f64,
     /// at the start of a step that is reported
     state: State,
@@ -32,7 +32,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// The reporters that a plan asks for and those of a program, before they are opened.
+    /// The reporters of the plan and those added by a program, before they are opened.
     pub(super) fn new(output: &OutputOptions, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let mut reporters: Vec<Box<dyn Reporter>> = vec![];
         for options in &output.trajectories {
@@ -59,30 +59,30 @@ impl Outputs {
         })
     }
 
-    /// Create the files, or go on after what was `written` before the checkpoint. A file that is missing, belongs to
-    /// another run, was changed, or cannot take what is asked for now is refused. One that is no longer asked for is
-    /// kept as the checkpoint knows it, to be continued when it is asked for again.
+    /// Creates the files, or continues them after what was `written` before the checkpoint. A file that is missing, belongs
+    /// to another run, was changed, or cannot hold what is asked for now is refused. One that is no longer asked for is cut
+    /// back to the checkpoint, to be continued when it is asked for again.
     pub(super) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
-        let mut dormant: Vec<Box<dyn Reporter>> = vec![];
+        let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
-            dormant.extend(by_name(reporter));
+            inactive.extend(by_name(reporter));
         }
-        for reporter in &dormant {
+        for reporter in &inactive {
             let path = run.file(reporter.name());
             if !path.exists() {
-                let gone = format!("{} is gone; a new one is begun when it is asked for again", path.display());
-                self.warnings.push(gone);
+                let missing = format!("{} is gone; a new one is begun when it is asked for again", path.display());
+                self.warnings.push(missing);
                 written.remove(reporter.name());
             }
         }
-        dormant.retain(|reporter| written.contains_key(reporter.name()));
-        // before anything is changed; tables, which are never mended, first
-        for reporter in self.reporters.iter_mut().rev().chain(&mut dormant) {
-            if let Some(&kept) = written.get(reporter.name()) {
-                reporter.check(run, kept)?;
+        inactive.retain(|reporter| written.contains_key(reporter.name()));
+        // before anything is changed; tables, which cannot be repaired, first
+        for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
+            if let Some(&checkpointed) = written.get(reporter.name()) {
+                reporter.check(run, checkpointed)?;
             }
         }
-        for reporter in &mut dormant {
+        for reporter in &mut inactive {
             reporter.open(run, written.get(reporter.name()).copied())?;
             reporter.close()?;
         }
@@ -94,8 +94,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Leaves the files as the checkpoint knows them, closed, under other names. One that is not as it was left, or cannot
-    /// be read, is renamed as it is.
+    /// Cuts the files back to the checkpoint, closes and renames them. A file that was changed or cannot be read is renamed
+    /// as it is.
     pub(super) fn set_aside(&mut self, directory: &Directory, run: &RunInfo<'_>, written: &Written) -> Result<()> {
         let mut names: Vec<String> = written.keys().chain(&run.plan.output.names()).cloned().collect();
         names.sort();
@@ -103,10 +103,10 @@ impl Outputs {
         let mut companions = vec![];
         for name in &names {
             let Some(mut reporter) = by_name(name) else { continue };
-            if let Some(&kept) = written.get(name)
-                && reporter.check(run, kept).is_ok()
+            if let Some(&checkpointed) = written.get(name)
+                && reporter.check(run, checkpointed).is_ok()
             {
-                let _ = reporter.open(run, Some(kept)).and_then(|()| reporter.close());
+                let _ = reporter.open(run, Some(checkpointed)).and_then(|()| reporter.close());
             }
             companions.extend(reporter.companions());
         }
@@ -114,7 +114,7 @@ impl Outputs {
         directory.rename_as_part(&names)
     }
 
-    /// Whether the outputs of a finished run are as it has left them, as far as somebody knows them.
+    /// Whether the outputs of a finished run are unchanged, as far as their format is known.
     pub(super) fn are_complete(&self, run: &RunInfo<'_>, files: &BTreeMap<String, Extent>) -> bool {
         files.iter().all(|(name, &extent)| {
             let own = self.reporters.iter().find(|reporter| reporter.name() == name);
@@ -125,54 +125,54 @@ impl Outputs {
         })
     }
 
-    /// What is wanted of a step.
-    pub(super) fn wants(&self, moment: &Moment) -> Quantities {
-        let wanted = self.reporters.iter().map(|reporter| reporter.wants(moment));
+    /// What all reporters want of a step.
+    pub(super) fn wants(&self, step: &StepInfo) -> Quantities {
+        let wanted = self.reporters.iter().map(|reporter| reporter.wants(step));
         wanted.fold(Quantities::default(), Quantities::or)
     }
 
-    /// Keep the state at the start of a step that is reported.
+    /// Store the state at the start of a step that is reported.
     pub(super) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         self.holds_state = true;
         fill(&mut self.state)
     }
 
-    /// Keep the forces at the start of a step that is reported.
+    /// Store the forces at the start of a step that is reported.
     pub(super) fn hold_forces(&mut self, forces: &[Vec3]) {
         self.forces.clear();
         self.forces.extend_from_slice(forces);
     }
 
-    /// Hands what was held, and the numbers of the step, to all who wanted something; returns the values of its row in the
-    /// energy table, if energies were wanted.
-    pub(super) fn report(&mut self, moment: Moment, observed: Option<&Observed>) -> Result<Option<Vec<f64>>> {
+    /// Passes the stored state and forces and the energies of the step to the reporters that want them; returns the row of
+    /// the energy table, if energies were wanted.
+    pub(super) fn report(&mut self, step: StepInfo, observed: Option<&Observed>) -> Result<Option<Vec<f64>>> {
         let held = std::mem::take(&mut self.holds_state);
         let state = if held { &self.state } else { &State::default() };
         let cell = if held { state.cell } else { observed.and_then(|observed| observed.cell) };
         let State { positions, velocities, .. } = state;
         let forces = std::mem::take(&mut self.forces);
-        let report = Report { moment, cell, positions, velocities, forces: &forces, observed, mass: self.mass };
-        for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&moment).any()) {
+        let report = Report { step, cell, positions, velocities, forces: &forces, observed, mass: self.mass };
+        for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
         let row = report.energy_row().map(|row| row.values().to_vec());
-        // kept for the next ones, empty: nobody is to take them for those of another step
+        // the buffer is reused, empty: no other step may report these forces
         self.forces = forces;
         self.forces.clear();
         Ok(row)
     }
 
-    /// What the user should know of how the files are written.
+    /// Warnings for the user about the files.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Everything on disk; returns how much there is.
+    /// Forces everything to disk; returns the extents.
     pub(super) fn sync(&mut self) -> Result<Written> {
         self.each(|reporter| reporter.sync())
     }
 
-    /// Close the files; returns what they hold.
+    /// Closes the files; returns their extents.
     pub(super) fn close(&mut self) -> Result<Written> {
         self.sync()?;
         self.each(|reporter| reporter.close())
@@ -188,20 +188,20 @@ impl Outputs {
     }
 }
 
-/// A reporter for an output that a checkpoint or a summary knows and nobody asks for now.
+/// A reporter for an output of a checkpoint or summary that the plan does not ask for now.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(EnergyReporter::new(None))),
-        _ => Some(Box::new(TrajectoryReporter::dormant(name)?)),
+        _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }
 
-/// A file that a checkpoint has seen must be there.
-fn check_present(path: &Path, kept: Mark, records: &str) -> Result<()> {
+/// Refuses a missing file of which a checkpoint stores an extent.
+fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let count = kept.extent.count;
+    let count = checkpointed.extent.count;
     let message = format!("this file is missing; the checkpoint was written after {count} {records} of it");
     let help = "put it back, or use --no-append to go on in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())

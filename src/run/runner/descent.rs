@@ -1,4 +1,4 @@
-//! The stages of a run that minimise.
+//! Stages of minimisation.
 
 use super::Session;
 use crate::backend::Backend;
@@ -37,7 +37,7 @@ impl Session<'_> {
             Some(minimizer) => minimizer,
             None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
         };
-        let name = &self.watch.status.stage;
+        let name = &self.monitor.status.stage;
         let (energy, device) = (minimizer.energy(), surface.description());
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
@@ -59,12 +59,12 @@ impl Session<'_> {
         };
         self.log.note(&format!(
             "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
-            self.watch.status.stage,
+            self.monitor.status.stage,
             minimizer.steps(),
             minimizer.energy(),
             atom + 1
         ))?;
-        self.watch.note_place((minimizer.steps(), target, state.time));
+        self.monitor.set_progress((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
         Ok(Outcome::Finished)

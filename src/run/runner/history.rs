@@ -1,4 +1,4 @@
-//! What a run has behind it: all that a checkpoint holds beside the state, and when the last one was written.
+//! What a checkpoint holds in addition to state and position in the run, and when the last one was written.
 
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
@@ -9,11 +9,11 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// The first two checkpoints of a process are no further apart than this: until there are two, one damaged file takes a
-/// run back to where it began.
+/// Longest interval of the first two checkpoints of a process: until there are two, one damaged file takes the run back
+/// to its start.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
-/// What a run has behind it.
+/// What a run has done so far.
 pub(super) struct History {
     pub(super) run_id: String,
     /// of the system before tuning
@@ -26,12 +26,12 @@ pub(super) struct History {
     /// as in [`Checkpoint`]
     pub(super) lists_on_gpu: Option<bool>,
     last_checkpoint: Instant,
-    /// by this process
+    /// written by this process
     checkpoints: u64,
 }
 
 impl History {
-    /// Of a run that begins, or goes on from `checkpoint`.
+    /// Of a new run, or of one that continues from `checkpoint`.
     pub(super) fn new(run_id: String, fingerprint: Fingerprint, checkpoint: Option<&Checkpoint>) -> Self {
         History {
             run_id,
@@ -45,13 +45,13 @@ impl History {
         }
     }
 
-    /// Whether it is time for a checkpoint, one being due `every` so often.
+    /// Whether a checkpoint is due, with one after each `every`.
     pub(super) fn is_due(&self, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
         self.last_checkpoint.elapsed() > every
     }
 
-    /// A checkpoint of now. The state is moved into it: a copy would take longer than many a step.
+    /// A checkpoint. The state is moved into it: a copy may take longer than a step.
     pub(super) fn checkpoint(
         &self,
         plan: &Plan,
@@ -75,7 +75,7 @@ impl History {
         }
     }
 
-    /// One was written.
+    /// A checkpoint was written.
     pub(super) fn written(&mut self) {
         self.last_checkpoint = Instant::now();
         self.checkpoints += 1;

@@ -134,7 +134,7 @@ fn without_removal_the_centre_of_mass_keeps_its_share() {
     let (_, system, _) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", NVE);
     let free = |stage: &str, periodic: bool| {
         let (plan, ..) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", stage);
-        super::super::freedom(&plan, &system, periodic)
+        super::super::describe_degrees_of_freedom(&plan, &system, periodic)
     };
     let bare = 3 * system.topology.atoms.len() - system.constraints.count();
     let none = format!("{NVE}\ncom_removal = \"none\"");

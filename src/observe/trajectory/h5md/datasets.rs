@@ -11,7 +11,7 @@ use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, WholeMolecules};
 use crate::vec3::Vec3;
 
-/// An owned frame: the buffer that travels between the run and the writer's thread.
+/// An owned frame: the buffer passed between the run and the writer thread.
 #[derive(Default)]
 pub(super) struct Buffer {
     pub(super) step: i64,
@@ -64,7 +64,7 @@ impl Datasets {
         Ok(Self { checksums, ..found })
     }
 
-    /// `spare` decides over what a trajectory may lack.
+    /// `spare` decides which series a trajectory may lack.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
@@ -112,7 +112,7 @@ impl Datasets {
         self.cell.is_some()
     }
 
-    /// The positions, whose storage tells the precision.
+    /// The positions, whose storage gives the precision.
     pub(super) fn positions(&self) -> &Series {
         &self.positions
     }
@@ -127,8 +127,8 @@ impl Datasets {
         self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
     }
 
-    /// The checksum stored with the last of the first `frames`: it tells what all of them hold. 0 where there are no
-    /// frames, `None` in files that have no checksums.
+    /// The checksum stored with the last of the first `frames`, which covers all of them. 0 without frames, `None` in files
+    /// without checksums.
     pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
         let Some(checksums) = &self.checksums else { return Ok(None) };
         let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
@@ -205,7 +205,7 @@ pub(super) struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Goes on after the frames `datasets` has, which are `extent`.
+    /// Continues after the frames of `datasets`, whose extent is `extent`.
     pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
@@ -220,7 +220,7 @@ impl FrameWriter {
         }
     }
 
-    /// What frames go to.
+    /// The datasets.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
     }
@@ -230,7 +230,7 @@ impl FrameWriter {
         self.extent
     }
 
-    /// Once all is on disk: keeps in the journal what later frames change.
+    /// Saves in the journal what later frames change; call it when all is on disk.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }

@@ -1,4 +1,4 @@
-//! What the registry of formats knows of H5MD.
+//! H5MD in the registry of formats.
 
 use std::path::Path;
 
@@ -30,12 +30,12 @@ impl Files for H5md {
         Ok(Box::new(TrajectoryWriter::create(path, contents)?))
     }
 
-    /// Checksums are compared when the file is continued. One that a loss of power has torn is mended here: the writer
-    /// mends what it can, and says what is wrong with the rest.
-    fn check(&self, path: &Path, kept: Mark) -> Result<()> {
+    /// Checksums are compared when the file is continued. A file torn by a loss of power is repaired here, as far as the
+    /// writer can; the rest is an error.
+    fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),
-            Err(_) => TrajectoryWriter::append(path, Some(kept.extent))?.close().map(|_| ()),
+            Err(_) => TrajectoryWriter::append(path, Some(checkpointed.extent))?.close().map(|_| ()),
         }
     }
 
@@ -58,8 +58,8 @@ impl Files for H5md {
         Err(Problem::new(message).in_file(path).help(help).into())
     }
 
-    fn append(&self, path: &Path, _contents: &Contents<'_>, kept: Mark) -> Result<Box<dyn FrameSink>> {
-        Ok(Box::new(TrajectoryWriter::append(path, Some(kept.extent))?))
+    fn append(&self, path: &Path, _contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
+        Ok(Box::new(TrajectoryWriter::append(path, Some(checkpointed.extent))?))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {

@@ -1,14 +1,14 @@
-//! What the HDF5 binding lacks: strings of a length known at run time, attributes that every reader takes.
+//! Additions to the HDF5 binding: strings of a length known at run time, attributes that all readers accept.
 
 use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
-/// How often a reader beside the writer tries again to read metadata whose checksum is wrong because it is just being
-/// written. The library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
+/// How often a reader tries again to read metadata whose checksum is wrong because the writer is just changing it. The
+/// library waits 1 ns, then each time twice as long: 4 ms in all, where its own 100 tries never end.
 const READ_ATTEMPTS: u32 = 22;
 
-/// How files are opened and made: the format that allows readers beside the writer. HDF5's own lock is left out: it
-/// ends when simultaneous reading begins and fails on some network file systems; the directory's lock does the work.
+/// How files are created and opened: in the format that allows reading during writing (SWMR). HDF5's own lock is off: it
+/// ends when SWMR begins and fails on some network file systems; the lock of the directory replaces it.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
     // without the buffer for small datasets: what it holds is written when a handle is dropped, which tells no error

@@ -1,4 +1,4 @@
-//! What a trajectory holds.
+//! Contents of a trajectory.
 
 use std::path::Path;
 
@@ -45,14 +45,14 @@ pub struct TrajectoryInfo {
     pub size: u64,
 }
 
-/// Reads what `path` holds, live and crashed files included.
+/// Reads the contents of `path`, which may be in use by a writer or left by a killed one.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
     read(path, mode, size).map_err(|e| foreign(path, &e))
 }
 
-/// HDF5 holds many things.
+/// The error for a file that is no trajectory of md.
 pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
@@ -90,7 +90,7 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     }
 }
 
-/// The storage that filters of the positions tell of.
+/// The precision that follows from the filters of the positions.
 pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,

@@ -1,9 +1,9 @@
-//! What a loss of power may tear in a trajectory, kept beside it: the file's changing bytes as they were when
-//! everything was last on disk (a rollback journal).
+//! The rollback journal of a trajectory: a file next to it with all bytes that change in place, as they were at the last
+//! sync, against a loss of power.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. Of the pages written since the last
-//! sync the disk may hold any, in old, new or torn form. Two kinds of bytes are written once and never again: data
-//! that do not change and chunks whose rows are all there. They are on disk before the journal is. All others, a few
+//! sync the disk may hold any, in old, new or torn form. Two kinds of bytes are written once and never again: static
+//! data and full chunks. They are on disk before the journal is. All others, a few
 //! dozen bytes a frame, are in the journal, so that [`restore`] gives back the file of that sync bit for bit. It is
 //! replaced at every sync, before the checkpoint that counts on it, and removed when the trajectory is closed. Without
 //! it only this safety net is missing.
@@ -41,7 +41,7 @@ const FIXED: [&str; 7] = [
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// what the file held
+    /// extent of the file
     extent: Extent,
     /// bytes of the file
     length: u64,
@@ -51,7 +51,7 @@ struct Header {
     saved: Vec<Bytes>,
 }
 
-/// The file as bytes, beside the library.
+/// Reads the file as bytes, without the library.
 struct Stored {
     file: File,
     length: u64,
@@ -187,7 +187,7 @@ impl Journal {
     }
 }
 
-/// Where the journal of a trajectory is kept.
+/// Path of the journal of a trajectory.
 fn beside(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -204,8 +204,8 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Gives a trajectory that was not closed back the state of its last sync, if there is a journal that fits and that
-/// state has at least the frames of `wanted`. Says whether it did.
+/// Restores the last sync of a trajectory that was not closed, if there is a journal that fits and that state has at least
+/// the frames of `wanted`. Returns whether it did.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&beside(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -215,7 +215,7 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     }
 }
 
-/// Gives `copy` of the trajectory at `path` the state of the last sync, if there is a journal that fits.
+/// Restores the last sync in `copy` of the trajectory at `path`, if there is a journal that fits.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
     read(&beside(path)).map_or(Ok(false), |journal| apply(journal, copy))
 }

@@ -1,4 +1,4 @@
-//! Everything of a trajectory file that does not change: groups, attributes, static data, empty time series, links.
+//! Creates the static part of a trajectory file: groups, attributes, static data, empty time series, links.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const DEFLATE_LEVEL: u8 = 1;
 
 const PARTICLES: &str = "particles/trajectory";
 
-/// Writes the static part to `path`, which must not be anyone's trajectory yet, and closes it.
+/// Writes the static part to `path`, which must not hold a trajectory yet, and closes it.
 pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) -> Result<()> {
     let file = options().create(path)?;
     conventions(&file, contents)?;

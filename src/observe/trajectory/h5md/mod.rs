@@ -22,7 +22,7 @@
 //!
 //! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
 //! [`TrajectoryReader`] gives both back. [`verify`] compares every frame with its checksum, [`repair`] saves the good
-//! ones of a damaged file. `format.rs` is what the registry of formats knows of all this.
+//! ones of a damaged file. `format.rs` is the entry in the registry of formats.
 
 mod datasets;
 mod format;

@@ -1,4 +1,4 @@
-//! A trajectory frame by frame, for whoever looks at it afterwards.
+//! Reads a trajectory frame by frame.
 
 use std::path::{Path, PathBuf};
 

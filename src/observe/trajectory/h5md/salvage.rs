@@ -1,4 +1,4 @@
-//! Trajectories examined frame by frame, and what can be read of a damaged one brought to a good file.
+//! Verifies trajectories frame by frame, and copies the readable frames of a damaged one to a new file.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     found
 }
 
-/// What [`repair`] did.
+/// Result of [`repair`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
     /// the file as it is now
@@ -64,7 +64,7 @@ pub struct Repaired {
     pub backup: Option<PathBuf>,
 }
 
-/// Makes a trajectory whose writer was killed readable by everything, and saves every readable frame of a damaged one
+/// Makes a trajectory whose writer was killed readable by all programs, and saves every readable frame of a damaged one
 /// to a new file in its place. Refused while a run holds the directory. A good file stays as it is.
 pub fn repair(path: &Path) -> Result<Repaired> {
     regular_file(path)?;

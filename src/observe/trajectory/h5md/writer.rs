@@ -1,4 +1,4 @@
-//! The thread that writes frames, and the handle the run holds.
+//! The writer thread, and the handle that the run uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,15 @@ use super::{hdf, layout, names};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
-use crate::observe::trajectory::{Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_kept};
+use crate::observe::trajectory::{
+    Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_checkpointed,
+};
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
 const BUFFERS: usize = 2;
 
-/// Writes a trajectory on a thread of its own. Calls copy the frame into a recycled buffer and return; what went
-/// wrong while writing comes back from the next call. Dropping it closes the file too, but loses the error.
+/// Writes a trajectory on its own thread. Calls copy the frame into a recycled buffer and return; an error of the thread
+/// is returned by the next call. Dropping it closes the file too, but loses the error.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
@@ -38,12 +40,12 @@ pub struct TrajectoryWriter {
 
 enum Message {
     Frame(Buffer),
-    /// put everything on disk, then answer with what there is
+    /// put everything on disk, then answer with the extent
     Sync(SyncSender<Extent>),
 }
 
 impl TrajectoryWriter {
-    /// Creates `path`, which must not exist, and a link `*.h5` beside a `*.h5md`, the name MDTraj insists on.
+    /// Creates `path`, which must not exist, and for `*.h5md` a link `*.h5`, the extension that MDTraj requires.
     pub fn create(path: &Path, contents: &Contents<'_>) -> Result<Self> {
         if contents.topology.atoms.is_empty() {
             return Err(Problem::new("a trajectory needs at least one atom").in_file(path).into());
@@ -61,24 +63,24 @@ impl TrajectoryWriter {
         Self::append(path, None)
     }
 
-    /// Goes on with an existing trajectory, closed or not, after the frames that `keep` tells of (`None`: all); a file
-    /// that does not begin with these is refused. Fields and observables are those of the file. The caller must hold
+    /// Continues an existing trajectory, closed or not, after the frames of `checkpointed` (`None`: all); refuses a
+    /// file that does not begin with these. Fields and observables are those of the file. The caller must hold
     /// the directory's lock.
     ///
-    /// Where the file system does not let readers in beside the writer, the file is flushed whole after each frame.
-    pub fn append(path: &Path, keep: Option<Extent>) -> Result<Self> {
-        Self::append_by(path, keep, File::start_swmr)
+    /// If the file system does not allow readers during writing, the whole file is flushed after each frame.
+    pub fn append(path: &Path, checkpointed: Option<Extent>) -> Result<Self> {
+        Self::append_by(path, checkpointed, File::start_swmr)
     }
 
-    fn append_by(path: &Path, keep: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
-        if let Some(extent) = keep {
+    fn append_by(path: &Path, checkpointed: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+        if let Some(extent) = checkpointed {
             journal::restore(path, extent)?;
         }
         Superblock::read(path)?.repair_if_needed(path)?;
         let io = |e| Error::io(path, e);
         let file = open(path).map_err(io)?;
         let datasets = Datasets::open(&file).map_err(io)?;
-        let extent = check_extent(&datasets, keep, path)?;
+        let extent = check_extent(&datasets, checkpointed, path)?;
         datasets.truncate(extent.count as usize).map_err(io)?;
         let bonds = read_bonds(&file, datasets.atoms(), path)?;
         let last_step = match extent.count as usize {
@@ -149,7 +151,7 @@ impl TrajectoryWriter {
         &self.run_id
     }
 
-    /// The optional fields of the file; [`Self::write`] wants exactly these.
+    /// The optional fields of the file; [`Self::write`] needs exactly these.
     pub fn fields(&self) -> Fields {
         self.fields
     }
@@ -164,7 +166,7 @@ impl TrajectoryWriter {
         &self.observables
     }
 
-    /// Hands over one frame. A frame at the step of the last one (the end of one stage is the start of the next) is
+    /// Writes one frame. A frame at the step of the last one (the end of one stage is the start of the next) is
     /// the same state and not written again, so that steps increase as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step = i64::try_from(frame.step).map_err(|_| Error::Internal("step number beyond 2⁶³".into()))?;
@@ -185,14 +187,14 @@ impl TrajectoryWriter {
         Ok(())
     }
 
-    /// Waits until every frame is on disk and returns what there is, to be kept in a checkpoint.
+    /// Waits until every frame is on disk; returns the extent for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         let (answer, extent) = sync_channel(1);
         self.send(Message::Sync(answer))?;
         extent.recv().map_err(|_| self.failure())
     }
 
-    /// Writes what is left, closes the file so that any reader takes it, and returns what it holds.
+    /// Writes pending frames, closes the file so that any reader accepts it, and returns its extent.
     pub fn close(mut self) -> Result<Extent> {
         self.messages = None;
         self.join()
@@ -247,7 +249,7 @@ impl Drop for TrajectoryWriter {
     fn drop(&mut self) {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
-            // a caller who wants the error calls `close`
+            // call `close` to get the error
             drop(thread.join());
         }
     }
@@ -263,19 +265,19 @@ fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
 }
 
-/// What a file is continued after: what `keep` tells of, if the file begins with it.
-fn check_extent(datasets: &Datasets, keep: Option<Extent>, path: &Path) -> Result<Extent> {
+/// The extent after which a file is continued: `checkpointed`, if the file begins with it.
+fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
-    let refuse = |what: String| Err(not_as_kept(path, what));
+    let refuse = |what: String| Err(not_as_checkpointed(path, what));
     let found = datasets.frames();
-    let count = keep.map_or(found as u64, |extent| extent.count);
+    let count = checkpointed.map_or(found as u64, |extent| extent.count);
     if count > found as u64 {
         return refuse(format!("{found} frames found, the checkpoint was written after {count}"));
     }
     let Some(checksum) = datasets.stored_checksum(count as usize).map_err(io)? else {
         return refuse("written by a version of md that kept no checksums: it cannot be continued".into());
     };
-    match keep {
+    match checkpointed {
         Some(extent) if extent.checksum != checksum => {
             refuse(format!("the first {count} frames are not those the checkpoint was written after"))
         }
@@ -299,7 +301,7 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
-                // the handle may be gone already: then nobody wants the buffer
+                // fails if the handle was dropped: then the buffer is not needed
                 let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
@@ -313,7 +315,7 @@ fn write_frames(
     let extent = sink.extent();
     if let Err(error) = written {
         // Closing would write the half-made frame's bookkeeping into a file that is good up to the frame before.
-        // Left as after a kill it can be mended; that takes no space and is tried at once.
+        // Left as after a kill it can be repaired; this takes no space and is tried at once.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);

@@ -1,4 +1,4 @@
-//! How far a run is, for people and programs that watch it: the status file and the line of progress.
+//! Progress of a run: the status file and the progress line.
 
 use crate::error::Result;
 use crate::observe::progress::{Progress, SpeedMeter};
@@ -6,11 +6,11 @@ use crate::observe::status::Status;
 use crate::run::directory::Directory;
 use std::time::{Duration, Instant};
 
-/// Wall time between looks at the clock's consumers: status file, progress, deadlines.
+/// Wall time between updates of status file and progress line.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The watched side of a run.
-pub(super) struct Watch {
+/// Reports the progress of a run.
+pub(super) struct Monitor {
     pub(super) status: Status,
     progress: Progress,
     speed: SpeedMeter,
@@ -19,9 +19,9 @@ pub(super) struct Watch {
     last: Instant,
 }
 
-impl Watch {
+impl Monitor {
     pub(super) fn new(status: Status, progress: Progress, started: Instant) -> Self {
-        Watch { status, progress, speed: SpeedMeter::default(), started, last: Instant::now() }
+        Monitor { status, progress, speed: SpeedMeter::default(), started, last: Instant::now() }
     }
 
     /// A stage begins.
@@ -31,13 +31,13 @@ impl Watch {
         self.status.stage_number = number;
     }
 
-    /// Steps done of those this stage has, and ps.
-    pub(super) fn note_place(&mut self, place: (u64, u64, f64)) {
+    /// (steps done, steps of the stage, ps)
+    pub(super) fn set_progress(&mut self, place: (u64, u64, f64)) {
         (self.status.step, self.status.steps, self.status.time_ps) = place;
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();
     }
 
-    /// Now and then: the status file, and a line for the log where no terminal shows progress.
+    /// Updates the status file once per [`INTERVAL`]; returns a line for the log where no terminal shows progress.
     pub(super) fn update(&mut self, directory: &Directory) -> Result<Option<String>> {
         if self.last.elapsed() < INTERVAL {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Watch {
         self.status.write(&directory.file("status.json"))
     }
 
-    /// Nothing more is to come.
+    /// The run has ended.
     pub(super) fn finish(&mut self) {
         self.progress.finish();
     }
