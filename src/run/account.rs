@@ -138,7 +138,7 @@ pub(super) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bo
         ),
         None if *predicted_gain == 0.0 => "as is usual without tuning".to_owned(),
         None if on_gpu => format!(
-            "predicted by estimates, which nobody has measured on a GPU yet, to take {} fewer clock cycles for pairs and \
+            "predicted, by estimates that have not been measured on a GPU yet, to take {} fewer clock cycles for pairs and \
              lists than with tuning = \"off\"",
             percent(*predicted_gain)
         ),
