@@ -95,6 +95,17 @@ __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, con
     add_pair(a, t.atoms, d, widened(near * term.force), sums);
 }
 
+// The formulas of the table as types.
+#define DEFINE(KIND, LIST, FORMULA) \
+    struct Formula##KIND { \
+        template <class D, class P> \
+        __device__ auto operator()(const D& displacements, const P& parameters) const { \
+            return FORMULA(displacements, parameters); \
+        } \
+    };
+BONDED_LISTS_TABLE(DEFINE)
+#undef DEFINE
+
 // The kind of terms that a warp works on. Kinds begin at whole warps.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
@@ -111,8 +122,7 @@ __device__ inline void bonded_forces(const Arguments& a) {
     BondedSums sums = {};
     if (index < a.bonded_counts[kind]) {
 #define ADD(KIND, LIST, FORMULA) \
-    if (kind == KIND) \
-        add_term(a, cell, a.bonded.LIST[index], [](const auto& d, const auto& p) { return FORMULA(d, p); }, sums);
+    if (kind == KIND) add_term(a, cell, a.bonded.LIST[index], Formula##KIND(), sums);
         BONDED_LISTS_TABLE(ADD)
 #undef ADD
         if (kind == KIND_CMAP) add_cmap(a, cell, a.cmaps[index], sums);
