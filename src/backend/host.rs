@@ -77,13 +77,8 @@ impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let groups = || {
-            let settles = system.constraints.settles.iter().map(|settle| settle.atoms);
-            let fixed = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
-            let fixed: Vec<[u32; 2]> = fixed.chain(system.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
-            Molecules::from_bonds(masses.len(), &fixed)
-        };
-        let (constraints, groups) = rayon::join(|| ConstraintPlan::new(&system.constraints, &masses), groups);
+        let constraints = || ConstraintPlan::new(&system.constraints, &masses);
+        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
         let constraints = constraints?;
         let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
         Ok(Host {
@@ -345,9 +340,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.field.evaluate(cell, &self.positions, workload, evaluation)?;
         for force in &mut self.external {
             let External { energy, virial } = force.apply(cell, &self.positions, &mut evaluation.forces);
-            if workload.energy {
-                evaluation.energies.external += energy;
-            }
+            evaluation.energies.external += if workload.energy { energy } else { 0.0 };
             if workload.virial {
                 evaluation.virial += virial;
             }

@@ -1,5 +1,7 @@
 //! Molecules: connected components of the bond graph.
 
+use super::System;
+
 /// Connected components, numbered by their first atom; members listed in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Molecules {
@@ -69,6 +71,16 @@ impl Molecules {
     /// Molecule of atom `i`.
     pub fn of_atom(&self, i: usize) -> usize {
         self.of_atom[i] as usize
+    }
+}
+
+impl System {
+    /// The groups of atoms that constraints hold together; an atom without a constraint is a group by itself.
+    pub fn constrained_groups(&self) -> Molecules {
+        let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
+        let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
+        let pairs: Vec<[u32; 2]> = rigid.chain(self.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
+        Molecules::from_bonds(self.topology.atoms.len(), &pairs)
     }
 }
 

@@ -174,7 +174,10 @@ def check_gyration(folder, result, name, selection, stride):
         return
     structure = mdtraj.load(str(folder / "out/final.pdb")).topology
     other = mdtraj.load(str(folder / "out" / name), top=structure)[::stride].atom_slice(chosen.indices)
-    np.testing.assert_allclose(result["rg"], mdtraj.compute_rg(other, masses=masses), rtol=0, atol=1e-6)
+    # MDTraj takes the moment about the mean position, not the centre of mass: Steiner's theorem
+    away = np.average(other.xyz, axis=1, weights=masses) - other.xyz.mean(axis=1)
+    about_centre = mdtraj.compute_rg(other, masses=masses) ** 2 - (away**2).sum(axis=1)
+    np.testing.assert_allclose(result["rg"][:] ** 2, about_centre, rtol=0, atol=1e-6)
 
 
 def check_reference(folder, result, universe, reference, weights, stride):
