@@ -1,12 +1,15 @@
 //! Selection of constraints, and the number of degrees of freedom that remain.
 
 use crate::error::{Error, Problem, Result};
-use crate::system::{Constraint, Constraints, Settle, Topology};
+use crate::system::{Bond, Constraint, Constraints, Settle, Topology};
 
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 /// Atomic number of oxygen.
 const OXYGEN: u8 = 8;
+
+/// Distances between the three atoms of a water.
+const SIDES: usize = 3;
 
 /// Relative difference up to which two statements of one length agree: files print at least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
@@ -24,19 +27,22 @@ pub enum ConstraintKind {
     AllBonds,
 }
 
-/// The constraints of a topology.
+/// The constraints of a topology: its own, and those that are chosen.
 ///
 /// With `rigid_water` every water is one [`Settle`] for any `kind`, and none of its bonds is among the other
-/// constraints. Lengths are those of the bond terms; H–H of a water is that of its H–H bond, or follows from the H–O–H
-/// angle. Bonds to massless sites are left to the virtual sites. The tolerance is the default of [`Constraints`].
+/// constraints; without, waters whose three sides the topology constrains. Lengths are those of the bond terms and of the
+/// topology's constraints; H–H of a water may also follow from the H–O–H angle. Bonds to massless sites are left to the
+/// virtual sites. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
-    let mut waters = vec![None; topology.residues.len()];
-    if rigid_water {
-        for (residue, water) in waters.iter_mut().enumerate() {
-            *water = topology.is_water(residue).then(|| WaterShape::of(topology, residue));
-        }
-        measure_waters(topology, &mut waters)?;
+    let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
+    let mut sides = vec![0; topology.residues.len()];
+    for [i, j] in topology.constraints.iter().map(|constraint| constraint.atoms.map(residue)) {
+        sides[i] += usize::from(i == j);
     }
+    let rigid = |residue: usize| (rigid_water || sides[residue] == SIDES) && topology.is_water(residue);
+    let mut waters: Vec<Option<WaterShape>> =
+        (0..sides.len()).map(|residue| rigid(residue).then(|| WaterShape::of(topology, residue))).collect();
+    measure_waters(topology, &mut waters)?;
     let mut settles = vec![];
     let mut problems = vec![];
     for water in waters.iter().flatten() {
@@ -50,27 +56,25 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
-    let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
-    let wanted = |atoms: [u32; 2]| {
-        let [a, b] = atoms.map(|i| &topology.atoms[i as usize]);
+    let chosen = |bond: &&Bond| {
+        let [a, b] = bond.atoms.map(|i| &topology.atoms[i as usize]);
         let chosen = match kind {
             ConstraintKind::None => false,
             ConstraintKind::HBonds => a.element == HYDROGEN || b.element == HYDROGEN,
             ConstraintKind::AllBonds => true,
         };
-        chosen && a.mass > 0.0 && b.mass > 0.0 && atoms.iter().all(|&i| waters[residue(i)].is_none())
+        chosen && a.mass > 0.0 && b.mass > 0.0
     };
+    let chosen = topology.bonded.bonds.iter().filter(chosen).map(|bond| (bond.atoms, bond.length));
+    let own = topology.constraints.iter().map(|constraint| (constraint.atoms, constraint.length));
+    let flexible = |(atoms, _): &([u32; 2], f64)| atoms.iter().all(|&i| waters[residue(i)].is_none());
     let mut bonds = vec![];
-    for bond in topology.bonded.bonds.iter().filter(|b| wanted(b.atoms)) {
-        if !(bond.length > 0.0 && bond.length.is_finite()) {
-            let [i, j] = bond.atoms;
-            let message = format!("the bond of atoms {} and {} has length {} nm", i + 1, j + 1, bond.length);
+    for ([i, j], length) in own.chain(chosen).filter(flexible) {
+        if !(length > 0.0 && length.is_finite()) {
+            let message = format!("the bond of atoms {} and {} has length {length} nm", i + 1, j + 1);
             return Err(Problem::new(message).help("only a positive length can be constrained").into());
         }
-        bonds.push(Constraint {
-            atoms: [bond.atoms[0].min(bond.atoms[1]), bond.atoms[0].max(bond.atoms[1])],
-            length: bond.length,
-        });
+        bonds.push(Constraint { atoms: [i.min(j), i.max(j)], length });
     }
     let bonds = without_repetition(bonds)?;
     Ok(Constraints { settles, bonds, ..Constraints::default() })
@@ -147,8 +151,9 @@ impl WaterShape {
 /// Collect the lengths and angles of all waters in one pass over the terms.
 fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Result<()> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
-    for bond in &topology.bonded.bonds {
-        let [i, j] = bond.atoms;
+    let bonds = topology.bonded.bonds.iter().map(|bond| (bond.atoms, bond.length));
+    let constraints = topology.constraints.iter().map(|constraint| (constraint.atoms, constraint.length));
+    for ([i, j], length) in bonds.chain(constraints) {
         if residue(i) != residue(j) {
             if let Some(water) = waters[residue(i)].as_ref().or(waters[residue(j)].as_ref()) {
                 let message = format!("the water at atom {} is bonded to another residue", water.atoms[0] + 1);
@@ -158,13 +163,13 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
         }
         let Some(water) = &mut waters[residue(i)] else { continue };
         let [o, h1, h2] = water.atoms;
-        let is = |a, b| bond.atoms == [a, b] || bond.atoms == [b, a];
+        let is = |a, b| [i, j] == [a, b] || [i, j] == [b, a];
         if is(o, h1) {
-            water.oh[0] = Some(bond.length);
+            water.oh[0] = Some(length);
         } else if is(o, h2) {
-            water.oh[1] = Some(bond.length);
+            water.oh[1] = Some(length);
         } else if is(h1, h2) {
-            water.hh = Some(bond.length);
+            water.hh = Some(length);
         }
     }
     for angle in &topology.bonded.angles {

@@ -1,14 +1,13 @@
 //! Builds a system in code: atoms, bonds and interactions one by one; `build` derives the rest.
 
 use super::description::absent;
-use super::exceptions::Neighbours;
 use super::{ConstrainedTerms, Files, ForceOptions, Options, Prepared, TuningMethod, prepare};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::Coordinates;
 use crate::system::{
-    Atom, Bond, BondedTerms, CombinationRule, Description, Exclusions, LennardJones, Name, Nonbonded, Pair14, Residue,
-    System, Topology,
+    Atom, Bond, BondedTerms, CombinationRule, Description, Exclusions, LennardJones, Name, Neighbours, Nonbonded,
+    Pair14, Residue, System, Topology,
 };
 use crate::vec3::Vec3;
 use std::collections::HashSet;

@@ -20,7 +20,9 @@ pub(super) fn problems(description: &Description) -> Vec<Problem> {
     problems.extend(atoms.iter().enumerate().find_map(|(i, atom)| check_atom(i, atom, description.nonbonded.types)));
     problems.extend(check_residues(&description.topology));
     problems.extend(check_terms("chemical bonds", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
-    check_bonded(atoms.len(), bonded, &mut problems);
+    let (constraints, number) = (&description.topology.constraints, atoms.len());
+    problems.extend(check_terms("constraints", number, constraints, |term| term.atoms, |term| [term.length]));
+    check_bonded(number, bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
         problems.push(Problem::new(format!("exclusions are of {} atoms, not of {}", exclusions.atoms(), atoms.len())));
     } else {

@@ -9,7 +9,6 @@ mod builder;
 mod check;
 mod description;
 mod electrostatics;
-mod exceptions;
 mod options;
 mod terms;
 mod whole;

@@ -58,7 +58,10 @@ impl Fingerprint {
             ($($(#[$doc:meta])* $energy:ident {
                 $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
             })*) => {
-                $($(readings.extend(terms($name, &bonded.$list, |term| (term.atoms(), numbers(term.parameters()))));)+)*
+                $($(
+                    readings.push(part($name, "atoms", &bonded.$list, |term| term.atoms));
+                    readings.push(part($name, "parameters", &bonded.$list, |term| term.parameters()));
+                )+)*
             };
         }
         bonded_terms!(lists);
@@ -117,11 +120,6 @@ fn part<'a, T: Sync, V: Serialize>(
     read: impl Fn(&T) -> V + Send + Sync + 'a,
 ) -> Reading<'a> {
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
-}
-
-/// Any number of parameters, in a form that can be written.
-fn numbers<const P: usize>(parameters: [f64; P]) -> Vec<f64> {
-    parameters.to_vec()
 }
 
 /// Atoms and parameters of bonded terms, which `split` separates.

@@ -301,9 +301,14 @@ impl Session<'_> {
 
     /// Download the state at the start of the next step.
     fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
-        let done = simulation.flush();
-        done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
+        self.flush(simulation)?;
         simulation.download(state)
+    }
+
+    /// Complete all steps, and explain one that has failed.
+    fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
+        let done = simulation.flush();
+        done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
     }
 
     /// What reporters and the averages of the stage want of a step.
@@ -320,8 +325,7 @@ impl Session<'_> {
         let state = wanted.positions || wanted.velocities;
         if state && !energies {
             // the state is complete without forces
-            let done = simulation.flush();
-            done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))?;
+            self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
         let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);

@@ -3,8 +3,10 @@
 mod bonded;
 mod description;
 mod molecules;
+mod neighbours;
 mod nonbonded;
 mod settings;
+mod sites;
 mod state;
 mod topology;
 
@@ -14,11 +16,13 @@ pub use bonded::{
 };
 pub use description::{BoxKind, CellHint, Description};
 pub use molecules::Molecules;
+pub(crate) use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters,
     Settle,
 };
+pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, State};
 pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 

@@ -1,6 +1,6 @@
 //! Atoms, residues, exclusions and names, in topology order (the order of the input file).
 
-use super::BondedTerms;
+use super::{BondedTerms, Constraint, VirtualSite};
 use std::fmt;
 
 /// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
@@ -141,6 +141,10 @@ pub struct Topology {
     pub connectivity: Vec<[u32; 2]>,
     /// bonded interactions
     pub bonded: BondedTerms,
+    /// distances that the force field itself keeps constant, whatever other constraints are chosen
+    pub constraints: Vec<Constraint>,
+    /// particles at positions that follow from those of atoms
+    pub virtual_sites: Vec<VirtualSite>,
     /// pairs left out of the non-bonded sum
     pub exclusions: Exclusions,
 }

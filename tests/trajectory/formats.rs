@@ -11,6 +11,7 @@ use md::system::Topology;
 use md::vec3::Vec3;
 use serde_json::json;
 
+use crate::fuzz::Random;
 use crate::probe::python_has;
 use crate::sample;
 
@@ -108,27 +109,6 @@ fn every_position_comes_back() {
                 }
             }
         }
-    }
-}
-
-/// A number that looks random (xorshift64*; Vigna, doi:10.1145/2845077).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    /// Between −1 and 1.
-    fn signed(&mut self) -> f64 {
-        (self.next() >> 3) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 

@@ -26,18 +26,23 @@ const SECONDS: u64 = 5;
 const ADDRESSES: u64 = 1 << 30;
 
 /// A number that looks random (xorshift64*; Vigna, doi:10.1145/2845077).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
+    }
+
+    /// Between −1 and 1.
+    pub(crate) fn signed(&mut self) -> f64 {
+        (self.next() >> 3) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 

@@ -2,7 +2,7 @@
 //! to the other.
 
 /// Atoms by the number of bonds between them and another.
-pub(super) struct Neighbours {
+pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
     /// the last atom from which each was reached
     reached_from: Vec<Option<u32>>,
@@ -10,7 +10,7 @@ pub(super) struct Neighbours {
 
 impl Neighbours {
     /// Of `atoms` atoms; every bond is of two of them.
-    pub(super) fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
+    pub(crate) fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
         let mut bonded = vec![vec![]; atoms];
         for &[i, j] in bonds {
             bonded[i as usize].push(j);
@@ -20,7 +20,7 @@ impl Neighbours {
     }
 
     /// Atoms that are 1, 2, … `most` bonds from `atom`.
-    pub(super) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
+    pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let centre = [atom];
         self.reached_from[atom as usize] = Some(atom);
         let mut shells: Vec<Vec<u32>> = vec![];
