@@ -120,8 +120,8 @@ impl BackendForces {
     }
 }
 
-/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number`, evenly spaced within each
-/// Lennard-Jones type.
+/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number` with mass, evenly spaced
+/// within each Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -132,7 +132,8 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
     }
     let types = system.nonbonded.types;
     let mut count = vec![0; types];
-    atoms.iter().for_each(|atom| count[atom.lj_type as usize] += 1);
+    let massive = || (0..).zip(atoms).filter(|(_, atom)| atom.mass > 0.0).map(|(i, atom)| (i, atom.lj_type as usize));
+    massive().for_each(|(_, lj_type)| count[lj_type] += 1);
     let share = (number / types.max(1)).max(1);
     let mut seen = vec![0; types];
     let chosen = |atom: &(u32, usize)| {
@@ -140,7 +141,7 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
         *place += 1;
         (*place - 1) % usize::div_ceil(of_all, share) == 0
     };
-    (0..).zip(atoms).map(|(i, atom)| (i, atom.lj_type as usize)).filter(chosen).map(|(i, _)| i).collect()
+    massive().filter(chosen).map(|(i, _): (u32, usize)| i).collect()
 }
 
 fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Sampled) -> Verdict {
