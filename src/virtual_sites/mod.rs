@@ -62,13 +62,11 @@ impl SitePlan {
         SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
     }
 
-    /// There are none.
-    pub fn is_empty(&self) -> bool {
-        self.sites.is_empty()
-    }
-
     /// Place all sites (nm).
     pub fn place(&self, team: &Team, positions: &mut [Vec3]) {
+        if self.sites.is_empty() {
+            return;
+        }
         let positions = &SharedVectors::new(positions);
         team.for_each(self.sections.par_iter(), |Section { atoms, sites }| {
             // SAFETY: sections share no atom, and each is one thread's
@@ -84,6 +82,9 @@ impl SitePlan {
     /// zero where r is linear in the positions.
     pub fn spread(&mut self, team: &Team, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
         let SitePlan { sites, sections, virials } = self;
+        if sites.is_empty() {
+            return Mat3::ZERO;
+        }
         let forces = &SharedVectors::new(forces);
         team.for_each(sections.par_iter().zip(virials.par_iter_mut()), |(Section { atoms, sites: range }, virial)| {
             // SAFETY: as in `place`
