@@ -56,18 +56,23 @@ impl<const N: usize> TypeTable<N> {
         Ok(())
     }
 
-    /// The rows for these types: those with the fewest wildcards, the earliest of them.
-    pub(super) fn find(&mut self, types: [u32; N]) -> Option<&[Parameters]> {
-        let index = match self.by_types.get(&canonical(types)) {
-            Some(&index) => Some(index),
-            None => *self.found.entry(canonical(types)).or_insert_with(|| {
-                let exact = |&&index: &&usize| matches(&self.blocks[index].0, types);
-                // the last of equals is taken: search from the end for the earliest
-                let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
-                candidates.max_by_key(|index| exact(index)).copied()
-            }),
+    /// The rows for these types: those with the fewest wildcards, the earliest of them. With the types that the rows name, in
+    /// the order of `types`.
+    pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
+        let key = canonical(types);
+        let index = match self.by_types.get(&key) {
+            Some(&index) => index,
+            None => {
+                (*self.found.entry(key).or_insert_with(|| {
+                    let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
+                    // the last of equals is taken: search from the end for the earliest
+                    let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
+                    candidates.max_by_key(|index| exact(index)).copied()
+                }))?
+            }
         };
-        index.map(|index| &self.parameters[self.blocks[index].1.clone()])
+        let (row, range) = &self.blocks[index];
+        Some((&self.parameters[range.clone()], matches(*row, types)?.1))
     }
 }
 
@@ -78,15 +83,15 @@ fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     types.min(reversed)
 }
 
-/// How many types agree, in the better direction; `None` where some contradict.
-fn matches<const N: usize>(row: &[u32; N], types: [u32; N]) -> Option<usize> {
-    let agree = |types: [u32; N]| {
+/// How many types agree, and the row in the direction in which they do; `None` where some contradict.
+fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
+    let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);
-        fits.then(|| row.iter().filter(|&&row| row != ANY).count())
+        fits.then(|| (row.iter().filter(|&&row| row != ANY).count(), row))
     };
-    let mut reversed = types;
+    let mut reversed = row;
     reversed.reverse();
-    agree(types).or_else(|| agree(reversed))
+    agree(row).or_else(|| agree(reversed))
 }
 
 #[cfg(test)]
@@ -98,7 +103,7 @@ mod tests {
     }
 
     fn first(table: &mut TypeTable<4>, types: [u32; 4]) -> Option<Vec<f64>> {
-        table.find(types).map(|rows| rows.iter().map(|row| row[0]).collect())
+        table.find(types).map(|(rows, _)| rows.iter().map(|row| row[0]).collect())
     }
 
     #[test]

@@ -105,7 +105,10 @@ pub(super) fn heading(line: &str) -> Option<&str> {
 
 /// The directive of a name, and the part it belongs to.
 fn find(name: &str) -> Option<(Directive, Part)> {
-    let known = DIRECTIVES.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))?;
+    // as GROMACS compares them; virtual sites were dummies once
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
+    let name = plain(name).replace("dummies", "virtualsites");
+    let known = DIRECTIVES.iter().find(|(known, ..)| plain(known) == name)?;
     Some((known.1, known.2))
 }
 

@@ -1,6 +1,6 @@
 //! The force field: `[ defaults ]`, types of atoms, Lennard-Jones parameters of pairs, and the tables of bonded parameters.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Parsed;
 use super::bonded_types::{ANY, Tables};
@@ -8,6 +8,7 @@ use super::cmap::CmapTypes;
 use super::directive::{Directive, unknown_function, unsupported};
 use super::fields::Fields;
 use super::function::{function, same_state};
+use super::leap_order::LeapOrder;
 use crate::error::Problem;
 use crate::format::number;
 use crate::system::LennardJones;
@@ -86,6 +87,10 @@ pub(super) struct ForceField {
     pub(super) angles: Tables<3>,
     pub(super) dihedrals: Tables<4>,
     pub(super) cmaps: CmapTypes,
+    /// impropers that are looked up take the order of LEaP
+    pub(super) leap_order: bool,
+    /// by function type
+    leap_orders: BTreeMap<u8, LeapOrder>,
 }
 
 impl ForceField {
@@ -299,6 +304,22 @@ impl ForceField {
     pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
         let defaults = self.defaults()?;
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
+    }
+
+    /// The atoms of an improper in the order that the force field asks for, by the types of the row of its parameters.
+    pub(super) fn improper_order(
+        &mut self,
+        table: u8,
+        atoms: [u32; 4],
+        row: [u32; 4],
+        force_constant: f64,
+    ) -> [u32; 4] {
+        if !self.leap_order {
+            return atoms;
+        }
+        let name =
+            |kind: u32| self.bonded_names.iter().find(|(_, index)| **index == kind).map_or(" ", |(name, _)| name);
+        self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
     }
 
     /// The types of atoms by which bonded parameters are looked up.

@@ -14,6 +14,7 @@ mod force_field;
 mod function;
 mod g96;
 mod gro;
+mod leap_order;
 mod macros;
 mod molecule;
 mod preprocessor;
@@ -31,12 +32,13 @@ use crate::error::Problem;
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Whether the bytes are of a topology: comments and commands of the preprocessor, then a known heading, or an `#include`.
+/// Whether the bytes are of a topology: a known heading or a command of the preprocessor behind
+/// comments, which in force fields may also begin with `*`.
 pub(super) fn is_topology(bytes: &[u8]) -> bool {
     const COMMANDS: [&str; 6] = ["#include", "#define", "#undef", "#ifdef", "#ifndef", "#endif"];
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.map(|line| std::str::from_utf8(line).unwrap_or_default());
-    let first = { first }.find(|line| !(line.is_empty() || line.starts_with(';')));
+    let first = { first }.find(|line| !(line.is_empty() || line.starts_with([';', '*'])));
     let is_command = |line: &str| COMMANDS.iter().any(|command| line.starts_with(command));
     first.is_some_and(|line| is_command(line) || directive::is_heading(line))
 }

@@ -4,7 +4,7 @@ use super::Parsed;
 use super::directive::{Directive, unknown_function};
 use super::fields::Fields;
 use super::force_field::ForceField;
-use super::function::{Function, Kind, function, same_state};
+use super::function::{Function, Kind, Parameters, function, same_state};
 use super::{bonded_types::Tables, virtual_sites};
 use crate::error::Problem;
 use crate::format::element;
@@ -63,11 +63,7 @@ impl MoleculeType {
                 let types = force_field.bonded_of(self.types(atoms));
                 add(&mut self.topology, &mut force_field.angles, directive, atoms, types, fields).map(drop)
             }
-            Directive::Dihedrals => {
-                let atoms = fields.atoms(count)?;
-                let types = force_field.bonded_of(self.types(atoms));
-                add(&mut self.topology, &mut force_field.dihedrals, directive, atoms, types, fields).map(drop)
-            }
+            Directive::Dihedrals => self.read_dihedral(force_field, fields),
             Directive::Constraints => self.read_constraint(force_field, fields),
             Directive::Settles => self.read_settle(fields),
             Directive::Pairs => self.read_pair(force_field, fields),
@@ -148,10 +144,22 @@ impl MoleculeType {
         Ok(())
     }
 
+    fn read_dihedral(&mut self, force_field: &mut ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        let mut atoms = fields.atoms(self.topology.atoms.len())?;
+        let types = force_field.bonded_of(self.types(atoms));
+        let Resolved { function, rows, types } =
+            resolve(&mut force_field.dihedrals, Directive::Dihedrals, types, fields)?;
+        if let (Kind::Improper | Kind::HarmonicImproper, Some(types), [row]) = (function.kind, types, &rows[..]) {
+            atoms = force_field.improper_order(function.table, atoms, types, row[1]);
+        }
+        rows.iter().try_for_each(|row| function.add(&atoms, row, &mut self.topology.bonded))
+    }
+
     fn read_constraint(&mut self, force_field: &mut ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let pair = fields.atoms(self.topology.atoms.len())?;
         let types = force_field.bonded_of(self.types(pair));
-        let (function, rows) = resolve(&mut force_field.constraints, Directive::Constraints, types, fields)?;
+        let Resolved { function, rows, .. } =
+            resolve(&mut force_field.constraints, Directive::Constraints, types, fields)?;
         let length = rows.first().map_or(0.0, |row| row[0]);
         self.topology.constraints.push(Constraint { atoms: pair, length });
         if function.kind == Kind::BondConstraint {
@@ -272,25 +280,35 @@ impl MoleculeType {
     }
 }
 
+/// What a line or the tables say of a term.
+struct Resolved<const N: usize> {
+    function: Function,
+    /// one for each term
+    rows: Vec<Parameters>,
+    /// those that the rows of a table name
+    types: Option<[u32; N]>,
+}
+
 /// The function of a line and its parameters, those of the tables where it gives none.
 fn resolve<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,
     types: [u32; N],
     mut fields: Fields<'_, '_>,
-) -> Parsed<(Function, Vec<super::function::Parameters>)> {
+) -> Parsed<Resolved<N>> {
     let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
     let function = function(directive, number)?;
     if let Some(own) = function.read(fields.rest())? {
-        return Ok((function, vec![own]));
+        return Ok(Resolved { function, rows: vec![own], types: None });
     }
     let rows = tables.get_mut(&function.table).and_then(|table| table.find(types));
-    let rows = rows.ok_or_else(|| {
+    let (rows, types) = rows.ok_or_else(|| {
         let problem =
             Problem::new("the line gives no parameters, and the force field has none for these types of atoms");
         problem.help("is a file of the force field missing? else give the parameters behind the function type")
     })?;
-    Ok((function, rows[..if function.multiple { rows.len() } else { 1 }].to_vec()))
+    let number = if function.multiple { rows.len() } else { 1 };
+    Ok(Resolved { function, rows: rows[..number].to_vec(), types: Some(types) })
 }
 
 /// Adds the terms of a line.
@@ -302,7 +320,7 @@ fn add<const N: usize>(
     types: [u32; N],
     fields: Fields<'_, '_>,
 ) -> Parsed<Function> {
-    let (function, rows) = resolve(tables, directive, types, fields)?;
+    let Resolved { function, rows, .. } = resolve(tables, directive, types, fields)?;
     for row in &rows {
         function.add(&atoms, row, &mut topology.bonded)?;
     }

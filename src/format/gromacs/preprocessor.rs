@@ -18,8 +18,9 @@ const MOST_FILES: usize = 10_000;
 /// Bytes of all files with their macros replaced; topologies hold kinds of molecules, not every molecule.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Receives each line that has anything to say: without comment, macros replaced, blanks at the ends removed.
-pub(super) type Sink<'s> = dyn FnMut(&str) -> Parsed<()> + 's;
+/// Receives each line that has anything to say, without comment, macros replaced, blanks at the ends removed; and the macros
+/// that are defined there.
+pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
 
 /// Reads a file with all that it includes; returns the macros that are defined in the end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
@@ -83,7 +84,7 @@ impl Preprocessor<'_> {
         self.count(line.len())?;
         match without_comment(&line) {
             "" => Ok(()),
-            line => sink(line),
+            line => sink(line, &self.macros),
         }
     }
 

@@ -6,26 +6,21 @@ use std::path::Path;
 use super::directive::{Directive, Part, directive, unsupported};
 use super::fields::Fields;
 use super::force_field::ForceField;
+use super::macros::Macros;
 use super::molecule::MoleculeType;
 use super::whole::{Copies, expand};
-use super::{Parsed, TopologyOptions, preprocessor};
+use super::{Parsed, TopologyOptions, leap_order, preprocessor};
 use crate::error::Problem;
 use crate::format::number;
 use crate::system::{CellHint, Description};
 
 /// Defined by the CHARMM force fields of GROMACS.
 const CHARMM: &str = "_FF_CHARMM";
-/// Defined by force fields whose impropers take their atoms in the order of LEaP.
-const LEAP_ORDER: &str = "_FF_AMBER_LEAP_ATOM_REORDERING";
 
 /// Reads the topology at a path, and the files that it includes.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     let mut reader = Reader::default();
-    let macros = preprocessor::read(path, bytes, options, &mut |line| reader.line(line))?;
-    if macros.contains(LEAP_ORDER) {
-        let help = "take another force field, or parameters in the lines of [ dihedrals ]";
-        return Err(unsupported(format!("{LEAP_ORDER}, the order of atoms in impropers"), help).in_file(path));
-    }
+    let macros = preprocessor::read(path, bytes, options, &mut |line, macros| reader.line(line, macros))?;
     let molecules = reader.molecules.as_slice();
     let whole = expand(&reader.force_field, &reader.types, molecules).map_err(|problem| problem.in_file(path));
     let (mut topology, nonbonded) = whole?;
@@ -47,12 +42,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, line: &str) -> Parsed<()> {
+    fn line(&mut self, line: &str, macros: &Macros) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
             return Ok(());
         }
         let Some(directive) = self.directive else {
+            // how force fields of GROMACS begin
+            if line.starts_with('*') {
+                return Ok(());
+            }
             let message = format!("{} stands before the first heading", number::quoted(line.as_bytes()));
             return Err(
                 Problem::new(message).help("a topology begins with [ defaults ], or an #include of a force field")
@@ -77,6 +76,7 @@ impl Reader {
                 let Some(molecule) = self.types.last_mut() else {
                     return Err(Problem::new("there is no [ moleculetype ] before this"));
                 };
+                self.force_field.leap_order = macros.contains(leap_order::MACRO);
                 molecule.line(&mut self.force_field, directive, fields)
             }
         }
