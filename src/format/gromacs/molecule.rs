@@ -198,12 +198,8 @@ impl MoleculeType {
         let [first, second] = pair.map(|atom| self.topology.atoms[atom as usize].charge);
         let mut charges = [first, second];
         let (LennardJones { c6, c12 }, factor) = match number {
-            "1" if fields.is_empty() => force_field.pair14(a, b)?,
+            "1" | "2" if fields.is_empty() => force_field.pair14(a, b)?,
             "1" => force_field.own_pair14(&mut fields)?,
-            "2" if fields.rest().len() <= 1 => {
-                let (coefficients, factor) = force_field.pair14(a, b)?;
-                (coefficients, if fields.is_empty() { factor } else { fields.real("fudgeQQ")? })
-            }
             "2" => {
                 let factor = fields.real("fudgeQQ")?;
                 charges = [fields.real("a charge")?, fields.real("a charge")?];
