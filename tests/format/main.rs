@@ -11,6 +11,7 @@ mod fuzz;
 #[path = "../golden/mod.rs"]
 mod golden;
 mod gromacs;
+mod gromacs_cli;
 mod gromacs_text;
 mod literal;
 mod restart;
