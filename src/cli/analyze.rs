@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use super::input::gromacs_folders;
 use super::outputs::rounded;
 use crate::analysis::{OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
-use crate::format::read_topology;
+use crate::format::{TopologyOptions, read_topology_with};
 use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::run::Engine;
 use crate::select::select;
@@ -159,7 +160,7 @@ impl Common {
             (None, Some(own)) => return Ok(own.clone()),
             (None, None) => {
                 let problem = Problem::new("this trajectory holds positions only: no names, masses or bonds");
-                let help = "name the topology with --topology, a prmtop or an H5MD trajectory of the same atoms";
+                let help = "name the topology with --topology, a prmtop, a top or an H5MD trajectory of the same atoms";
                 return Err(problem.in_file(&self.trajectory).help(help).into());
             }
             (Some(path), _) if Format::of_file(path).is_ok() => open(path)?.topology().cloned().ok_or_else(|| {
@@ -167,7 +168,10 @@ impl Common {
                     .in_file(path)
                     .help("name a topology file or an H5MD trajectory")
             })?,
-            (Some(path), _) => read_topology(path)?.topology,
+            (Some(path), _) => {
+                let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
+                read_topology_with(path, &options)?.topology
+            }
         };
         let (found, expected) = (topology.atoms.len(), trajectory.atoms());
         if found != expected {

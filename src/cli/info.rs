@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::input::gromacs_folders;
 use super::outputs;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
-use crate::format::{self, Coordinates};
+use crate::format::{self, Coordinates, TopologyOptions};
 use crate::observe::energies::TABLE_START;
 use crate::observe::trajectory;
 use crate::system::{CombinationRule, Description, Molecules, Nonbonded, Topology};
@@ -19,7 +20,7 @@ use crate::units::DENSITY;
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
+    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
     /// energy table of a run
     file: PathBuf,
 }
@@ -46,7 +47,10 @@ fn describe(path: &Path) -> Result<String> {
     }
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
-        return Ok(topology(format.name, &(format.read)(path, &bytes)?));
+        return Ok(topology(
+            format.name,
+            &(format.read)(path, &bytes, &TopologyOptions { include: gromacs_folders(), ..Default::default() })?,
+        ));
     }
     match bytes.trim_ascii_start() {
         [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),

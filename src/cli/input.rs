@@ -36,7 +36,9 @@ impl Input {
         let mut overrides = environment()?;
         overrides.extend(settings.into_iter().flatten());
         overrides.extend(options);
-        Config::read(&self.input, &overrides)
+        let mut config = Config::read(&self.input, &overrides)?;
+        config.plan.system.include.extend(gromacs_folders());
+        Ok(config)
     }
 }
 
@@ -47,6 +49,20 @@ pub(super) fn environment() -> Result<Vec<Override>> {
         Err(std::env::VarError::NotPresent) => Ok(vec![]),
         Err(std::env::VarError::NotUnicode(_)) => Err(Problem::new("MD_SIMD is not valid text").into()),
     }
+}
+
+/// Folders of files that GROMACS topologies include: those of `GMXLIB`, and that of the installation that `gmx` in `PATH`
+/// belongs to, or else one of the usual prefixes.
+pub(super) fn gromacs_folders() -> Vec<PathBuf> {
+    let folders = |name| std::env::var_os(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
+    let mut found = folders("GMXLIB").unwrap_or_default();
+    let programs = folders("PATH").unwrap_or_default().into_iter();
+    let programs = programs.flat_map(|folder| ["gmx", "gmx_mpi", "gmx_d"].map(|name| folder.join(name)));
+    let prefixes = programs.filter_map(|program| Some(program.canonicalize().ok()?.parent()?.parent()?.to_owned()));
+    let usual = ["/usr/local/gromacs", "/usr/local", "/usr", "/opt/gromacs"].map(PathBuf::from);
+    let installed = prefixes.chain(usual).map(|prefix| prefix.join("share/gromacs/top"));
+    found.extend({ installed }.find(|folder| folder.is_dir()));
+    found
 }
 
 /// The user's cache folder: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.

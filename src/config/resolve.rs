@@ -123,11 +123,18 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
         (Kind::Text, Node::Text(text)) => Ok((Value::Text(text.clone()), quote(text))),
         (Kind::File | Kind::Folder, Node::Text(text)) if text.is_empty() => Err(range("a path, not an empty text")),
         (Kind::File | Kind::Folder, Node::Text(text)) => {
-            let path =
-                std::path::absolute(base.join(text)).map_err(|error| Problem::new(format!("{name}: {error}")))?;
-            // TOML is UTF-8, and so is the path unless the working directory is not
-            let text = path.to_str().ok_or_else(|| Problem::new(format!("{name}: the path is not UTF-8")))?.to_owned();
-            Ok((Value::Text(text.clone()), quote(&text)))
+            let path = absolute(base, text).map_err(named)?;
+            Ok((Value::Text(path.clone()), quote(&path)))
+        }
+        (Kind::Texts | Kind::Folders, Node::Array(items)) => {
+            let texts = items.iter().map(|item| match (&item.node, &key.kind) {
+                (Node::Text(text), Kind::Folders) if !text.is_empty() => absolute(base, text).map_err(named),
+                (Node::Text(text), Kind::Texts) if !text.is_empty() => Ok(text.clone()),
+                _ => Err(range("a list of texts in quotes, none of them empty")),
+            });
+            let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+            let written: Vec<String> = texts.iter().map(|text| quote(text)).collect();
+            Ok((Value::Texts(texts), format!("[{}]", written.join(", "))))
         }
         (Kind::Boolean, Node::Boolean(value)) => Ok((Value::Boolean(*value), value.to_string())),
         (Kind::Integer(low, high), Node::Number { integer: Some(value), .. }) => {
@@ -164,6 +171,13 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
         (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),
         (_, node) => Err(wrong_type(&name, key, node)),
     }
+}
+
+/// The absolute path of one that is relative to the folder of the input file.
+fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
+    let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
+    // TOML is UTF-8, and so is the path unless the working directory is not
+    path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
 }
 
 /// An interval is a time above zero or a whole number of steps.

@@ -10,8 +10,8 @@ const TEMPLATE: &str = r#"# Input of md. Check it with `md check`, run it with `
 # Quantities are written with their unit: "2 fs", "0.9 nm", "300 K", "1 bar".
 
 [system]
-topology    = TOPOLOGY            # AMBER prmtop; .gz, .xz, .zst are read as they are
-coordinates = COORDINATES         # AMBER rst7: positions, velocities, cell
+topology    = TOPOLOGY            # AMBER prmtop or GROMACS top; also .gz, .xz, .zst
+coordinates = COORDINATES         # AMBER rst7, GROMACS gro or g96
 
 [forces]
 cutoff         = "0.9 nm"

@@ -36,6 +36,8 @@ pub enum Value {
     Word(&'static str),
     /// text, or an absolute path
     Text(String),
+    /// texts, or absolute paths
+    Texts(Vec<String>),
     /// yes or no
     Boolean(bool),
     /// whole number
@@ -153,6 +155,14 @@ impl Table {
     pub fn interval(&self, name: &str) -> Option<Interval> {
         match self.get(name)?.value {
             Value::Interval(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Texts.
+    pub fn texts(&self, name: &str) -> Option<&[String]> {
+        match &self.get(name)?.value {
+            Value::Texts(value) => Some(value),
             _ => None,
         }
     }

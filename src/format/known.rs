@@ -1,9 +1,9 @@
 //! The known formats of topologies and coordinates: one row each. Files are told apart by their content, not their name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{netcdf, prmtop, restart};
+use super::{gromacs, netcdf, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -20,18 +20,37 @@ pub struct Format<R> {
     pub read: R,
 }
 
-/// Reads the unpacked bytes of the topology at a path, which only names the file in messages.
-pub type TopologyReader = fn(&Path, &[u8]) -> Parsed<Description>;
+/// What a topology is read with in addition to its file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopologyOptions {
+    /// folders in which files are looked for that it includes, after its own
+    pub include: Vec<PathBuf>,
+    /// macros of its preprocessor, `NAME` or `NAME=text`
+    pub define: Vec<String>,
+}
+
+/// Reads the unpacked bytes of the topology at a path, which names the file in messages; other files that it includes are
+/// looked for from there.
+pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
 /// Reads unpacked coordinates; an angle (degrees) completes a box given by its edges only.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topologies; the first row that recognises a file reads it.
-pub const TOPOLOGIES: &[Format<TopologyReader>] = &[Format {
-    name: "AMBER topology (prmtop, parm7)",
-    recognises: |bytes| bytes.starts_with(b"%"),
-    read: prmtop::read,
-}];
+pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
+    Format {
+        name: "AMBER topology (prmtop, parm7)",
+        recognises: |bytes| bytes.starts_with(b"%"),
+        read: |path, bytes, options| match options.define.as_slice() {
+            [] => prmtop::read(path, bytes),
+            _ => {
+                let problem = Problem::new("system.define has no effect on an AMBER topology").in_file(path);
+                Err(problem.help("remove it; GROMACS topologies have macros"))
+            }
+        },
+    },
+    Format { name: "GROMACS topology (top)", recognises: gromacs::is_topology, read: gromacs::read_topology },
+];
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
@@ -39,6 +58,16 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         name: "AMBER coordinates (NetCDF restart)",
         recognises: |bytes| bytes.starts_with(b"CDF"),
         read: |bytes, _| netcdf::read_restart(bytes),
+    },
+    Format {
+        name: "GROMACS coordinates (gro)",
+        recognises: gromacs::is_gro,
+        read: |bytes, _| gromacs::read_gro(bytes),
+    },
+    Format {
+        name: "GROMOS-96 coordinates (g96)",
+        recognises: gromacs::is_g96,
+        read: |bytes, _| gromacs::read_g96(bytes),
     },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
@@ -62,7 +91,12 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
 /// Read a topology of any known format, compressed or not; the format is told by the content. Fails with a [`Problem`] that
 /// names file and line.
 pub fn read_topology(path: &Path) -> Result<Description> {
+    read_topology_with(path, &TopologyOptions::default())
+}
+
+/// [`read_topology`] with a search path of included files, and macros.
+pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Description> {
     let bytes = super::read(path)?;
     let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(|problem| problem.in_file(path))?;
-    Ok((format.read)(path, &bytes)?)
+    Ok((format.read)(path, &bytes, options)?)
 }

@@ -10,6 +10,7 @@ pub mod compressed;
 pub mod coordinates;
 pub mod element;
 pub mod file;
+mod gromacs;
 pub mod known;
 mod netcdf;
 pub mod npy;
@@ -21,6 +22,6 @@ mod text;
 
 pub use compressed::read;
 pub use coordinates::{Coordinates, read_coordinates};
-pub use known::read_topology;
+pub use known::{TopologyOptions, read_topology, read_topology_with};
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::checkpoint::Checkpoint;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, file, read_coordinates, read_topology};
+use crate::format::{Coordinates, file, read_coordinates, read_topology_with};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
@@ -13,8 +13,11 @@ use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, pre
 /// found.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
-    let (description, coordinates) =
-        rayon::join(|| read_topology(&plan.system.topology), || read_coordinates_or_checkpoint(path, None, None));
+    let options = plan.system.topology_options();
+    let (description, coordinates) = rayon::join(
+        || read_topology_with(&plan.system.topology, &options),
+        || read_coordinates_or_checkpoint(path, None, None),
+    );
     let description = description?;
     let atoms = description.topology.atoms.len();
     let coordinates = match coordinates {

@@ -12,6 +12,7 @@ use super::reporter::StepInfo;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
+use crate::format::TopologyOptions;
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -70,6 +71,17 @@ pub struct SystemFiles {
     pub topology: PathBuf,
     /// positions, and where the format has them velocities and cell
     pub coordinates: PathBuf,
+    /// folders of files that the topology includes, searched after its own
+    pub include: Vec<PathBuf>,
+    /// macros of the topology
+    pub define: Vec<String>,
+}
+
+impl SystemFiles {
+    /// What the topology is read with.
+    pub fn topology_options(&self) -> TopologyOptions {
+        TopologyOptions { include: self.include.clone(), define: self.define.clone() }
+    }
 }
 
 /// Seed, device, threads.

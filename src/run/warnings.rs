@@ -1,6 +1,6 @@
 //! Warnings about a plan, for `md check` and the log: each with its reason and advice.
 
-use super::plan::{Dynamics, Plan};
+use super::plan::{Dynamics, Plan, StageKind};
 use super::vibration::{Vibration, fastest};
 use crate::backend::check_system;
 use crate::ensemble::barostat::BarostatKind;
@@ -28,6 +28,10 @@ const CHARMM_CUTOFF: f64 = 1.2;
 const SAME_LENGTH: f64 = 1e-6;
 /// Part of its width by which a cell at constant pressure may shrink: that of a solvated system during equilibration.
 const SHRINKING: f64 = 0.05;
+/// Positions per nm in a file of three decimals, and how near to whole a number of them is, in units of the last decimal:
+/// rounding and the move of atoms into whole molecules leave less than a millionth.
+const POSITIONS_PER_NM: f64 = 1000.0;
+const WHOLE: f64 = 1e-6;
 
 /// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. Bonded terms that
 /// constraints hold fixed must have been dropped from the system.
@@ -55,6 +59,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(truncated_charges(system, state));
     found.extend(weak_coupling(plan));
     found.extend(tight_cell(plan, system, state));
+    found.extend(rounded_positions(plan, state));
     found
 }
 
@@ -176,5 +181,18 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
              {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; take a larger cell or a shorter \
              cutoff"
         )
+    })
+}
+
+/// Dynamics from positions of three decimals, as `.gro` files of GROMACS have: their bonds are off by up to 0.001 nm. Molecules
+/// that the edges of the cell cut have been made whole, and moved by edges of more decimals: half of all atoms are enough.
+fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
+    let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
+    let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
+    let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
+    (2 * rounded > state.positions.len()).then(|| {
+        "positions are rounded to 0.001 nm, and the first stage is dynamics: stiff bonds release some kJ/mol each as heat; begin \
+         with a stage of kind \"minimize\", or take a file of more decimals (gmx trjconv -ndec 6, or g96)"
+            .to_owned()
     })
 }

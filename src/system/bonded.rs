@@ -104,6 +104,20 @@ macro_rules! define_bonded_terms {
                 self.pairs14.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
             }
 
+            /// Adds `copies` copies of the terms of a molecule of `size` atoms, which refers to the same grids: atom 0 of the
+            /// first becomes `first`, that of each next copy `size` more.
+            pub fn append_copies(&mut self, molecule: &Self, first: u32, size: u32, copies: u32) {
+                $($(append_copies(&mut self.$list, &molecule.$list, copies, |term, copy| {
+                    term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
+                });)+)*
+                append_copies(&mut self.cmaps, &molecule.cmaps, copies, |term, copy| {
+                    term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
+                });
+                append_copies(&mut self.pairs14, &molecule.pairs14, copies, |term, copy| {
+                    term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
+                });
+            }
+
             /// Adds the terms of `other`, which refers to the same grids.
             pub fn append(&mut self, other: &mut Self) {
                 $($(self.$list.append(&mut other.$list);)+)*
@@ -114,6 +128,18 @@ macro_rules! define_bonded_terms {
     };
 }
 bonded_terms!(define_bonded_terms);
+
+/// Appends copies of a list, each changed by its number.
+fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change: impl Fn(&mut T, u32)) {
+    list.reserve(molecule.len() * copies as usize);
+    for copy in 0..if molecule.is_empty() { 0 } else { copies } {
+        list.extend(molecule.iter().map(|term| {
+            let mut term = *term;
+            change(&mut term, copy);
+            term
+        }));
+    }
+}
 
 impl BondedTerms {
     /// The terms that `atom` takes part in.

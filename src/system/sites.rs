@@ -112,4 +112,17 @@ impl Construction {
             _ => None,
         }
     }
+
+    /// [`Construction::atoms`], to be renumbered.
+    pub fn atoms_mut(&mut self) -> &mut [u32] {
+        match self {
+            Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => atoms,
+            Construction::Average3 { atoms, .. }
+            | Construction::FixedDistance3 { atoms, .. }
+            | Construction::FixedAngle3 { atoms, .. }
+            | Construction::OutOfPlane { atoms, .. } => atoms,
+            Construction::FixedDistance4 { atoms, .. } => atoms,
+            Construction::Average { atoms, .. } | Construction::LocalFrame { atoms, .. } => atoms,
+        }
+    }
 }

@@ -80,16 +80,7 @@ fn topology() -> Topology {
     let number = kinds.len() as u32;
     let moved = |construction: &Construction, k: u32| {
         let mut moved = construction.clone();
-        let shift = |atoms: &mut [u32]| atoms.iter_mut().for_each(|atom| *atom = *atom * number + k);
-        match &mut moved {
-            Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => shift(atoms),
-            Construction::Average3 { atoms, .. }
-            | Construction::FixedDistance3 { atoms, .. }
-            | Construction::FixedAngle3 { atoms, .. }
-            | Construction::OutOfPlane { atoms, .. } => shift(atoms),
-            Construction::FixedDistance4 { atoms, .. } => shift(atoms),
-            Construction::Average { atoms, .. } | Construction::LocalFrame { atoms, .. } => shift(atoms),
-        }
+        moved.atoms_mut().iter_mut().for_each(|atom| *atom = *atom * number + k);
         VirtualSite { site: 4 * number + k, construction: moved }
     };
     let virtual_sites = (0..number).zip(&kinds).map(|(k, kind)| moved(kind, k)).collect();

@@ -6,6 +6,7 @@ use md::format::{read_coordinates, read_topology};
 use proptest::prelude::*;
 
 use crate::damage::{Damage, apply, damage};
+use crate::gromacs_text::{G96, GRO, TOP};
 use crate::literal::{PRMTOP, RST7};
 
 /// A valid NetCDF restart.
@@ -39,6 +40,18 @@ proptest! {
     #[test]
     fn damaged_coordinates_never_panic(damages in damage()) {
         check(RST7.as_bytes(), &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
+    }
+
+    #[test]
+    fn damaged_gromacs_topologies_never_panic(damages in damage()) {
+        check(TOP.as_bytes(), &damages, |path| read_topology(path).map(|found| found.topology.atoms.len()));
+    }
+
+    #[test]
+    fn damaged_gromacs_coordinates_never_panic(damages in damage()) {
+        for text in [GRO, G96] {
+            check(text.as_bytes(), &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
+        }
     }
 
     #[test]

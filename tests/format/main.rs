@@ -8,6 +8,11 @@ mod cut;
 mod damage;
 mod energy;
 mod fuzz;
+#[path = "../golden/mod.rs"]
+mod golden;
+mod gromacs;
+mod gromacs_cli;
+mod gromacs_text;
 mod literal;
 mod restart;
 mod systems;

@@ -4,7 +4,7 @@ mod forces;
 mod stage;
 
 use super::key::Default::{Is, Required, Rule, Unset};
-use super::key::Kind::{Boolean, File, Folder, Integer, Interval, Quantity, Tables, Text, Word};
+use super::key::Kind::{Boolean, File, Folder, Folders, Integer, Interval, Quantity, Tables, Text, Texts, Word};
 use super::key::{Key, Kind, Range};
 use super::value::Table;
 use super::words;
@@ -68,7 +68,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
+        doc: "Atoms and force field: AMBER prmtop/parm7 or GROMACS top. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
         ..KEY
     },
     Key {
@@ -76,7 +76,23 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: rst7, NetCDF restart, or the checkpoint.md of another run.",
+        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, or the checkpoint.md of another run.",
+        ..KEY
+    },
+    Key {
+        name: "include",
+        kind: Folders,
+        default: Is("[]"),
+        example: "[\"toppar\"]",
+        doc: "Folders in which files are looked for that a GROMACS topology includes, after its own folder; then those of the environment variable GMXLIB, and of an installed GROMACS. Relative to the folder of the input file.",
+        ..KEY
+    },
+    Key {
+        name: "define",
+        kind: Texts,
+        default: Is("[]"),
+        example: "[\"FLEXIBLE\"]",
+        doc: "Macros of the preprocessor of a GROMACS topology, as -D of grompp: \"NAME\" or \"NAME=text\". One that no file asks for is an error.",
         ..KEY
     },
 ];

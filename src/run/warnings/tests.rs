@@ -145,3 +145,21 @@ fn without_removal_the_centre_of_mass_keeps_its_share() {
     let both = format!("{NVE}\n[[stage]]\nname = \"last\"\nkind = \"dynamics\"\nsteps = 1\n{none}");
     assert_eq!(free(&both, true), format!("{} (production), {bare} (last)", bare - 3));
 }
+
+#[test]
+fn dynamics_from_positions_of_three_decimals_are_warned_of() {
+    let (mut plan, system, mut state) = loaded("water", PME, NVE);
+    let edges = state.cell.expect("a cell").rows().map(|row| row.norm());
+    for (index, position) in state.positions.iter_mut().enumerate() {
+        let moved = if index % 3 == 0 { edges[0] } else { 0.0 };
+        *position = position.map(|x| (x * 1e3).round() / 1e3 + moved);
+    }
+    one(&warnings(&plan, &system, &state), &["rounded to 0.001 nm", "kind \"minimize\""]);
+    let minimize = Config::parse(
+        "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nkind = \"minimize\"\n",
+        Path::new("input.toml"),
+        &[],
+    );
+    plan.stages.insert(0, minimize.expect("a valid file").plan.stages.swap_remove(0));
+    assert_eq!(warnings(&plan, &system, &state), Vec::<String>::new());
+}

@@ -1,0 +1,155 @@
+//! Parameters by the types of atoms: `[ bondtypes ]`, `[ angletypes ]`, `[ dihedraltypes ]`, `[ constrainttypes ]`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use super::Parsed;
+use super::function::Parameters;
+use crate::error::Problem;
+
+/// The type that stands for any other: `X` in a file.
+pub(super) const ANY: u32 = u32::MAX;
+
+/// The tables of a directive by function type.
+pub(super) type Tables<const N: usize> = BTreeMap<u8, TypeTable<N>>;
+
+/// Parameters of one function type. The order of the atoms of a row may be reversed.
+#[derive(Default)]
+pub(super) struct TypeTable<const N: usize> {
+    parameters: Vec<Parameters>,
+    /// rows of the same types, one block after the other
+    blocks: Vec<([u32; N], Range<usize>)>,
+    /// blocks by their types
+    by_types: HashMap<[u32; N], usize>,
+    /// blocks that hold [`ANY`]
+    general: Vec<usize>,
+    /// results of searches among those
+    found: HashMap<[u32; N], Option<usize>>,
+}
+
+impl<const N: usize> TypeTable<N> {
+    /// Adds a row. A later row of the same types replaces an earlier one. With `multiple`, rows that follow each other are
+    /// terms of one interaction, and a second such block is refused, unless it repeats a single row.
+    pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<()> {
+        self.found.clear();
+        let key = canonical(types);
+        let Some(&index) = self.by_types.get(&key) else {
+            self.by_types.insert(key, self.blocks.len());
+            if types.contains(&ANY) {
+                self.general.push(self.blocks.len());
+            }
+            self.blocks.push((types, self.parameters.len()..self.parameters.len() + 1));
+            self.parameters.push(parameters);
+            return Ok(());
+        };
+        let last = index + 1 == self.blocks.len();
+        let rows = &mut self.blocks[index].1;
+        if multiple && last {
+            rows.end += 1;
+            self.parameters.push(parameters);
+        } else if !multiple {
+            self.parameters[rows.clone()].fill(parameters);
+        } else if self.parameters[rows.clone()] != [parameters] {
+            let message = "a second block of function type 9 for the same types of atoms, with other parameters";
+            return Err(Problem::new(message).help("which of the two is meant? remove one, or join them"));
+        }
+        Ok(())
+    }
+
+    /// The rows for these types: those with the fewest wildcards, the earliest of them. With the types that the rows name, in
+    /// the order of `types`.
+    pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
+        let key = canonical(types);
+        let index = match self.by_types.get(&key) {
+            Some(&index) => index,
+            None => {
+                (*self.found.entry(key).or_insert_with(|| {
+                    let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
+                    // the last of equals is taken: search from the end for the earliest
+                    let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
+                    candidates.max_by_key(|index| exact(index)).copied()
+                }))?
+            }
+        };
+        let (row, range) = &self.blocks[index];
+        Some((&self.parameters[range.clone()], matches(*row, types)?.1))
+    }
+}
+
+/// One order for both directions.
+fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
+    let mut reversed = types;
+    reversed.reverse();
+    types.min(reversed)
+}
+
+/// How many types agree, and the row in the direction in which they do; `None` where some contradict.
+fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
+    let agree = |row: [u32; N]| {
+        let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);
+        fits.then(|| (row.iter().filter(|&&row| row != ANY).count(), row))
+    };
+    let mut reversed = row;
+    reversed.reverse();
+    agree(row).or_else(|| agree(reversed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(first: f64) -> Parameters {
+        [first, 0.0, 0.0, 0.0, 0.0, 0.0]
+    }
+
+    fn first(table: &mut TypeTable<4>, types: [u32; 4]) -> Option<Vec<f64>> {
+        table.find(types).map(|(rows, _)| rows.iter().map(|row| row[0]).collect())
+    }
+
+    #[test]
+    fn exact_rows_win_then_those_with_fewer_wildcards_then_the_first() {
+        let mut table = TypeTable::<4>::default();
+        for (types, value) in [
+            ([ANY, 1, 2, ANY], 1.0),
+            ([ANY, 1, 2, 3], 2.0),
+            ([0, 1, 2, 3], 3.0),
+            ([4, 1, 2, ANY], 4.0),
+            ([ANY, ANY, 2, 5], 5.0),
+            ([ANY, 1, ANY, 5], 6.0),
+        ] {
+            table.add(types, parameters(value), false).unwrap();
+        }
+        for (types, expected) in [
+            ([0, 1, 2, 3], Some(3.0)),
+            ([3, 2, 1, 0], Some(3.0)),
+            ([9, 1, 2, 3], Some(2.0)),
+            ([3, 2, 1, 9], Some(2.0)),
+            ([9, 1, 2, 9], Some(1.0)),
+            // both rows have one wildcard
+            ([4, 1, 2, 3], Some(2.0)),
+            ([4, 1, 2, 9], Some(4.0)),
+            ([9, 1, 2, 5], Some(1.0)),
+            ([9, 8, 2, 5], Some(5.0)),
+            ([9, 8, 7, 5], None),
+        ] {
+            assert_eq!(first(&mut table, types), expected.map(|value| vec![value]), "{types:?}");
+        }
+    }
+
+    #[test]
+    fn later_rows_replace_earlier_ones_and_blocks_of_several_terms_stay_whole() {
+        let mut table = TypeTable::<4>::default();
+        table.add([0, 1, 2, 3], parameters(1.0), false).unwrap();
+        table.add([5, 5, 5, 5], parameters(9.0), false).unwrap();
+        table.add([3, 2, 1, 0], parameters(2.0), false).unwrap();
+        assert_eq!(first(&mut table, [0, 1, 2, 3]), Some(vec![2.0]));
+        for value in [1.0, 2.0, 3.0] {
+            table.add([7, 7, 7, 8], parameters(value), true).unwrap();
+        }
+        table.add([6, 6, 6, 6], parameters(1.0), true).unwrap();
+        assert_eq!(first(&mut table, [8, 7, 7, 7]), Some(vec![1.0, 2.0, 3.0]));
+        assert!(table.add([7, 7, 7, 8], parameters(4.0), true).is_err());
+        table.add([5, 5, 5, 5], parameters(9.0), true).expect("the same again");
+        table.add([6, 6, 6, 6], parameters(2.0), true).expect("the block goes on");
+    }
+}

@@ -1,0 +1,85 @@
+//! Correction maps: `[ cmaptypes ]` and the terms of `[ cmap ]` that look them up.
+//!
+//! A row of `[ cmaptypes ]` has five types of atoms, each perhaps with the name of its residue as in `CA-ALA` (`*` for any),
+//! function type 1, the points along φ and ψ, and energies in kJ/mol from −180° on, φ slow: the order of [`CmapGrid`].
+
+use super::Parsed;
+use super::directive::unknown_function;
+use super::fields::Fields;
+use crate::error::Problem;
+use crate::format::number;
+use crate::system::CmapGrid;
+
+/// Fewest points of a bicubic map, and more than any map has.
+const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
+
+/// All rows.
+#[derive(Default)]
+pub(super) struct CmapTypes {
+    rows: Vec<Row>,
+    pub(super) grids: Vec<CmapGrid>,
+}
+
+struct Row {
+    types: [u32; 5],
+    /// empty where any will do
+    residues: [String; 5],
+}
+
+impl CmapTypes {
+    /// Adds a row; `bonded` is the index of a bonded type.
+    pub(super) fn read(&mut self, mut fields: Fields<'_, '_>, bonded: impl Fn(&str) -> Option<u32>) -> Parsed<()> {
+        let (mut types, mut residues) = ([0; 5], [const { String::new() }; 5]);
+        for (kind, residue) in types.iter_mut().zip(&mut residues) {
+            let word = fields.word("a type")?;
+            // a name of a type may hold a dash, as that of an ion
+            let (name, residue_name) = match (bonded(word), word.split_once('-')) {
+                (None, Some((name, residue))) => (name, residue),
+                _ => (word, ""),
+            };
+            let unknown =
+                || Problem::new(format!("no atom type has the bonded type {}", number::quoted(word.as_bytes())));
+            *kind = bonded(name).ok_or_else(unknown)?;
+            *residue = if residue_name == "*" { String::new() } else { residue_name.to_owned() };
+        }
+        check_function(&mut fields)?;
+        let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
+        let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
+        let points = points.ok_or_else(|| {
+            Problem::new(format!("a map of {} by {} points: expected a square one of {POINTS:?}", size[0], size[1]))
+        })?;
+        let mut energies = Vec::with_capacity(fields.rest().len().min(points * points));
+        for _ in 0..points * points {
+            energies.push(fields.real("an energy of the map")?);
+        }
+        fields.end()?;
+        self.rows.push(Row { types, residues });
+        self.grids.push(CmapGrid { size: points, energies });
+        Ok(())
+    }
+
+    /// The grid of five atoms of these types, in residues of these names; the line may also give its number.
+    pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
+        check_function(&mut fields)?;
+        if !fields.is_empty() {
+            let number = fields.integer("the number of a row of [ cmaptypes ]")?;
+            fields.end()?;
+            let index = usize::try_from(number).ok().filter(|number| (1..=self.rows.len()).contains(number));
+            let outside = || Problem::new(format!("row {number} of [ cmaptypes ] is not in 1 to {}", self.rows.len()));
+            return index.map(|index| index as u32 - 1).ok_or_else(outside);
+        }
+        let named = |row: &Row| row.residues.iter().zip(residues).all(|(own, name)| own.is_empty() || own == name);
+        let row = self.rows.iter().position(|row| row.types == types && named(row));
+        row.map(|row| row as u32).ok_or_else(|| {
+            let message = format!("[ cmaptypes ] has no row for these atoms, of residues {}", residues.join(" "));
+            Problem::new(message).help("the force field lacks this map")
+        })
+    }
+}
+
+fn check_function(fields: &mut Fields<'_, '_>) -> Parsed<()> {
+    match fields.word("the function type")? {
+        "1" => Ok(()),
+        other => Err(unknown_function("correction maps", other, "1")),
+    }
+}

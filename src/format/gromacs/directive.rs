@@ -1,0 +1,152 @@
+//! Directives: the headings `[ name ]` between which a topology is divided, and the order they stand in.
+
+use super::Parsed;
+use crate::error::Problem;
+use crate::format::number;
+
+/// What the lines below a heading say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Directive {
+    Defaults,
+    AtomTypes,
+    BondTypes,
+    ConstraintTypes,
+    AngleTypes,
+    DihedralTypes,
+    PairTypes,
+    NonbondParameters,
+    CmapTypes,
+    /// of implicit solvent, which GROMACS no longer has and reads over
+    ImplicitSolvent,
+    MoleculeType,
+    /// behind the line of a molecule type, where nothing may stand
+    MoleculeTypeRead,
+    Atoms,
+    Bonds,
+    Pairs,
+    Angles,
+    Dihedrals,
+    Cmaps,
+    Exclusions,
+    Constraints,
+    Settles,
+    /// by the number of atoms that a site follows from, 0 where any number may be
+    VirtualSites(u8),
+    /// energies that are not computed here
+    Unsupported(&'static str),
+    System,
+    Molecules,
+}
+
+/// The three parts of a topology, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    #[default]
+    ForceField,
+    Molecule,
+    System,
+}
+
+const RESTRAINTS: &str = "restraints are not supported; leave the macro undefined that switches them on";
+const POLARIZATION: &str = "polarisable force fields are not supported";
+
+/// Every heading of GROMACS, its directive and its part.
+const DIRECTIVES: &[(&str, Directive, Part)] = &[
+    ("defaults", Directive::Defaults, Part::ForceField),
+    ("atomtypes", Directive::AtomTypes, Part::ForceField),
+    ("bondtypes", Directive::BondTypes, Part::ForceField),
+    ("constrainttypes", Directive::ConstraintTypes, Part::ForceField),
+    ("angletypes", Directive::AngleTypes, Part::ForceField),
+    ("dihedraltypes", Directive::DihedralTypes, Part::ForceField),
+    ("pairtypes", Directive::PairTypes, Part::ForceField),
+    ("nonbond_params", Directive::NonbondParameters, Part::ForceField),
+    ("cmaptypes", Directive::CmapTypes, Part::ForceField),
+    ("implicit_genborn_params", Directive::ImplicitSolvent, Part::ForceField),
+    ("implicit_surface_params", Directive::ImplicitSolvent, Part::ForceField),
+    ("moleculetype", Directive::MoleculeType, Part::Molecule),
+    ("atoms", Directive::Atoms, Part::Molecule),
+    ("bonds", Directive::Bonds, Part::Molecule),
+    ("pairs", Directive::Pairs, Part::Molecule),
+    ("angles", Directive::Angles, Part::Molecule),
+    ("dihedrals", Directive::Dihedrals, Part::Molecule),
+    ("cmap", Directive::Cmaps, Part::Molecule),
+    ("exclusions", Directive::Exclusions, Part::Molecule),
+    ("constraints", Directive::Constraints, Part::Molecule),
+    ("settles", Directive::Settles, Part::Molecule),
+    ("virtual_sites1", Directive::VirtualSites(1), Part::Molecule),
+    ("virtual_sites2", Directive::VirtualSites(2), Part::Molecule),
+    ("virtual_sites3", Directive::VirtualSites(3), Part::Molecule),
+    ("virtual_sites4", Directive::VirtualSites(4), Part::Molecule),
+    ("virtual_sitesn", Directive::VirtualSites(0), Part::Molecule),
+    ("pairs_nb", Directive::Unsupported("list the pairs in [ pairs ]"), Part::Molecule),
+    ("position_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("angle_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("angle_restraints_z", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("distance_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("orientation_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("dihedral_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),
+    ("water_polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),
+    ("thole_polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),
+    ("system", Directive::System, Part::System),
+    ("molecules", Directive::Molecules, Part::System),
+    (
+        "intermolecular_interactions",
+        Directive::Unsupported("make one [ moleculetype ] of the molecules between which they act"),
+        Part::System,
+    ),
+];
+
+/// The name in a heading; `None` where the line is none.
+pub(super) fn heading(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('[')?;
+    Some(rest.split_once(']').map_or(rest, |(name, _)| name).trim())
+}
+
+/// The directive of a name, and the part it belongs to.
+fn find(name: &str) -> Option<(Directive, Part)> {
+    // as GROMACS compares them; virtual sites were dummies once
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
+    let name = plain(name).replace("dummies", "virtualsites");
+    let known = DIRECTIVES.iter().find(|(known, ..)| plain(known) == name)?;
+    Some((known.1, known.2))
+}
+
+/// The directive of a heading in a topology that has come to `part`.
+pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
+    let Some(name) = heading(line) else { return Ok(None) };
+    if !line.ends_with(']') {
+        return Err(Problem::new("a heading stands in a line of its own, as [ atoms ]"));
+    }
+    let Some((directive, own)) = find(name) else {
+        let problem = Problem::new(format!("[ {name} ] is unknown to GROMACS"));
+        let names = DIRECTIVES.iter().map(|(known, ..)| (strsim::damerau_levenshtein(name, known), *known));
+        return Err(match names.min() {
+            Some((0..=3, near)) => problem.help(format!("did you mean [ {near} ]?")),
+            _ => problem,
+        });
+    };
+    if own < part {
+        let message = format!("[ {name} ] stands too late");
+        let help = "parameters of the force field stand before the first [ moleculetype ], molecule types before [ system ]; \
+                    include files in that order";
+        return Err(Problem::new(message).help(help));
+    }
+    Ok(Some((directive, own)))
+}
+
+/// Whether a line is the heading of a directive that GROMACS knows.
+pub(super) fn is_heading(line: &str) -> bool {
+    heading(line).is_some_and(|name| find(name).is_some())
+}
+
+/// The problem of a line whose energy is not computed here.
+pub(super) fn unsupported(what: impl std::fmt::Display, help: &str) -> Problem {
+    Problem::new(format!("{what}: md does not support this")).help(help.to_owned())
+}
+
+/// The problem of a function type that the directive does not have here.
+pub(super) fn unknown_function(name: &str, number: &str, known: &str) -> Problem {
+    let message = format!("function type {} of {name} is not supported", number::quoted(number.as_bytes()));
+    Problem::new(message).help(format!("md knows {known}"))
+}

@@ -1,0 +1,93 @@
+//! The fields of a line: words, numbers and atoms, separated by blanks.
+
+use super::Parsed;
+use crate::error::Problem;
+use crate::format::number;
+
+/// The words of a line that have not been taken yet.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'w, 't> {
+    words: &'w [&'t str],
+}
+
+impl<'w, 't> Fields<'w, 't> {
+    pub(super) fn new(words: &'w [&'t str]) -> Self {
+        Fields { words }
+    }
+
+    /// The words that are left.
+    pub(super) fn rest(&self) -> &'w [&'t str] {
+        self.words
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The next word.
+    pub(super) fn word(&mut self, what: &str) -> Parsed<&'t str> {
+        let (first, rest) = self.words.split_first().ok_or_else(|| missing(what))?;
+        self.words = rest;
+        Ok(first)
+    }
+
+    /// The next word as a number.
+    pub(super) fn real(&mut self, what: &str) -> Parsed<f64> {
+        real(self.word(what)?, what)
+    }
+
+    /// The next word as a whole number.
+    pub(super) fn integer(&mut self, what: &str) -> Parsed<i32> {
+        let word = self.word(what)?;
+        number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number", word))
+    }
+
+    /// The next word as an atom that counts from 1 to `count`; the result counts from 0.
+    pub(super) fn atom(&mut self, count: usize) -> Parsed<u32> {
+        let atom = self.integer("an atom")?;
+        match u32::try_from(atom) {
+            Ok(number @ 1..) if number as usize <= count => Ok(number - 1),
+            _ => Err(Problem::new(format!("atom {atom} is not in 1 to {count}, the atoms of this molecule type"))
+                .help("the lines stand behind the wrong [ moleculetype ], or a file is included in the wrong place")),
+        }
+    }
+
+    /// The next `N` words as different atoms.
+    pub(super) fn atoms<const N: usize>(&mut self, count: usize) -> Parsed<[u32; N]> {
+        let mut atoms = [0; N];
+        for k in 0..N {
+            atoms[k] = self.atom(count)?;
+            if atoms[..k].contains(&atoms[k]) {
+                return Err(Problem::new(format!("atom {} stands here twice", atoms[k] + 1)));
+            }
+        }
+        Ok(atoms)
+    }
+
+    /// Nothing more may follow.
+    pub(super) fn end(&self) -> Parsed<()> {
+        match self.words.first() {
+            Some(word) => Err(Problem::new(format!("{} is too much in this line", number::quoted(word.as_bytes())))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A word as a number.
+pub(super) fn real(word: &str, what: &str) -> Parsed<f64> {
+    number::real(word.as_bytes()).ok_or_else(|| not(what, "a number", word))
+}
+
+fn missing(what: &str) -> Problem {
+    Problem::new(format!("the line ends where {what} is expected"))
+}
+
+fn not(what: &str, kind: &str, word: &str) -> Problem {
+    let problem = Problem::new(format!("{what}: expected {kind}, found {}", number::quoted(word.as_bytes())));
+    match word.bytes().next() {
+        Some(first) if first.is_ascii_alphabetic() => {
+            problem.help("if this is the name of a macro, its #define is missing")
+        }
+        _ => problem,
+    }
+}

@@ -1,0 +1,346 @@
+//! The force field: `[ defaults ]`, types of atoms, Lennard-Jones parameters of pairs, and the tables of bonded parameters.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Parsed;
+use super::bonded_types::{ANY, Tables};
+use super::cmap::CmapTypes;
+use super::directive::{Directive, unknown_function, unsupported};
+use super::fields::Fields;
+use super::function::{function, same_state};
+use super::leap_order::LeapOrder;
+use crate::error::Problem;
+use crate::format::number;
+use crate::system::LennardJones;
+
+/// Pairs of parameters in a file, and how those of two types combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CombinationRule {
+    /// 1: C6 and C12, geometric means
+    Coefficients,
+    /// 2: σ and ε; σ arithmetic, ε geometric
+    LorentzBerthelot,
+    /// 3: σ and ε, geometric means
+    Geometric,
+}
+
+impl CombinationRule {
+    /// Parameters of a pair of types by those of each. A σ below zero says that there is no attraction.
+    fn combine(self, [a, b]: [[f64; 2]; 2]) -> [f64; 2] {
+        let sign = if a[0] < 0.0 || b[0] < 0.0 { -1.0 } else { 1.0 };
+        let second = (a[1] * b[1]).sqrt();
+        match self {
+            CombinationRule::Coefficients => [(a[0] * b[0]).sqrt(), second],
+            CombinationRule::LorentzBerthelot => [sign * 0.5 * (a[0].abs() + b[0].abs()), second],
+            CombinationRule::Geometric => [sign * (a[0] * b[0]).abs().sqrt(), second],
+        }
+    }
+
+    /// Coefficients of the parameters of a pair.
+    fn coefficients(self, [first, second]: [f64; 2]) -> LennardJones {
+        match self {
+            CombinationRule::Coefficients => LennardJones { c6: first, c12: second },
+            _ => {
+                let whole = LennardJones::from_sigma_epsilon(first.abs(), second);
+                if first < 0.0 { LennardJones { c6: 0.0, ..whole } } else { whole }
+            }
+        }
+    }
+}
+
+/// `[ defaults ]`.
+#[derive(Clone, Copy, Debug)]
+struct Defaults {
+    rule: CombinationRule,
+    generate_pairs: bool,
+    fudge_lj: f64,
+    fudge_coulomb: f64,
+}
+
+/// A row of `[ atomtypes ]`.
+#[derive(Clone, Debug)]
+pub(super) struct AtomType {
+    pub(super) name: String,
+    /// the type by which bonded parameters are looked up
+    pub(super) bonded: u32,
+    pub(super) element: Option<u8>,
+    /// amu
+    pub(super) mass: f64,
+    /// e
+    pub(super) charge: f64,
+    /// C6 and C12, or σ and ε
+    parameters: [f64; 2],
+}
+
+/// Everything that stands before the first molecule type.
+#[derive(Default)]
+pub(super) struct ForceField {
+    defaults: Option<Defaults>,
+    pub(super) types: Vec<AtomType>,
+    by_name: HashMap<String, u32>,
+    bonded_names: HashMap<String, u32>,
+    /// of pairs of types, the smaller first
+    nonbonded: HashMap<[u32; 2], LennardJones>,
+    pairs: HashMap<[u32; 2], LennardJones>,
+    pub(super) bonds: Tables<2>,
+    pub(super) constraints: Tables<2>,
+    pub(super) angles: Tables<3>,
+    pub(super) dihedrals: Tables<4>,
+    pub(super) cmaps: CmapTypes,
+    /// impropers that are looked up take the order of LEaP
+    pub(super) leap_order: bool,
+    /// by function type
+    leap_orders: BTreeMap<u8, LeapOrder>,
+}
+
+impl ForceField {
+    /// A line below a heading of the force field.
+    pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        match directive {
+            Directive::Defaults => self.read_defaults(fields),
+            Directive::AtomTypes => self.read_atom_type(fields),
+            Directive::NonbondParameters | Directive::PairTypes => self.read_pair(directive, fields),
+            Directive::BondTypes => {
+                let types = self.bonded_types(&mut fields)?;
+                add(&mut self.bonds, directive, types, fields)
+            }
+            Directive::ConstraintTypes => {
+                let types = self.bonded_types(&mut fields)?;
+                add(&mut self.constraints, directive, types, fields)
+            }
+            Directive::AngleTypes => {
+                let types = self.bonded_types(&mut fields)?;
+                add(&mut self.angles, directive, types, fields)
+            }
+            Directive::DihedralTypes => self.read_dihedral_type(fields),
+            Directive::CmapTypes => {
+                let bonded = &self.bonded_names;
+                self.cmaps.read(fields, |name| bonded.get(name).copied())
+            }
+            _ => Err(Problem::new("the line stands under a heading of another part")),
+        }
+    }
+
+    fn read_defaults(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        if self.defaults.is_some() {
+            let help = "a topology has one force field; remove an #include";
+            return Err(Problem::new("a second line of [ defaults ]").help(help));
+        }
+        if fields.integer("the function type of non-bonded interactions")? != 1 {
+            return Err(unsupported("Buckingham potentials (nbfunc 2)", "use a force field with Lennard-Jones"));
+        }
+        let rule = match fields.integer("the combination rule")? {
+            1 => CombinationRule::Coefficients,
+            2 => CombinationRule::LorentzBerthelot,
+            3 => CombinationRule::Geometric,
+            other => return Err(Problem::new(format!("the combination rule {other} is not 1, 2 or 3"))),
+        };
+        let generate_pairs = match fields.rest().first() {
+            Some(_) => fields.word("yes or no")?.to_ascii_lowercase().starts_with('y'),
+            None => false,
+        };
+        let mut factor = |what| if fields.is_empty() { Ok(1.0) } else { fields.real(what) };
+        let (fudge_lj, fudge_coulomb) = (factor("fudgeLJ")?, factor("fudgeQQ")?);
+        if !fields.is_empty() && fields.real("the repulsion power")? != 12.0 {
+            return Err(unsupported("a repulsion power other than 12", "use a force field with r⁻¹²"));
+        }
+        self.defaults = Some(Defaults { rule, generate_pairs, fudge_lj, fudge_coulomb });
+        fields.end()
+    }
+
+    fn defaults(&self) -> Parsed<Defaults> {
+        let help = "begin with #include of a force field, or with [ defaults ]";
+        self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this").help(help))
+    }
+
+    /// The particle type, a letter, tells whether bonded type and atomic number stand before the mass.
+    fn read_atom_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        let rule = self.defaults()?.rule;
+        let words = fields.rest();
+        let is_letter =
+            |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_alphabetic());
+        let optional = [5, 3, 4].into_iter().find(|&at| is_letter(at)).ok_or_else(|| {
+            Problem::new(
+                "expected name, bonded type, atomic number, mass, charge, particle type A, V or D, two parameters",
+            )
+            .help("bonded type and atomic number may be left out")
+        })? - 3;
+        let name = fields.word("a name")?;
+        let numbered = optional == 2 || (optional == 1 && number::integer(words[1].as_bytes()).is_some());
+        let bonded = if optional > usize::from(numbered) { fields.word("a bonded type")? } else { name };
+        let element = if numbered { u8::try_from(fields.integer("an atomic number")?).ok() } else { None };
+        let (mass, charge) = (fields.real("a mass")?, fields.real("a charge")?);
+        let particle = fields.word("a particle type")?;
+        if !["A", "V", "D"].contains(&particle) {
+            let help = "shells and other particles are not supported; A is an atom, V or D a virtual site";
+            return Err(unsupported(format!("particle type {particle}"), help));
+        }
+        let parameters = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
+        let negative = |value: f64| value < 0.0;
+        if negative(parameters[1]) || (rule == CombinationRule::Coefficients && negative(parameters[0])) {
+            return Err(Problem::new(format!(
+                "the Lennard-Jones parameters {parameters:?} of type {name} are negative"
+            )));
+        }
+        fields.end()?;
+        let next = self.bonded_names.len() as u32;
+        let bonded = *self.bonded_names.entry(bonded.to_owned()).or_insert(next);
+        let element = element.filter(|&number| number > 0);
+        let row = AtomType { name: name.to_owned(), bonded, element, mass, charge, parameters };
+        match self.by_name.get(name) {
+            Some(&index) => self.types[index as usize] = row,
+            None => {
+                self.by_name.insert(name.to_owned(), self.types.len() as u32);
+                self.types.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The index of a type of atoms.
+    pub(super) fn atom_type(&self, name: &str) -> Parsed<u32> {
+        self.by_name.get(name).copied().ok_or_else(|| {
+            let problem = Problem::new(format!("there is no atom type {}", number::quoted(name.as_bytes())));
+            problem.help("it is missing from [ atomtypes ]")
+        })
+    }
+
+    /// `[ nonbond_params ]` and `[ pairtypes ]`: two types, function type 1, C6 and C12 or σ and ε.
+    fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        let rule = self.defaults()?.rule;
+        let types = [self.atom_type(fields.word("a type")?)?, self.atom_type(fields.word("a type")?)?];
+        let number = fields.word("the function type")?;
+        if number != "1" {
+            return Err(unknown_function("pairs of types", number, "1"));
+        }
+        let coefficients = self.pair_parameters(rule, &mut fields)?;
+        let table = if directive == Directive::PairTypes { &mut self.pairs } else { &mut self.nonbonded };
+        table.insert(ascending(types), coefficients);
+        Ok(())
+    }
+
+    /// The two parameters at the end of a line, perhaps with the same again for a perturbed state.
+    fn pair_parameters(&self, rule: CombinationRule, fields: &mut Fields<'_, '_>) -> Parsed<LennardJones> {
+        let first = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
+        if !fields.is_empty() {
+            same_state(&first, &[fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?])?;
+        }
+        fields.end()?;
+        Ok(rule.coefficients(first))
+    }
+
+    /// `N` words as types by which bonded parameters are looked up.
+    fn bonded_types<const N: usize>(&self, fields: &mut Fields<'_, '_>) -> Parsed<[u32; N]> {
+        let mut types = [ANY; N];
+        for kind in &mut types {
+            *kind = self.bonded_type(fields.word("a type")?)?;
+        }
+        Ok(types)
+    }
+
+    fn bonded_type(&self, name: &str) -> Parsed<u32> {
+        match self.bonded_names.get(name) {
+            Some(&index) => Ok(index),
+            None if name == "X" => Ok(ANY),
+            None => {
+                let message = format!("no atom type has the bonded type {}", number::quoted(name.as_bytes()));
+                Err(Problem::new(message).help("it is missing from [ atomtypes ]"))
+            }
+        }
+    }
+
+    /// Four types, or two: the inner ones of a torsion, the outer ones of an improper (function type 2).
+    fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        let words = fields.rest();
+        let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
+        let types = if is_function(2) {
+            let [a, b] = self.bonded_types(&mut fields)?;
+            if words[2] == "2" { [a, ANY, ANY, b] } else { [ANY, a, b, ANY] }
+        } else {
+            self.bonded_types(&mut fields)?
+        };
+        add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
+    }
+
+    /// Lennard-Jones parameters of two types: those of `[ nonbond_params ]`, or by the combination rule.
+    pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
+        if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
+            return Ok(own);
+        }
+        let rule = self.defaults()?.rule;
+        Ok(rule.coefficients(rule.combine([a, b].map(|t| self.types[t as usize].parameters))))
+    }
+
+    /// The types that rows of `[ nonbond_params ]` name.
+    pub(super) fn special_types(&self) -> HashSet<u32> {
+        self.nonbonded.keys().flatten().copied().collect()
+    }
+
+    /// Types with the same key, none of them special, have the same parameters with any type.
+    pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
+        let [first, second] = self.types[kind as usize].parameters;
+        let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
+        // no σ matters where ε is zero
+        if of_sigma && second == 0.0 { [0; 2] } else { [first.to_bits(), second.to_bits()] }
+    }
+
+    /// Scaled 1-4 parameters of two types, and the factor of their charges: `[ pairtypes ]`, or made of
+    /// [`Self::lennard_jones`] where `gen-pairs` is set.
+    pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
+        let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
+        if let Some(&own) = self.pairs.get(&ascending([a, b])) {
+            return Ok((own, fudge_coulomb));
+        }
+        if !generate_pairs {
+            let names = [a, b].map(|t| self.types[t as usize].name.as_str());
+            let message = format!("[ pairtypes ] has no types {} and {}, and gen-pairs is no", names[0], names[1]);
+            return Err(Problem::new(message).help("add the pair, or give its parameters in this line"));
+        }
+        let LennardJones { c6, c12 } = self.lennard_jones(a, b)?;
+        Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
+    }
+
+    /// The parameters of a 1-4 pair that stand in its own line, not scaled, and the factor of charges.
+    pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
+        let defaults = self.defaults()?;
+        Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
+    }
+
+    /// The atoms of an improper in the order that the force field asks for, by the types of the row of its parameters.
+    pub(super) fn improper_order(
+        &mut self,
+        table: u8,
+        atoms: [u32; 4],
+        row: [u32; 4],
+        force_constant: f64,
+    ) -> [u32; 4] {
+        if !self.leap_order {
+            return atoms;
+        }
+        let name =
+            |kind: u32| self.bonded_names.iter().find(|(_, index)| **index == kind).map_or(" ", |(name, _)| name);
+        self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
+    }
+
+    /// The types of atoms by which bonded parameters are looked up.
+    pub(super) fn bonded_of<const N: usize>(&self, types: [u32; N]) -> [u32; N] {
+        types.map(|kind| self.types[kind as usize].bonded)
+    }
+}
+
+/// The function type and parameters of a line into the tables of its directive.
+fn add<const N: usize>(
+    tables: &mut Tables<N>,
+    directive: Directive,
+    types: [u32; N],
+    mut fields: Fields<'_, '_>,
+) -> Parsed<()> {
+    let function = function(directive, fields.word("the function type")?)?;
+    let parameters = function.read(fields.rest())?;
+    let parameters = parameters.ok_or_else(|| Problem::new("the line ends where parameters are expected"))?;
+    tables.entry(function.table).or_default().add(types, parameters, function.multiple)
+}
+
+fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
+    [a.min(b), a.max(b)]
+}

@@ -1,0 +1,166 @@
+//! Function types of bonded interactions: how many parameters each has, and the term that they make.
+//!
+//! Lengths are nm, angles degrees, force constants kJ/mol/nm² and kJ/mol/rad² with the ½, as in the GROMACS manual, chapter
+//! "Topologies".
+
+use super::Parsed;
+use super::directive::{Directive, unknown_function, unsupported};
+use super::fields::real;
+use crate::error::Problem;
+use crate::system::{Angle, Bond, BondedTerms, HarmonicImproper, RyckaertBellemans, Torsion};
+
+/// As many parameters as any function has.
+const MOST: usize = 6;
+
+/// The parameters of a term; those beyond the number of its function are zero.
+pub(super) type Parameters = [f64; MOST];
+
+/// What a term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// harmonic, and a chemical bond
+    Bond,
+    /// harmonic, no chemical bond
+    Distance,
+    /// a chemical bond without energy
+    Connection,
+    Angle,
+    UreyBradley,
+    Proper,
+    Improper,
+    HarmonicImproper,
+    RyckaertBellemans,
+    Fourier,
+    /// a constraint, and a chemical bond
+    BondConstraint,
+    /// a constraint
+    Constraint,
+}
+
+/// A function type of a directive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function {
+    pub(super) kind: Kind,
+    /// the function type whose parameter types it takes
+    pub(super) table: u8,
+    /// may stand for several terms on the same atoms
+    pub(super) multiple: bool,
+    /// number of parameters
+    pub(super) parameters: usize,
+    /// how many may follow for a perturbed state
+    pub(super) perturbed: usize,
+}
+
+/// Numbers of a directive: function type, kind, table, parameters, perturbed parameters.
+type Row = (&'static str, Kind, u8, usize, usize);
+
+const BONDS: &[Row] = &[("1", Kind::Bond, 1, 2, 2), ("5", Kind::Connection, 5, 0, 0), ("6", Kind::Distance, 6, 2, 2)];
+const ANGLES: &[Row] = &[("1", Kind::Angle, 1, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
+/// Types 1 and 9 share their parameter types; 9 takes all lines of a block, 1 the first.
+const DIHEDRALS: &[Row] = &[
+    ("1", Kind::Proper, 1, 3, 3),
+    ("2", Kind::HarmonicImproper, 2, 2, 2),
+    ("3", Kind::RyckaertBellemans, 3, 6, 6),
+    ("4", Kind::Improper, 4, 3, 3),
+    ("5", Kind::Fourier, 5, 4, 4),
+    ("9", Kind::Proper, 1, 3, 3),
+];
+const CONSTRAINTS: &[Row] = &[("1", Kind::BondConstraint, 1, 1, 1), ("2", Kind::Constraint, 2, 1, 1)];
+
+/// The function of a word of a directive or of its parameter types.
+pub(super) fn function(directive: Directive, word: &str) -> Parsed<Function> {
+    let (name, rows) = match directive {
+        Directive::Bonds | Directive::BondTypes => ("bonds", BONDS),
+        Directive::Angles | Directive::AngleTypes => ("angles", ANGLES),
+        Directive::Constraints | Directive::ConstraintTypes => ("constraints", CONSTRAINTS),
+        _ => ("dihedrals", DIHEDRALS),
+    };
+    let Some(&(number, kind, table, parameters, perturbed)) = rows.iter().find(|(number, ..)| *number == word) else {
+        let known: Vec<&str> = rows.iter().map(|(number, ..)| *number).collect();
+        return Err(unknown_function(name, word, &known.join(", ")));
+    };
+    Ok(Function { kind, table, multiple: number == "9", parameters, perturbed })
+}
+
+impl Function {
+    /// The parameters of a line; `None` where it gives none.
+    pub(super) fn read(&self, words: &[&str]) -> Parsed<Option<Parameters>> {
+        let Function { parameters, perturbed, .. } = *self;
+        if words.is_empty() && parameters > 0 {
+            return Ok(None);
+        }
+        if words.len() != parameters && words.len() != parameters + perturbed {
+            let message = format!("{} parameters follow the function type, expected {parameters}", words.len());
+            return Err(Problem::new(message));
+        }
+        let mut values = [0.0; 2 * MOST];
+        for (value, word) in values.iter_mut().zip(words) {
+            *value = real(word, "a parameter")?;
+        }
+        let other = &values[parameters..words.len()];
+        same_state(&values[..other.len()], other)?;
+        let mut found = [0.0; MOST];
+        found[..parameters].copy_from_slice(&values[..parameters]);
+        Ok(Some(found))
+    }
+
+    /// Adds the term with these parameters.
+    pub(super) fn add(&self, atoms: &[u32], p: &Parameters, bonded: &mut BondedTerms) -> Parsed<()> {
+        let force_constant = p[1];
+        match (self.kind, atoms) {
+            (Kind::Bond | Kind::Distance, &[i, j]) => {
+                bonded.bonds.push(Bond { atoms: [i, j], length: p[0], force_constant });
+            }
+            (Kind::Angle, &[i, j, k]) => {
+                bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
+            }
+            (Kind::UreyBradley, &[i, j, k]) => {
+                bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
+                // most angles of CHARMM have no 1-3 term, and say so by a zero
+                if p[3] != 0.0 {
+                    bonded.urey_bradleys.push(Bond { atoms: [i, k], length: p[2], force_constant: p[3] });
+                }
+            }
+            (Kind::Proper | Kind::Improper, &[i, j, k, l]) => {
+                let torsion = Torsion {
+                    atoms: [i, j, k, l],
+                    periodicity: periodicity(p[2])?,
+                    phase: p[0].to_radians(),
+                    force_constant,
+                };
+                let list = if self.kind == Kind::Proper { &mut bonded.propers } else { &mut bonded.impropers };
+                list.push(torsion);
+            }
+            (Kind::HarmonicImproper, &[i, j, k, l]) => {
+                let angle = p[0].to_radians();
+                bonded.harmonic_impropers.push(HarmonicImproper { atoms: [i, j, k, l], angle, force_constant });
+            }
+            (Kind::RyckaertBellemans, &[i, j, k, l]) => {
+                bonded.ryckaert_bellemans.push(RyckaertBellemans { atoms: [i, j, k, l], coefficients: *p });
+            }
+            (Kind::Fourier, &[i, j, k, l]) => {
+                let coefficients = [p[0], p[1], p[2], p[3]];
+                bonded.ryckaert_bellemans.push(RyckaertBellemans::fourier([i, j, k, l], coefficients));
+            }
+            // no energy
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Refuses parameters of a second state that differ from those of the first.
+pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
+    if first == second {
+        return Ok(());
+    }
+    let help = "free-energy perturbation is not computed here; remove the parameters of the B state";
+    Err(unsupported("the parameters of states A and B differ", help))
+}
+
+fn periodicity(value: f64) -> Parsed<u8> {
+    if value.fract() == 0.0 && (0.0..=f64::from(u8::MAX)).contains(&value) {
+        return Ok(value as u8);
+    }
+    Err(Problem::new(format!("the multiplicity {value} is not a whole number from 0 to {}", u8::MAX)))
+}

@@ -1,0 +1,185 @@
+//! GROMACS coordinates as text, `.gro`: a title, the number of atoms, a line for each atom, the box.
+//!
+//! The line of an atom has residue number, residue, name and atom number in 5 columns each, then positions in nm and perhaps
+//! velocities in nm/ps. How wide these are follows from the distance of their decimal points. Numbers begin again at 0 after
+//! 99 999, and are not looked at: the order of the atoms is that of the topology. The box is `v1x v2y v3z`, for cells that are
+//! not rectangular with `v1y v1z v2x v2z v3x v3y` behind it; zeros stand for none. A title may hold the time, as in `t= 10.0`.
+
+use rayon::prelude::*;
+
+use super::Parsed;
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, too_long};
+use crate::format::number;
+use crate::vec3::{Vec3, vec3};
+
+/// Columns before the numbers.
+const LABELS: usize = 20;
+
+/// Whether the bytes are of such a file: the third line has names and whole numbers in its first columns, which are a
+/// real number in an AMBER file, whose two first lines look the same.
+pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
+    let mut lines = bytes.splitn(4, |&byte| byte == b'\n');
+    let (Some(_), Some(count), Some(atom)) = (lines.next(), lines.next(), lines.next()) else { return false };
+    let whole = |field: &[u8]| number::integer(field).is_some();
+    let Some((labels, numbers)) = atom.split_at_checked(LABELS) else { return false };
+    whole(count) && whole(&labels[..5]) && whole(&labels[15..]) && numbers.contains(&b'.')
+}
+
+/// Reads the file.
+pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
+    let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
+        lines.pop();
+    }
+    let (title, count) = match lines.as_slice() {
+        [title, count, ..] => (String::from_utf8_lossy(title).trim().to_owned(), count),
+        _ => return Err(Problem::new("expected a title and the number of atoms").help("the file seems cut off")),
+    };
+    let atoms = number::integer(count).and_then(|count| usize::try_from(count).ok()).filter(|&atoms| atoms > 0);
+    let atoms = atoms.ok_or_else(|| {
+        Problem::new(format!("expected the number of atoms, found {}", number::quoted(count))).at_line(2)
+    })?;
+    let Some((rows, rest)) = lines[2..].split_at_checked(atoms) else {
+        let message = format!("expected {atoms} lines of atoms and the box, found {}", lines.len() - 2);
+        return Err(Problem::new(message).at_line(lines.len()).help("the file seems cut off: copy it again"));
+    };
+    let box_line = 3 + atoms;
+    let cell = match rest {
+        [] => {
+            return Err(Problem::new("the line of the box is missing")
+                .at_line(box_line - 1)
+                .help("the file seems cut off"));
+        }
+        [line] => read_box(line).map_err(|problem| problem.at_line(box_line))?,
+        _ => {
+            let problem = Problem::new("the file goes on behind the box").at_line(box_line + 1);
+            return Err(problem.help("take one frame: gmx trjconv -dump writes it"));
+        }
+    };
+    let columns = Columns::of(rows[0]).map_err(|problem| problem.at_line(3))?;
+    let (positions, velocities) = columns.read(rows)?;
+    Ok(Coordinates { time: time(&title), title, positions, velocities, cell })
+}
+
+/// Where the numbers of an atom stand.
+struct Columns {
+    width: usize,
+    velocities: bool,
+}
+
+impl Columns {
+    /// By the line of the first atom.
+    fn of(line: &[u8]) -> Parsed<Self> {
+        let numbers = line.get(LABELS..).unwrap_or_default();
+        let points: Vec<usize> = (0..numbers.len()).filter(|&at| numbers[at] == b'.').collect();
+        let width = match points[..] {
+            [first, second, third, ..] if third - second == second - first => second - first,
+            _ => {
+                let message = "expected three positions behind column 20, their decimal points evenly spaced";
+                return Err(Problem::new(message));
+            }
+        };
+        match points.len() {
+            3 | 6 => Ok(Columns { width, velocities: points.len() == 6 }),
+            other => Err(Problem::new(format!("expected 3 or 6 numbers behind column 20, found {other}"))),
+        }
+    }
+
+    fn read(&self, rows: &[&[u8]]) -> Parsed<(Vec<Vec3>, Option<Vec<Vec3>>)> {
+        let found: Vec<Option<[Vec3; 2]>> = rows.par_iter().map(|line| self.vectors(line).ok()).collect();
+        if let Some(index) = found.iter().position(Option::is_none) {
+            let problem = self.vectors(rows[index]).err();
+            return Err(problem.unwrap_or_else(|| Problem::new("the line changes")).at_line(3 + index));
+        }
+        let positions: Vec<Vec3> = found.iter().flatten().map(|[position, _]| *position).collect();
+        let velocities = || found.iter().flatten().map(|[_, velocity]| *velocity).collect();
+        for (index, [position, velocity]) in found.iter().flatten().enumerate() {
+            for (vector, most) in [(position, FARTHEST), (velocity, FASTEST)] {
+                if vector.norm() > most {
+                    return Err(too_long(index, &vector.to_array()).at_line(3 + index));
+                }
+            }
+        }
+        Ok((positions, self.velocities.then(velocities)))
+    }
+
+    /// Position and velocity of a line; without velocities zero.
+    fn vectors(&self, line: &[u8]) -> Parsed<[Vec3; 2]> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let count = if self.velocities { 6 } else { 3 };
+        let mut values = [0.0; 6];
+        for (k, value) in values[..count].iter_mut().enumerate() {
+            let start = LABELS + k * self.width;
+            let field = line.get(start..line.len().min(start + self.width)).unwrap_or_default();
+            // a field that is cut off is still a number
+            let whole = field.len() == self.width && !field.ends_with(b" ");
+            *value = number::real(field).filter(|_| whole).ok_or_else(|| {
+                let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };
+                let message =
+                    format!("number {} of the atom: expected a number in {} columns, found {what}", k + 1, self.width);
+                Problem::new(message).help("all atoms must have as many numbers, as wide, as the first")
+            })?;
+        }
+        if line.get(LABELS + count * self.width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+            let problem = Problem::new(format!("the atom has more than {count} numbers"));
+            return Err(
+                problem.help("all atoms must have as many numbers as the first: velocities for all, or for none")
+            );
+        }
+        Ok([vec3(values[0], values[1], values[2]), vec3(values[3], values[4], values[5])])
+    }
+}
+
+/// The cell of three or nine numbers; `None` where all are zero.
+fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
+    let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let values: Option<Vec<f64>> = words.map(number::real).collect();
+    let problem = || Problem::new(format!("expected the box, 3 or 9 numbers in nm, found {}", number::quoted(line)));
+    cell_of_box(&values.ok_or_else(problem)?).ok_or_else(problem)?
+}
+
+/// The cell of `v1x v2y v3z` and perhaps `v1y v1z v2x v2z v3x v3y`, which `.g96` has as well. The outer `None` is for other
+/// numbers of values.
+pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
+    let rows = match *values {
+        [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],
+        [ax, by, cz, ay, az, bx, bz, cx, cy] => [vec3(ax, ay, az), vec3(bx, by, bz), vec3(cx, cy, cz)],
+        _ => return None,
+    };
+    if values.iter().all(|&value| value == 0.0) {
+        return Some(Ok(None));
+    }
+    let cell = PeriodicCell::from_rows(rows).filter(|_| rows.iter().all(|row| row.norm() <= FARTHEST));
+    Some(cell.map(Some).ok_or_else(|| {
+        let help = "expected v1x v2y v3z above zero, and v1y = v1z = v2z = 0; gmx editconf writes such boxes";
+        Problem::new(format!("{values:?} make no box")).help(help)
+    }))
+}
+
+/// The time in ps behind a `t=` of the title.
+fn time(title: &str) -> Option<f64> {
+    let at = title.rmatch_indices("t=").map(|(at, _)| at);
+    let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());
+    let after = at.filter(alone).find_map(|at| title[at + 2..].split_whitespace().next())?;
+    number::real(after.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_may_hold_the_time() {
+        for (title, expected) in [
+            ("Protein in water t=   1.50000 step= 750", Some(1.5)),
+            ("t=0", Some(0.0)),
+            ("Best=4", None),
+            ("no time, t= later", None),
+            ("", None),
+        ] {
+            assert_eq!(time(title), expected, "{title}");
+        }
+    }
+}

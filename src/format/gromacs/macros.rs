@@ -1,0 +1,168 @@
+//! Macros of the preprocessor: `#define NAME text` replaces the whole word NAME in later lines.
+//!
+//! Words are runs of letters, digits and `_`. Replacements are searched again, so that a macro may use others. A macro
+//! without text stands for nothing and is only asked for by `#ifdef`.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::Parsed;
+use crate::error::Problem;
+
+/// Longest line after replacement, in bytes: a correction map of 24 by 24 numbers has some 10 000.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// All macros that are defined at a place.
+#[derive(Default)]
+pub(super) struct Macros {
+    texts: HashMap<String, Rc<str>>,
+    /// how many of them have a text
+    replacing: usize,
+    /// names from outside the files that no file has asked for yet
+    unused: HashSet<String>,
+}
+
+impl Macros {
+    /// The macros that the user defines, each `NAME` or `NAME=text`.
+    pub(super) fn from_options(defines: &[String]) -> Parsed<Self> {
+        let mut macros = Macros::default();
+        for define in defines {
+            let (name, text) = define.split_once('=').unwrap_or((define, ""));
+            let name = name.trim();
+            if name.is_empty() || !name.bytes().all(is_word) {
+                let problem = Problem::new(format!("system.define: {define:?} is not the name of a macro"));
+                return Err(problem.help("write \"NAME\" or \"NAME=text\", without -D"));
+            }
+            macros.define(name, text.trim());
+            macros.unused.insert(name.to_owned());
+        }
+        Ok(macros)
+    }
+
+    /// Defines a macro, again if need be.
+    pub(super) fn define(&mut self, name: &str, text: &str) {
+        self.undefine(name);
+        self.replacing += usize::from(!text.is_empty());
+        self.texts.insert(name.to_owned(), text.into());
+    }
+
+    /// Forgets a macro.
+    pub(super) fn undefine(&mut self, name: &str) {
+        let text = self.texts.remove(name);
+        self.replacing -= usize::from(text.is_some_and(|text| !text.is_empty()));
+    }
+
+    /// Whether the macro is defined.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.texts.contains_key(name)
+    }
+
+    /// [`Self::contains`], by which the macro is in use.
+    pub(super) fn ask(&mut self, name: &str) -> bool {
+        self.unused.remove(name);
+        self.contains(name)
+    }
+
+    /// Refuses macros from outside that no file has asked for.
+    pub(super) fn check_used(&self) -> Parsed<()> {
+        let Some(name) = self.unused.iter().min() else { return Ok(()) };
+        let message = format!("system.define names {name}, but no file of this topology asks for it");
+        Err(Problem::new(message).help("mend the spelling, or remove it"))
+    }
+
+    /// The text with all macros replaced.
+    pub(super) fn replace<'t>(&mut self, text: &'t str) -> Parsed<Cow<'t, str>> {
+        if self.replacing == 0 || !words(text).any(|(_, word)| self.text_of(word).is_some()) {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut out = String::new();
+        self.replace_into(text, &mut vec![], &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    fn text_of(&self, word: &str) -> Option<&Rc<str>> {
+        self.texts.get(word).filter(|text| !text.is_empty())
+    }
+
+    fn replace_into(&mut self, text: &str, within: &mut Vec<String>, out: &mut String) -> Parsed<()> {
+        let mut copied = 0;
+        for (start, word) in words(text) {
+            let Some(replacement) = self.text_of(word).cloned() else { continue };
+            if within.iter().any(|name| name == word) {
+                let message = format!("the macro {word} stands for itself: {} -> {word}", within.join(" -> "));
+                return Err(Problem::new(message).help("mend its #define"));
+            }
+            out.push_str(&text[copied..start]);
+            copied = start + word.len();
+            self.unused.remove(word);
+            within.push(word.to_owned());
+            self.replace_into(&replacement, within, out)?;
+            within.pop();
+            if out.len() > LONGEST_LINE {
+                let message =
+                    format!("macros make this line longer than {LONGEST_LINE} bytes, and it does not end there");
+                return Err(Problem::new(message).help("mend the #define of its words"));
+            }
+        }
+        out.push_str(&text[copied..]);
+        Ok(())
+    }
+}
+
+/// Characters of a word.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The words of a text and where they begin.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(|&byte| is_word(byte))?;
+        let length = bytes[start..].iter().position(|&byte| !is_word(byte)).unwrap_or(bytes.len() - start);
+        at = start + length;
+        Some((start, &text[start..at]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn macros(defines: &[(&str, &str)]) -> Macros {
+        let mut macros = Macros::default();
+        defines.iter().for_each(|(name, text)| macros.define(name, text));
+        macros
+    }
+
+    #[test]
+    fn whole_words_are_replaced_also_in_replacements() {
+        let mut macros = macros(&[("gb_2", "0.1 187"), ("A", "gb_2 gb_2"), ("EMPTY", "")]);
+        for (text, expected) in [
+            ("1 2 2 gb_2", "1 2 2 0.1 187"),
+            ("gb_20 xgb_2 gb_2", "gb_20 xgb_2 0.1 187"),
+            ("A-A", "0.1 187 0.1 187-0.1 187 0.1 187"),
+            ("EMPTY a", "EMPTY a"),
+            ("µ gb_2 µ", "µ 0.1 187 µ"),
+        ] {
+            assert_eq!(macros.replace(text).unwrap(), expected);
+        }
+        macros.undefine("gb_2");
+        assert_eq!(macros.replace("gb_2").unwrap(), "gb_2");
+    }
+
+    #[test]
+    fn macros_without_end_are_refused() {
+        let mut circle = macros(&[("A", "B"), ("B", "C 1"), ("C", "2 A")]);
+        let problem = circle.replace("A").unwrap_err().to_string();
+        assert!(problem.contains("A -> B -> C -> A"), "{problem}");
+        let names: Vec<String> = (0..64).map(|level| format!("M{level}")).collect();
+        let texts: Vec<String> = (1..65).map(|level| format!("M{level} M{level}")).collect();
+        let doubling: Vec<(&str, &str)> =
+            names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+        let problem = macros(&doubling).replace("M0").unwrap_err().to_string();
+        assert!(problem.contains("longer than"), "{problem}");
+    }
+}

@@ -1,0 +1,44 @@
+//! GROMACS topologies (`.top`, `.itp`) and coordinates (`.gro`, `.g96`).
+//!
+//! A topology goes through the preprocessor (`preprocessor`, `macros`), whose lines stand under headings (`directive`) in three
+//! parts: the force field (`force_field`, `bonded_types`, `cmap`), molecule types (`molecule`, `function`, `virtual_sites`), and
+//! the system (`whole`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
+//! file and line; nothing that carries energy is passed over. Formats are those of the GROMACS reference manual, chapters
+//! "Topologies" and "File formats".
+
+mod bonded_types;
+mod cmap;
+mod directive;
+mod fields;
+mod force_field;
+mod function;
+mod g96;
+mod gro;
+mod leap_order;
+mod macros;
+mod molecule;
+mod preprocessor;
+mod topology;
+mod virtual_sites;
+mod whole;
+
+pub(super) use g96::{is_g96, read as read_g96};
+pub(super) use gro::{is_gro, read as read_gro};
+pub(super) use topology::read as read_topology;
+
+use super::known::TopologyOptions;
+use crate::error::Problem;
+
+/// Result of a reading step.
+type Parsed<T> = std::result::Result<T, Problem>;
+
+/// Whether the bytes are of a topology: a known heading or a command of the preprocessor behind
+/// comments, which in force fields may also begin with `*`.
+pub(super) fn is_topology(bytes: &[u8]) -> bool {
+    const COMMANDS: [&str; 6] = ["#include", "#define", "#undef", "#ifdef", "#ifndef", "#endif"];
+    let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
+    let first = lines.map(|line| std::str::from_utf8(line).unwrap_or_default());
+    let first = { first }.find(|line| !(line.is_empty() || line.starts_with([';', '*'])));
+    let is_command = |line: &str| COMMANDS.iter().any(|command| line.starts_with(command));
+    first.is_some_and(|line| is_command(line) || directive::is_heading(line))
+}

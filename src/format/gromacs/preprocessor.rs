@@ -1,0 +1,241 @@
+//! The preprocessor of GROMACS topologies: `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`, `#else`, `#endif`, lines
+//! continued by `\`, comments after `;`.
+//!
+//! Included files are looked for in the folder of the file that includes them, in those of the files that include that one,
+//! and then along the search path. A problem names file and line, and the files through which these were included.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::macros::{Macros, is_word};
+use super::{Parsed, TopologyOptions};
+use crate::error::{Error, Problem};
+
+/// Files that include each other.
+const DEEPEST: usize = 64;
+/// Files that are read, each as often as it is included: CHARMM-GUI writes one for each lipid.
+const MOST_FILES: usize = 10_000;
+/// Bytes of all files with their macros replaced; topologies hold kinds of molecules, not every molecule.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Receives each line that has anything to say, without comment, macros replaced, blanks at the ends removed; and the macros
+/// that are defined there.
+pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
+
+/// Reads a file with all that it includes; returns the macros that are defined in the end.
+pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
+    let macros = Macros::from_options(&options.define)?;
+    let mut preprocessor = Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0 };
+    preprocessor.file(path, bytes, sink)?;
+    preprocessor.macros.check_used().map_err(|problem| problem.in_file(path))?;
+    Ok(preprocessor.macros)
+}
+
+struct Preprocessor<'a> {
+    search: &'a [PathBuf],
+    macros: Macros,
+    /// files that are being read, outermost first, and the line that each has come to
+    open: Vec<(PathBuf, usize)>,
+    files: usize,
+    bytes: usize,
+}
+
+/// An `#ifdef` or `#ifndef` that has not ended.
+struct Condition {
+    line: usize,
+    /// lines around it are read
+    outside: bool,
+    /// lines here are read
+    active: bool,
+    is_else: bool,
+}
+
+impl Preprocessor<'_> {
+    fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
+        self.open.push((path.to_owned(), 0));
+        self.count(bytes.len()).map_err(|problem| self.located(problem))?;
+        let text = String::from_utf8_lossy(bytes);
+        let mut conditions: Vec<Condition> = vec![];
+        let mut lines = text.lines().zip(1..);
+        while let Some((line, number)) = lines.next() {
+            self.at(number);
+            let line = line.trim();
+            if let Some(command) = line.strip_prefix('#') {
+                self.command(command, &mut conditions, sink).map_err(|problem| self.located(problem))?;
+            } else if conditions.last().is_none_or(|condition| condition.active) {
+                let line = continued(line, &mut lines);
+                self.line(&line, sink).map_err(|problem| self.located(problem))?;
+            }
+        }
+        if let Some(condition) = conditions.last() {
+            self.at(condition.line);
+            return Err(self.located(Problem::new("#ifdef without #endif in the same file")));
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Parsed<()> {
+        let line = without_comment(line);
+        if line.is_empty() {
+            return Ok(());
+        }
+        let line = self.macros.replace(line)?;
+        self.count(line.len())?;
+        match without_comment(&line) {
+            "" => Ok(()),
+            line => sink(line, &self.macros),
+        }
+    }
+
+    /// A line that begins with `#`.
+    fn command(&mut self, command: &str, conditions: &mut Vec<Condition>, sink: &mut Sink<'_>) -> Parsed<()> {
+        let command = without_comment(command);
+        let (word, rest) = command.split_once(|c: char| c.is_whitespace() || "\"<".contains(c)).map_or(
+            (command, ""),
+            // a quote belongs to the rest
+            |(word, _)| (word, command[word.len()..].trim()),
+        );
+        let active = conditions.last().is_none_or(|condition| condition.active);
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        let alone = |word: &str| Problem::new(format!("#{word} without #ifdef or #ifndef before it in this file"));
+        match word {
+            "ifdef" | "ifndef" | "define" | "undef" if name.is_empty() => {
+                return Err(Problem::new(format!("#{word} without the name of a macro")));
+            }
+            "ifdef" | "ifndef" => {
+                let taken = active && self.macros.ask(name) == (word == "ifdef");
+                let line = self.open.last().map_or(0, |(_, line)| *line);
+                conditions.push(Condition { line, outside: active, active: taken, is_else: false });
+            }
+            "else" => {
+                let condition = conditions.last_mut().filter(|condition| !condition.is_else);
+                let condition = condition.ok_or_else(|| alone(word))?;
+                condition.is_else = true;
+                condition.active = condition.outside && !condition.active;
+            }
+            "endif" => {
+                conditions.pop().ok_or_else(|| alone(word))?;
+            }
+            "if" | "elif" => {
+                let problem = Problem::new(format!("#{word} is unknown to the preprocessor of GROMACS topologies"));
+                return Err(problem.help("write #ifdef, #ifndef, #else and #endif"));
+            }
+            _ if !active => {}
+            "include" => return self.include(rest, sink),
+            "define" if !name.bytes().all(is_word) => {
+                let problem = Problem::new(format!("{name} is not the name of a macro"));
+                return Err(problem.help("letters, digits and _ make a name; macros have no arguments"));
+            }
+            "define" => self.macros.define(name, rest[name.len()..].trim()),
+            "undef" => self.macros.undefine(name),
+            _ => return Err(Problem::new(format!("#{word} is unknown to the preprocessor of GROMACS topologies"))),
+        }
+        Ok(())
+    }
+
+    fn include(&mut self, rest: &str, sink: &mut Sink<'_>) -> Parsed<()> {
+        let closing = match rest.chars().next() {
+            Some('"') => '"',
+            Some('<') => '>',
+            _ => return Err(Problem::new("expected #include \"FILE\"")),
+        };
+        let name = rest[1..].split_once(closing).map(|(name, _)| name).filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| Problem::new(format!("expected #include \"FILE\", closed by {closing}")))?;
+        let path = self.find(name)?;
+        let same = |open: &Path| {
+            open == path || open.canonicalize().is_ok_and(|open| Ok(open) == path.canonicalize().map_err(drop))
+        };
+        if self.open.iter().any(|(open, _)| same(open)) {
+            let message = format!("#include {name:?}: this file includes itself");
+            return Err(Problem::new(message).help("remove one of the two #include lines"));
+        }
+        if self.open.len() >= DEEPEST {
+            return Err(Problem::new(format!("more than {DEEPEST} files include each other")));
+        }
+        self.files += 1;
+        if self.files > MOST_FILES {
+            return Err(Problem::new(format!("more than {MOST_FILES} files are included")));
+        }
+        let bytes = crate::format::read(&path).map_err(|error| match error {
+            Error::Input(mut problems) if !problems.is_empty() => problems.swap_remove(0),
+            other => Problem::new(other.to_string()).in_file(&path),
+        })?;
+        self.file(&path, &bytes, sink)
+    }
+
+    /// The file of this name, nearest first.
+    fn find(&self, name: &str) -> Parsed<PathBuf> {
+        let open = self.open.iter().rev().map(|(path, _)| path.parent().unwrap_or(Path::new("")));
+        let mut folders: Vec<&Path> = vec![];
+        for folder in open.chain(self.search.iter().map(PathBuf::as_path)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        if let Some(path) = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()) {
+            return Ok(path);
+        }
+        let shown =
+            |folder: &&Path| if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
+        let looked: Vec<String> = folders.iter().map(shown).collect();
+        let help = "give the folder that holds it in system.include, or in the environment variable GMXLIB";
+        Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
+    }
+
+    /// Counts what has been read against the limit.
+    fn count(&mut self, bytes: usize) -> Parsed<()> {
+        self.bytes += bytes;
+        if self.bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        let message = format!("the topology with all it includes has more than {} MiB", MOST_BYTES >> 20);
+        Err(Problem::new(message).help("is a file included over and over?"))
+    }
+
+    fn at(&mut self, line: usize) {
+        if let Some(last) = self.open.last_mut() {
+            last.1 = line;
+        }
+    }
+
+    /// The problem with its place and the chain of includes that leads there.
+    fn located(&self, mut problem: Problem) -> Problem {
+        if problem.line.is_some() {
+            return problem;
+        }
+        let mut places = self.open.iter().rev();
+        let Some((file, line)) = places.next() else { return problem };
+        let chain: Vec<String> = places.map(|(path, line)| format!("{}:{line}", path.display())).collect();
+        if !chain.is_empty() {
+            problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
+        }
+        match problem.file {
+            // of a file that could not be read
+            Some(_) => problem,
+            None => problem.in_file(file).at_line(*line),
+        }
+    }
+}
+
+/// The line up to its comment.
+fn without_comment(line: &str) -> &str {
+    line.split_once(';').map_or(line, |(line, _)| line).trim()
+}
+
+/// The line with those that continue it.
+fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
+    let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
+    let mut whole = start.to_owned();
+    for (next, _) in lines {
+        whole.push(' ');
+        match next.trim().strip_suffix('\\') {
+            Some(part) => whole.push_str(part),
+            None => {
+                whole.push_str(next);
+                break;
+            }
+        }
+    }
+    Cow::Owned(whole)
+}

@@ -1,0 +1,123 @@
+//! Reads a topology: passes each line to what its heading stands for.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::directive::{Directive, Part, directive, unsupported};
+use super::fields::Fields;
+use super::force_field::ForceField;
+use super::macros::Macros;
+use super::molecule::MoleculeType;
+use super::whole::{Copies, expand};
+use super::{Parsed, TopologyOptions, leap_order, preprocessor};
+use crate::error::Problem;
+use crate::format::number;
+use crate::system::{CellHint, Description};
+
+/// Defined by the CHARMM force fields of GROMACS.
+const CHARMM: &str = "_FF_CHARMM";
+
+/// Reads the topology at a path, and the files that it includes.
+pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    let mut reader = Reader::default();
+    let macros = preprocessor::read(path, bytes, options, &mut |line, macros| reader.line(line, macros))?;
+    let molecules = reader.molecules.as_slice();
+    let whole = expand(&reader.force_field, &reader.types, molecules).map_err(|problem| problem.in_file(path));
+    let (mut topology, nonbonded) = whole?;
+    topology.title = reader.title;
+    topology.charmm = macros.contains(CHARMM) || !topology.bonded.urey_bradleys.is_empty();
+    Ok(Description { topology, nonbonded, cell_hint: CellHint::default() })
+}
+
+#[derive(Default)]
+struct Reader {
+    part: Part,
+    directive: Option<Directive>,
+    force_field: ForceField,
+    types: Vec<MoleculeType>,
+    /// by name; the first of those that differ in case only
+    by_name: HashMap<String, usize>,
+    title: String,
+    molecules: Vec<Copies>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str, macros: &Macros) -> Parsed<()> {
+        if let Some((directive, part)) = directive(line, self.part)? {
+            (self.directive, self.part) = (Some(directive), part);
+            return Ok(());
+        }
+        let Some(directive) = self.directive else {
+            // how force fields of GROMACS begin
+            if line.starts_with('*') {
+                return Ok(());
+            }
+            let message = format!("{} stands before the first heading", number::quoted(line.as_bytes()));
+            return Err(
+                Problem::new(message).help("a topology begins with [ defaults ], or an #include of a force field")
+            );
+        };
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let fields = Fields::new(&words);
+        match (directive, self.part) {
+            (Directive::Unsupported(help), _) => Err(unsupported("this directive", help)),
+            (Directive::ImplicitSolvent, _) => Ok(()),
+            (Directive::System, _) => {
+                if self.title.is_empty() {
+                    line.clone_into(&mut self.title);
+                }
+                Ok(())
+            }
+            (Directive::Molecules, _) => self.read_molecules(fields),
+            (Directive::MoleculeType, _) => self.begin_molecule(fields),
+            (Directive::MoleculeTypeRead, _) => Err(Problem::new("one line stands below [ moleculetype ], not two")),
+            (_, Part::ForceField) => self.force_field.line(directive, fields),
+            _ => {
+                let Some(molecule) = self.types.last_mut() else {
+                    return Err(Problem::new("there is no [ moleculetype ] before this"));
+                };
+                self.force_field.leap_order = macros.contains(leap_order::MACRO);
+                molecule.line(&mut self.force_field, directive, fields)
+            }
+        }
+    }
+
+    fn begin_molecule(&mut self, fields: Fields<'_, '_>) -> Parsed<()> {
+        let molecule = MoleculeType::new(fields)?;
+        if self.by_name.insert(molecule.name.clone(), self.types.len()).is_some() {
+            let message = format!("a second molecule type of the name {}", molecule.name);
+            return Err(Problem::new(message).help("is a file included twice?"));
+        }
+        self.types.push(molecule);
+        // its atoms have a heading of their own
+        self.directive = Some(Directive::MoleculeTypeRead);
+        Ok(())
+    }
+
+    /// Name and number of molecules.
+    fn read_molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+        let name = fields.word("the name of a molecule type")?;
+        let number = fields.integer("a number of molecules")?;
+        fields.end()?;
+        let copies = usize::try_from(number).map_err(|_| Problem::new(format!("{number} molecules")))?;
+        self.molecules.push((self.find(name)?, copies));
+        Ok(())
+    }
+
+    /// The molecule type of this name; case matters only where two differ in nothing else.
+    fn find(&self, name: &str) -> Parsed<usize> {
+        if let Some(&index) = self.by_name.get(name) {
+            return Ok(index);
+        }
+        let mut alike = self.types.iter().enumerate().filter(|(_, other)| other.name.eq_ignore_ascii_case(name));
+        if let (Some((index, _)), None) = (alike.next(), alike.next()) {
+            return Ok(index);
+        }
+        let near = self.types.iter().map(|other| (strsim::damerau_levenshtein(&other.name, name), &other.name)).min();
+        let problem = Problem::new(format!("there is no [ moleculetype ] {}", number::quoted(name.as_bytes())));
+        Err(match near {
+            Some((0..=2, near)) => problem.help(format!("did you mean {near}?")),
+            _ => problem.help("is the #include of its file missing?"),
+        })
+    }
+}

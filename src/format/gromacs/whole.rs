@@ -1,0 +1,182 @@
+//! From molecule types to the whole system: copies of each as `[ molecules ]` lists them, and the table of
+//! Lennard-Jones parameters of the types that they use.
+
+use std::collections::HashMap;
+
+use super::Parsed;
+use super::force_field::ForceField;
+use super::molecule::MoleculeType;
+use crate::error::Problem;
+use crate::system::{CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
+
+/// Most atoms of a system: what the largest AMBER topology that is read has.
+const MOST_ATOMS: usize = 1 << 25;
+/// Most types of Lennard-Jones parameters in use.
+const MOST_TYPES: usize = 4096;
+
+/// Copies that follow each other: index of the molecule type, and how many.
+pub(super) type Copies = (usize, usize);
+
+/// The system. The problem of a molecule type has no place.
+pub(super) fn expand(
+    force_field: &ForceField,
+    types: &[MoleculeType],
+    molecules: &[Copies],
+) -> Parsed<(Topology, Nonbonded)> {
+    let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
+        sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
+    });
+    let atoms = atoms.filter(|&atoms| atoms <= MOST_ATOMS).ok_or_else(|| {
+        Problem::new(format!("[ molecules ] makes more than {MOST_ATOMS} atoms")).help("mend the numbers of molecules")
+    })?;
+    if atoms == 0 {
+        return Err(Problem::new("the topology has no atoms").help("list molecules and their numbers in [ molecules ]"));
+    }
+    let mut whole =
+        Whole { topology: Topology::default(), exclusions: vec![], next_number: first_free(types, molecules) };
+    whole.topology.atoms.reserve_exact(atoms);
+    let mut parts: HashMap<usize, Part<'_>> = HashMap::new();
+    let mut reduced = ReducedTypes::new(force_field);
+    for &(index, copies) in molecules.iter().filter(|(_, copies)| *copies > 0) {
+        if !parts.contains_key(&index) {
+            parts.insert(index, Part::new(&types[index], &mut reduced)?);
+        }
+        whole.append(&parts[&index], copies);
+    }
+    let mut topology = whole.topology;
+    topology.exclusions = Exclusions::from_pairs(atoms, whole.exclusions);
+    topology.bonded.cmap_grids = used_grids(&mut topology, &force_field.cmaps.grids);
+    Ok((topology, reduced.table()?))
+}
+
+/// What is derived from a molecule type once.
+struct Part<'a> {
+    molecule: &'a MoleculeType,
+    /// of each atom
+    lj_types: Vec<u32>,
+    connectivity: Vec<[u32; 2]>,
+    exclusions: Vec<[u32; 2]>,
+}
+
+impl<'a> Part<'a> {
+    fn new(molecule: &'a MoleculeType, reduced: &mut ReducedTypes<'_>) -> Parsed<Self> {
+        molecule.check()?;
+        let lj_types = molecule.topology.atoms.iter().map(|atom| reduced.add(atom.lj_type)).collect();
+        let (connectivity, exclusions) = (molecule.connectivity(), molecule.exclusions()?);
+        Ok(Part { molecule, lj_types, connectivity, exclusions })
+    }
+}
+
+struct Whole {
+    topology: Topology,
+    exclusions: Vec<[u32; 2]>,
+    /// the number of the next residue that is a molecule by itself
+    next_number: i32,
+}
+
+impl Whole {
+    fn append(&mut self, part: &Part<'_>, copies: usize) {
+        let one = &part.molecule.topology;
+        let (first, size) = (self.topology.atoms.len() as u32, one.atoms.len() as u32);
+        let topology = &mut self.topology;
+        let single = one.residues.len() == 1;
+        for copy in 0..copies as u32 {
+            let (atom, residue) = (first + copy * size, topology.residues.len() as u32);
+            topology.atoms.extend(one.atoms.iter().zip(&part.lj_types).map(|(atom, &lj_type)| {
+                let mut atom = *atom;
+                (atom.residue, atom.lj_type) = (atom.residue + residue, lj_type);
+                atom
+            }));
+            for own in &one.residues {
+                let number = if single { self.next_number } else { own.number };
+                topology.residues.push(Residue { number, first: own.first + atom, ..*own });
+            }
+            self.next_number = self.next_number.saturating_add(i32::from(single));
+            let moved = |pair: &[u32; 2]| pair.map(|i| i + atom);
+            topology.connectivity.extend(part.connectivity.iter().map(moved));
+            self.exclusions.extend(part.exclusions.iter().map(moved));
+            topology.constraints.extend(one.constraints.iter().map(|constraint| {
+                let mut constraint = *constraint;
+                constraint.atoms = moved(&constraint.atoms);
+                constraint
+            }));
+            topology.virtual_sites.extend(one.virtual_sites.iter().map(|site| {
+                let VirtualSite { site, mut construction } = site.clone();
+                construction.atoms_mut().iter_mut().for_each(|i| *i += atom);
+                VirtualSite { site: site + atom, construction }
+            }));
+        }
+        topology.bonded.append_copies(&one.bonded, first, size, copies as u32);
+    }
+}
+
+/// Residues that are a molecule by themselves, as waters and ions, are numbered on behind the largest number of the others, as
+/// GROMACS does.
+fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
+    let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
+    let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);
+    numbers.max().unwrap_or(0).saturating_add(1)
+}
+
+/// The grids that terms use, to which their numbers then refer.
+fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
+    let mut places = vec![None; grids.len()];
+    let mut used = vec![];
+    for term in &mut topology.bonded.cmaps {
+        let old = term.grid as usize;
+        term.grid = *places[old].get_or_insert_with(|| {
+            used.push(grids[old].clone());
+            used.len() as u32 - 1
+        });
+    }
+    used
+}
+
+/// The types of Lennard-Jones parameters in use, equal ones once.
+struct ReducedTypes<'a> {
+    force_field: &'a ForceField,
+    special: std::collections::HashSet<u32>,
+    /// one type of the force field for each that is kept
+    kept: Vec<u32>,
+    by_type: HashMap<u32, u32>,
+    by_key: HashMap<[u64; 2], u32>,
+}
+
+impl<'a> ReducedTypes<'a> {
+    fn new(force_field: &'a ForceField) -> Self {
+        let special = force_field.special_types();
+        ReducedTypes { force_field, special, kept: vec![], by_type: HashMap::new(), by_key: HashMap::new() }
+    }
+
+    /// The number that a type of the force field has among those in use.
+    fn add(&mut self, kind: u32) -> u32 {
+        let Self { force_field, special, kept, by_type, by_key } = self;
+        *by_type.entry(kind).or_insert_with(|| {
+            let mut keep = || {
+                kept.push(kind);
+                kept.len() as u32 - 1
+            };
+            if special.contains(&kind) {
+                return keep();
+            }
+            *by_key.entry(force_field.lennard_jones_key(kind)).or_insert_with(keep)
+        })
+    }
+
+    fn table(&self) -> Parsed<Nonbonded> {
+        let types = self.kept.len();
+        if types > MOST_TYPES {
+            return Err(Problem::new(format!(
+                "{types} types of Lennard-Jones parameters are in use, at most {MOST_TYPES}"
+            )));
+        }
+        let zeros = vec![0.0; types * types];
+        let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+        for (a, &kind) in (0..).zip(&self.kept) {
+            for (b, &other) in (0..=a).zip(&self.kept) {
+                table.set_pair(a, b, self.force_field.lennard_jones(kind, other)?);
+            }
+        }
+        Ok(table)
+    }
+}

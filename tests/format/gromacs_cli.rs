@@ -1,0 +1,61 @@
+//! GROMACS files through the command line.
+
+use std::io::Read;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn md(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.current_dir(folder).env_remove("MD_SIMD").env_remove("GMXLIB").env("NO_COLOR", "1");
+    command
+}
+
+/// Exit code and standard error, with the lines of a message joined.
+fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = md(folder).args(arguments).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<&str> = message.split(['\n', '\u{2502}']).map(str::trim).filter(|line| !line.is_empty()).collect();
+    (output.status.code(), lines.join(" "))
+}
+
+#[test]
+fn gromacs_files_are_checked_computed_described_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
+    let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 4\ntimestep = \"1 fs\"\nvelocities = \"generate\"\ntemperature = \"300 K\"\n";
+    // the topology includes itself out of a folder that only GMXLIB names
+    std::fs::create_dir(folder.path().join("library")).unwrap();
+    let mut text = String::new();
+    let packed = std::fs::read(peptide.join("peptide-charged.top.xz")).unwrap();
+    lzma_rust2::XzReader::new(&packed[..], true).read_to_string(&mut text).unwrap();
+    std::fs::write(folder.path().join("library/all.itp"), text).unwrap();
+    std::fs::write(folder.path().join("system.top"), "; GROMACS\n#include \"all.itp\"\n").unwrap();
+    let coordinates = peptide.join("peptide-charged.gro.xz");
+    let input = format!(
+        "[system]\ntopology = \"system.top\"\ncoordinates = {coordinates:?}\n[forces]\npme = {{ spacing = \"0.15 nm\" }}\n{stage}"
+    );
+    std::fs::write(folder.path().join("input.toml"), input).unwrap();
+    let (code, message) = failure(folder.path(), &["check", "input.toml"]);
+    assert!(code == Some(2) && message.contains("#include \"all.itp\": no such file in"), "{message}");
+    let library = |arguments: &[&str]| {
+        let output = md(folder.path()).env("GMXLIB", "library").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(library(&["check", "input.toml"]).contains("729 atoms"));
+    // OpenMM's sum, tests/systems/peptide-charged/ref.json
+    let energies = library(&["energy", "input.toml", "--precision", "double", "--set", "system.define=[\"FLEXIBLE\"]"]);
+    let bonds = energies.lines().find_map(|line| line.strip_prefix("bond ")).unwrap().trim().parse::<f64>().unwrap();
+    assert!((bonds / 35.112_226_199_315_32 - 1.0).abs() < 1e-6, "{energies}");
+    assert!(library(&["info", "system.top"]).starts_with("GROMACS topology (top)\n"));
+    assert!(library(&["info", coordinates.to_str().unwrap()]).starts_with("GROMACS coordinates (gro)\n"));
+    library(&["run", "input.toml"]);
+    // the search path is no physics: the same run goes on
+    library(&["run", "input.toml", "--set", "stage.dynamics.steps=8", "--set", "system.include=[\"library\"]"]);
+    let (code, message) = failure(
+        folder.path(),
+        &["energy", "input.toml", "--set", "system.define=[\"FLEXIBEL\"]", "--set", "system.include=[\"library\"]"],
+    );
+    assert!(code == Some(2) && message.contains("FLEXIBEL"), "{message}");
+}
