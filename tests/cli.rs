@@ -168,7 +168,7 @@ fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
         "cutoff = \"none\"".to_owned()
     } else {
         format!(
-            "cutoff = \"{} nm\"\npme = {{ alpha = \"{} 1/nm\", grid = {}, order = 5 }}\nlj_modifier = \"none\"\ncoulomb_modifier = \"none\"",
+            "cutoff = \"{} nm\"\npme = {{ alpha = \"{} 1/nm\", grid = {}, order = 5 }}\nlj_modifier = \"none\"\ncoulomb_modifier = \"none\"\ndispersion_correction = true",
             case_data["cutoff_nm"], case_data["alpha_per_nm"], case_data["grid"]
         )
     };

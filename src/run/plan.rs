@@ -12,7 +12,7 @@ use super::reporter::StepInfo;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
-pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,8 +11,8 @@ use crate::pair::{
 use crate::rng::{Purpose, Stream};
 use crate::simd::Level;
 use crate::system::{
-    Atom, Constraints, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, Modifier, Name, Nonbonded,
-    PmeParameters, Settle, State, Topology,
+    Atom, Constraints, DispersionCorrection, Exclusions, ForceSettings, ListPolicy, LjModifier, Modifier, Name,
+    Nonbonded, PmeParameters, Settle, State, Topology,
 };
 use crate::term::lennard_jones;
 use crate::units::BAR;
@@ -23,18 +23,19 @@ fn moments_are_those_of_the_normal_distribution() {
     // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
     let (buffer, sigma) = (0.03, 0.05);
     let steps = 400_000;
-    let (mut zeroth, mut first, mut second) = (0.0, 0.0, 0.0);
+    let mut integrals = [0.0; 5];
     for k in 0..steps {
         let y = buffer + 12.0 * sigma * (f64::from(k) + 0.5) / f64::from(steps);
         let weight = (-0.5 * (y / sigma).powi(2)).exp() / (sigma * (2.0 * PI).sqrt()) * 12.0 * sigma / f64::from(steps);
-        zeroth += weight * (y - buffer);
-        first += weight * (y - buffer).powi(2) / 2.0;
-        second += weight * (y - buffer).powi(3) / 6.0;
+        let mut power = weight;
+        for (n, integral) in (1..).zip(&mut integrals) {
+            power *= (y - buffer) / f64::from(n);
+            *integral += power;
+        }
     }
-    let [j0, j1, j2] = moments(buffer, sigma);
-    assert!((j0 / zeroth - 1.0).abs() < 1e-6);
-    assert!((j1 / first - 1.0).abs() < 1e-6);
-    assert!((j2 / second - 1.0).abs() < 1e-6);
+    for (moment, integral) in moments(buffer, sigma).into_iter().zip(integrals) {
+        assert!((moment / integral - 1.0).abs() < 1e-6);
+    }
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn water(electrostatics: Electrostatics) -> System {
             cutoff: Some(CUTOFF),
             cutoff_lj: Some(CUTOFF),
             electrostatics,
-            lj_modifier: Modifier::PotentialShift,
+            lj_modifier: LjModifier::PotentialShift,
             coulomb_modifier: Modifier::PotentialShift,
             dispersion_correction: DispersionCorrection::Off,
             list: ListPolicy::Exact { buffer: 0.1 },
