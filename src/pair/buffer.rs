@@ -16,9 +16,9 @@
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
 //! Where Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first term that is left is
-//! that of V‴: |−V‴ J₃| takes the place of the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| in ⟨ΔP⟩. The next terms are of opposite sign:
-//! at 0.1 nm inside of a switch over 0.2 nm, five times what atoms move in typical lists, they lower V by a sixth (force
-//! switch) or two thirds (potential switch). The estimate is never too low.
+//! that of V‴: |−V‴ J₃| takes the place of the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| in ⟨ΔP⟩. Up to 0.05 nm inside of the cutoff, more
+//! than atoms enter with typical lists, all terms together are 0.92 of it for a force switch from 1.0 to 1.2 nm, and 0.5 to
+//! 1.06 for both switches over 0.1 to 0.4 nm.
 //!
 //! GROMACS bounds it since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral molecules cancel: without them the
 //! estimate for water is twice the measured error, with them thirty times (`validation/lists`). The mean over the age t of
@@ -93,6 +93,8 @@ struct Costs {
     search: f64,
     /// of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, against one within both cutoffs
     far: f64,
+    /// of a slot of the inner list with switched Lennard-Jones interactions against one without
+    switched: f64,
     /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much
     /// larger
     reach: f64,
@@ -100,8 +102,9 @@ struct Costs {
     cycles: f64,
 }
 
-/// Measured on Zen 4 with AVX-512, `far` on DHFR.
-const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycles: 2.8 };
+/// Measured on Zen 4 with AVX-512, `far` on DHFR; `switched` is the ratio of instructions with AVX2, 1.22 for the force and
+/// 1.33 for the potential switch.
+const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, reach: 0.25, cycles: 2.8 };
 /// For lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the source of the
 /// kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
@@ -110,9 +113,10 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycl
 /// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and the
 ///   round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
 /// - `far`: one branch holds both terms;
+/// - `switched`: there are no such kernels;
 /// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a sphere
 ///   with a radius larger by this much.
-const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
+const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
 /// Angle (radian) up to which the fastest rotation, that of hydrogens, counts as ballistic motion: at 300 K that takes
 /// 8 fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system by
 /// −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger radius,
@@ -403,11 +407,12 @@ impl<'a> BufferEstimate<'a> {
     /// Clock cycles per step for pairs and lists, summed over all threads (on a GPU: lanes).
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
-        let Costs { prune: prune_cost, search, far, reach, cycles } = self.costs;
+        let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
         // pruning sorts blocks: within the Coulomb cutoff and the buffer, or only within the Lennard-Jones range
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
+        let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
         let pruning = if prune < rebuild { prune_cost / f64::from(prune) } else { 0.0 };
         let slots = pairs + volume(outer) * (pruning + search / f64::from(rebuild));
         let atoms = self.atoms();
