@@ -13,7 +13,6 @@ pub enum Setting<T> {
     /// by the convention of the force field
     ForceField,
     /// as given
-    #[serde(untagged)]
     Given(T),
 }
 
