@@ -8,10 +8,11 @@ use md::cell::PeriodicCell;
 use md::error::Error;
 use md::format::{Coordinates, read_coordinates, read_topology};
 use md::prepare::{
-    AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, SystemBuilder, TuningMethod, prepare,
+    AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, Setting, SystemBuilder, TuningMethod, prepare,
 };
 use md::system::{
-    Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, LennardJones, Pair14, System, Torsion,
+    Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, DispersionCorrection, LennardJones,
+    LjModifier, Pair14, System, Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
@@ -67,7 +68,14 @@ fn a_system_rebuilt_in_code_has_the_same_forces_to_the_bit() {
         for pair in description.topology.exclusions.pairs() {
             builder.exclude(pair);
         }
-        let forces = if coordinates.cell.is_some() { ForceOptions::default() } else { ForceOptions::all_pairs() };
+        let usual = ForceOptions {
+            cutoff: Setting::Given(Some(0.9)),
+            lj_modifier: Setting::Given(LjModifier::PotentialShift),
+            dispersion_correction: Setting::Given(DispersionCorrection::AllPairs),
+            ..ForceOptions::default()
+        };
+        let forces = if coordinates.cell.is_some() { usual } else { ForceOptions::all_pairs() };
+        builder.forces(forces.clone());
         let options = Options {
             forces: &forces,
             tuning: TuningMethod::Model,

@@ -168,7 +168,7 @@ fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
         "cutoff = \"none\"".to_owned()
     } else {
         format!(
-            "cutoff = \"{} nm\"\npme = {{ alpha = \"{} 1/nm\", grid = {}, order = 5 }}\nlj_modifier = \"none\"\ncoulomb_modifier = \"none\"",
+            "cutoff = \"{} nm\"\npme = {{ alpha = \"{} 1/nm\", grid = {}, order = 5 }}\nlj_modifier = \"none\"\ncoulomb_modifier = \"none\"\ndispersion_correction = true",
             case_data["cutoff_nm"], case_data["alpha_per_nm"], case_data["grid"]
         )
     };
@@ -235,7 +235,7 @@ fn info_and_check_describe_the_system() {
     write_input(folder.path(), &system("peptide-charged"), "");
     let text = success(folder.path(), &["check", "input.toml", "--effective"]);
     // 729 atoms and net charge −1 are stated where the system comes from; the peptide has 6 + 12 + 6 atoms: (729 − 24) / 3 = 235 waters
-    for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"0.9 nm\"  # default", "memory "] {
+    for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"force-field\"  # default", "memory "] {
         assert!(text.contains(part), "{part} in {text}");
     }
     let topology = system("peptide-charged").join("peptide-charged.prmtop.xz");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
-use md::prepare::{ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+use md::prepare::{ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
 use md::run::{Device, Interval, Plan, Precision, StageKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy};
 use proptest::prelude::*;
@@ -105,10 +105,10 @@ com_removal = "none"
 fn a_full_file_becomes_the_plan_it_describes() {
     let plan = plan(EVERYTHING);
     assert_eq!(plan.system.coordinates, Path::new("/somewhere/sub/a.rst7"));
-    assert_eq!(plan.forces.cutoff, Some(0.9));
+    assert_eq!(plan.forces.cutoff, Setting::Given(Some(0.9)));
     let explicit = PmeSpec::Explicit { alpha: 3.1, grid: [64, 64, 72], order: 6 };
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(explicit));
-    assert_eq!(plan.forces.dispersion_correction, DispersionCorrection::NonExcluded);
+    assert_eq!(plan.forces.dispersion_correction, Setting::Given(DispersionCorrection::NonExcluded));
     assert!(!plan.forces.rigid_water, "default follows constraints");
     assert_eq!(plan.forces.list, ListPolicy::Exact { buffer: 0.1 });
     assert_eq!(plan.run.tuning, TuningMethod::Measure);
@@ -126,7 +126,9 @@ fn a_full_file_becomes_the_plan_it_describes() {
 #[test]
 fn defaults_are_those_documented() {
     let plan = plan(SYSTEM);
-    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (Some(0.9), Some(0.9)));
+    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (Setting::ForceField, Setting::ForceField));
+    assert_eq!(plan.forces.lj_modifier, Setting::ForceField);
+    assert_eq!(plan.forces.dispersion_correction, Setting::ForceField);
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(5e-4)));
     assert!(plan.forces.rigid_water);
     let ListPolicy::Drift { tolerance, pressure_tolerance, interval } = plan.forces.list else {
@@ -162,9 +164,9 @@ fn trajectories_are_one_or_several_by_their_names() {
 #[test]
 fn vacuum_needs_only_a_cutoff_of_none() {
     let plan = plan(&format!("{SYSTEM}[forces]\ncutoff = \"none\"\n"));
-    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (None, None));
+    assert_eq!((plan.forces.cutoff, plan.forces.cutoff_lj), (Setting::Given(None), Setting::Given(None)));
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Plain);
-    assert_eq!(plan.forces.dispersion_correction, DispersionCorrection::Off);
+    assert_eq!(plan.forces.dispersion_correction, Setting::Given(DispersionCorrection::Off));
 }
 
 #[test]
@@ -184,7 +186,9 @@ fn the_effective_configuration_reads_back_to_the_same_plan() {
 #[test]
 fn the_effective_configuration_spells_out_defaults() {
     let text = parse(SYSTEM).unwrap().effective;
-    for line in ["cutoff = \"0.9 nm\"  # default", "pme = { force_error = 5e-4 }  # default", "seed = 1  # default"] {
+    for line in
+        ["cutoff = \"force-field\"  # default", "pme = { force_error = 5e-4 }  # default", "seed = 1  # default"]
+    {
         assert!(text.lines().any(|written| written == line), "{line} in\n{text}");
     }
 }
@@ -209,7 +213,7 @@ fn options_are_laid_over_the_file() {
         "forces.pme={ force_error = 1e-4 }",
     ];
     let plan = parse_set(EVERYTHING, &settings).unwrap_or_else(|problems| panic!("{problems:?}")).plan;
-    assert_eq!((plan.forces.cutoff, plan.run.threads), (Some(1.0), Some(5)));
+    assert_eq!((plan.forces.cutoff, plan.run.threads), (Setting::Given(Some(1.0)), Some(5)));
     assert_eq!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(1e-4)));
     assert_eq!(plan.output.directory, Path::new("/else/where"));
     assert_eq!(plan.output.trajectories[0].every, Interval::Time(20.0));

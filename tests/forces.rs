@@ -9,7 +9,7 @@ use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
-use md::system::{Electrostatics, Modifier, PmeParameters, RyckaertBellemans, System};
+use md::system::{Electrostatics, LjModifier, Modifier, PmeParameters, RyckaertBellemans, System};
 use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ fn other_spline_orders() {
 fn shifted_potentials() {
     for name in ["water", "peptide-nbfix", "octahedron"] {
         against_reference(name, |system| {
-            system.settings.lj_modifier = Modifier::PotentialShift;
+            system.settings.lj_modifier = LjModifier::PotentialShift;
             system.settings.coulomb_modifier = Modifier::PotentialShift;
         });
     }
@@ -216,26 +216,30 @@ fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     }
 }
 
+/// So many types, copies of those of all atoms, each pair of them off any rule by its own amount.
+fn many_types(system: &mut System, types: usize) {
+    let old = &system.nonbonded.clone();
+    let atoms = &mut system.topology.atoms;
+    let original: Vec<u32> = atoms.iter().map(|atom| atom.lj_type).collect();
+    let kind = &|t: usize| original[t * 11 % original.len()];
+    atoms.iter_mut().enumerate().for_each(|(i, atom)| {
+        let same = (0..types).filter(|&t| kind(t) == original[i]).nth(i % 3);
+        atom.lj_type = same.unwrap_or(i % types) as u32;
+    });
+    let pairs = (0..types).flat_map(|a| (0..types).map(move |b| old.pair(kind(a), kind(b))));
+    (system.nonbonded.c6, system.nonbonded.c12) = pairs.unzip();
+    (system.nonbonded.types, system.nonbonded.rounding) = (types, vec![]);
+    for (a, b) in (0..types).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+        scale_c12(system, [a, b], 1.0 + 0.01 * ((7 * a + 3 * b) % 23) as f64);
+    }
+}
+
 /// Each table size has its own way to be read from, at each instruction set.
 #[test]
 fn tables_of_every_size() {
     for (types, cutoff_lj) in [(12, 0.9), (29, 0.9), (58, 0.9), (90, 0.9), (29, 0.7)] {
         compare_changed("peptide-charmm36", &Level::available(), |system| {
-            // copies of the types of all atoms, each pair of them off any rule by its own amount
-            let old = &system.nonbonded.clone();
-            let atoms = &mut system.topology.atoms;
-            let original: Vec<u32> = atoms.iter().map(|atom| atom.lj_type).collect();
-            let kind = &|t: usize| original[t * 11 % original.len()];
-            atoms.iter_mut().enumerate().for_each(|(i, atom)| {
-                let same = (0..types).filter(|&t| kind(t) == original[i]).nth(i % 3);
-                atom.lj_type = same.unwrap_or(i % types) as u32;
-            });
-            let pairs = (0..types).flat_map(|a| (0..types).map(move |b| old.pair(kind(a), kind(b))));
-            (system.nonbonded.c6, system.nonbonded.c12) = pairs.unzip();
-            (system.nonbonded.types, system.nonbonded.rounding) = (types, vec![]);
-            for (a, b) in (0..types).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-                scale_c12(system, [a, b], 1.0 + 0.01 * ((7 * a + 3 * b) % 23) as f64);
-            }
+            many_types(system, types);
             system.settings.cutoff_lj = Some(cutoff_lj);
         });
     }
@@ -256,6 +260,49 @@ fn exceptions_of_a_rule() {
             system.settings.cutoff_lj = Some(cutoff_lj);
         });
     }
+}
+
+/// Both switches, with equal and with different cutoffs.
+#[test]
+fn switched_interactions() {
+    let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];
+    for (cutoff, from, cutoff_lj) in [(0.9, 0.75, 0.9), (0.9, 0.6, 0.7), (0.7, 0.6, 0.9)] {
+        for modifier in switches(from) {
+            let change = |system: &mut System| {
+                system.settings.cutoff = Some(cutoff);
+                system.settings.cutoff_lj = Some(cutoff_lj);
+                system.settings.lj_modifier = modifier;
+            };
+            // a rule, a rule with exceptions, a table
+            for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix"] {
+                compare_changed(name, &Level::available(), change);
+            }
+            compare_changed("peptide-charmm36", &Level::available(), |system| {
+                change(system);
+                scale_c12(system, [7, 4], 1.5);
+            });
+            for types in [12, 29, 58, 90] {
+                compare_changed("peptide-charmm36", &Level::available(), |system| {
+                    change(system);
+                    many_types(system, types);
+                });
+            }
+            compare_changed("peptide-charmm36", &Level::available(), |system| {
+                change(system);
+                geometric(system);
+            });
+        }
+    }
+}
+
+/// Parameters of pairs by the geometric rule.
+fn geometric(system: &mut System) {
+    let types = system.nonbonded.types;
+    let own = |c: &[f64]| (0..types).map(|t| c[t * types + t].sqrt()).collect::<Vec<_>>();
+    let mixed = |own: Vec<f64>| own.iter().flat_map(|a| own.iter().map(move |b| a * b)).collect::<Vec<_>>();
+    system.nonbonded.c6 = mixed(own(&system.nonbonded.c6));
+    system.nonbonded.c12 = mixed(own(&system.nonbonded.c12));
+    system.nonbonded.rounding = vec![];
 }
 
 #[test]

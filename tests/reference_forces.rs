@@ -122,6 +122,32 @@ systems! {
     atoms_155_thousand: "huge156k", ignore = "minutes, and 4 GB for a grid of 500³";
 }
 
+/// Systems with references for switched interactions: one kind of atom, a combination rule, a table without one; the
+/// relative error of the dispersion correction that is allowed.
+const SWITCHED: [(&str, f64); 3] =
+    [("argon", TOLERANCE), ("peptide-charged", TOLERANCE), ("peptide-nbfix", NUMERICAL_TAIL)];
+
+#[test]
+fn switched_interactions() {
+    for (name, tail_tolerance) in SWITCHED {
+        for kind in ["force-switch", "potential-switch"] {
+            let mut golden = Golden::load(name).expect("an own system");
+            let [energy, dispersion] = golden.switch(kind);
+            let everything = Workload { energy: true, virial: true };
+            let mut reference = Reference::new(&golden.system).expect("a supported system");
+            let ours = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
+            let (e, theirs) = (&ours.energies, golden.forces(kind).expect("forces"));
+            let off = ((e.lj - e.dispersion_correction) / energy - 1.0).abs();
+            let tail_off = (e.dispersion_correction / dispersion - 1.0).abs();
+            let error = rms(ours.forces.iter().zip(&theirs).map(|(a, b)| *a - *b)) / rms(theirs.iter().copied());
+            eprintln!("{name} {kind}: energy {off:.1e}, dispersion correction {tail_off:.1e}, forces {error:.1e}");
+            assert!(off < TOLERANCE, "{name} {kind}: {} against {energy}", e.lj - e.dispersion_correction);
+            assert!(tail_off < tail_tolerance, "{name} {kind}: {} against {dispersion}", e.dispersion_correction);
+            assert!(error < TOLERANCE, "{name} {kind}: forces off by {error:.1e}");
+        }
+    }
+}
+
 /// A file of `tests/systems/build/ryckaert_bellemans.py`.
 #[derive(serde::Deserialize)]
 struct Torsions {

@@ -7,7 +7,9 @@ use md::backend::{Evaluation, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pme::ewald::ewald;
 use md::pme::{ChargeStructure, ErrorModel};
-use md::system::{BondedTerms, DispersionCorrection, Electrostatics, Exclusions, Modifier, PmeParameters, System};
+use md::system::{
+    BondedTerms, DispersionCorrection, Electrostatics, Exclusions, LjModifier, Modifier, PmeParameters, System,
+};
 use md::units::COULOMB;
 use md::vec3::{Vec3, vec3};
 use model::{Model, chains, random, random_vector, rock_salt};
@@ -66,6 +68,15 @@ fn variants() -> Vec<(&'static str, Model)> {
     tail.system.nonbonded = full.system.nonbonded.clone();
     tail.system.settings.dispersion_correction = DispersionCorrection::AllPairs;
     variants.push(("lennard-jones with dispersion correction", tail));
+    for (name, lj_modifier) in [
+        ("force switch", LjModifier::ForceSwitch { from: 0.6 }),
+        ("potential switch", LjModifier::PotentialSwitch { from: 0.6 }),
+    ] {
+        // tr W = −3V dE/dV holds for what a switch takes, too
+        let mut switched = variants[variants.len() - 1].1.clone();
+        switched.system.settings.lj_modifier = lj_modifier;
+        variants.push((name, switched));
+    }
     let mut everything = with(&full, pme(3.2, 27, 5));
     everything.system.settings.cutoff_lj = Some(0.77);
     everything.system.settings.dispersion_correction = DispersionCorrection::NonExcluded;

@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use crate::system::{DispersionCorrection, Modifier, System};
+use crate::system::{DispersionCorrection, LjModifier, System};
+use crate::term::LjSwitch;
 
 /// The correction of a frozen system; only the volume is left open.
 ///
@@ -10,16 +11,18 @@ use crate::system::{DispersionCorrection, Modifier, System};
 /// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
 /// A potential-shift has also lifted every pair inside the cutoff; giving that back for 4πr_c³N/(3V) − 1 neighbours each (the atom
 /// itself is none) makes the totals 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
-/// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, whatever the modifier; with the potential-shift it is −3V dE/dV.
+/// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, whatever the shift; with the potential-shift it is −3V dE/dV.
+///
+/// A switch adds what it has taken, 2πN²/V ∫ (V − V_switched) r² dr up to r_c with g(r) = 1. A force switch has lifted all
+/// pairs closer than r₁ by the same, which again is not given back for the atom itself. Both leave no step at the cutoff, so that
+/// tr W = −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
-    /// E₆ V, kJ/mol nm³
-    sixth: f64,
-    /// E₁₂ V, kJ/mol nm³
-    twelfth: f64,
-    /// the parts of the energy that E₆ and E₁₂ are counted with
-    counted: [f64; 2],
-    /// kJ/mol, whatever the volume
+    /// energy times volume, kJ/mol nm³
+    energy: f64,
+    /// each diagonal element of the virial times volume, kJ/mol nm³
+    virial: f64,
+    /// energy whatever the volume, kJ/mol
     constant: f64,
 }
 
@@ -36,23 +39,52 @@ impl DispersionTail {
         let atoms = system.topology.atoms.len() as f64;
         let sixth = -2.0 * PI * atoms * atoms * c6 / (3.0 * cutoff.powi(3));
         let twelfth = 2.0 * PI * atoms * atoms * c12 / (9.0 * cutoff.powi(9));
+        if let Some((switch, from)) = settings.lj_switch().zip(settings.lj_modifier.switch_distance()) {
+            let [[of_sixth, shift_6], [of_twelfth, shift_12]] = taken_by(&switch, from, cutoff);
+            let taken = 2.0 * PI * atoms * atoms * (12.0 * c12 * of_twelfth - 6.0 * c6 * of_sixth);
+            let energy = sixth + twelfth + taken;
+            let constant = -0.5 * atoms * (12.0 * c12 * shift_12 - 6.0 * c6 * shift_6);
+            return Self { energy, virial: energy, constant };
+        }
+        let virial = 2.0 * sixth + 4.0 * twelfth;
         match settings.lj_modifier {
-            Modifier::None => Self { sixth, twelfth, counted: [1.0, 1.0], constant: 0.0 },
-            Modifier::PotentialShift => Self {
-                sixth,
-                twelfth,
-                counted: [2.0, 4.0],
-                constant: 0.5 * atoms * (c6 / cutoff.powi(6) - c12 / cutoff.powi(12)),
-            },
+            LjModifier::PotentialShift => {
+                let constant = 0.5 * atoms * (c6 / cutoff.powi(6) - c12 / cutoff.powi(12));
+                Self { energy: virial, virial, constant }
+            }
+            _ => Self { energy: sixth + twelfth, virial, constant: 0.0 },
         }
     }
 
     /// Energy (kJ/mol) and each diagonal element of the virial (kJ/mol) at a volume in nm³.
     pub fn at(&self, volume: f64) -> (f64, f64) {
-        let (sixth, twelfth) = (self.sixth / volume, self.twelfth / volume);
-        (self.counted[0] * sixth + self.counted[1] * twelfth + self.constant, 2.0 * sixth + 4.0 * twelfth)
+        (self.energy / volume + self.constant, self.virial / volume)
     }
 }
+
+/// What a switch takes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12: ∫ ΔV r² dr (nm³⁻ᵅ), and ΔV (nm⁻ᵅ) before the switch,
+/// where it is constant.
+fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
+    let missing = |r: f64| {
+        let [sixth, twelfth] = switch.radial(r * r, 1.0 / r).energy;
+        [r.powi(-6) / 6.0 - sixth, r.powi(-12) / 12.0 - twelfth]
+    };
+    let shift = missing(from);
+    let width = (cutoff - from) / f64::from(INTERVALS);
+    let mut taken = shift.map(|shift| shift * from.powi(3) / 3.0);
+    for k in 0..=INTERVALS {
+        let r = from + f64::from(k) * width;
+        // Simpson's rule
+        let weight = if k % INTERVALS == 0 { 1.0 } else { f64::from(2 + k % 2 * 2) };
+        for (sum, missing) in taken.iter_mut().zip(missing(r)) {
+            *sum += weight / 3.0 * width * missing * r * r;
+        }
+    }
+    [0, 1].map(|k| [taken[k], shift[k]])
+}
+
+/// Intervals between both ends of a switch: Simpson's rule is off by 10⁻¹¹ of the integral for switches over half the cutoff.
+const INTERVALS: u32 = 1000;
 
 /// Σ over ordered pairs of atoms (with themselves) and over atoms, of c6 and c12.
 fn sums(system: &System) -> ([f64; 2], [f64; 2]) {

@@ -1,7 +1,45 @@
-//! The Coulomb pair potential of the settings: what the reference loops call and the CPU tables are filled from.
+//! The pair potentials of the settings: what the reference loops call, and the CPU tables are filled from.
 
-use crate::system::{Electrostatics, ForceSettings, Modifier};
-use crate::term::{ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, reaction_field};
+use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier};
+use crate::term::{
+    LjSwitch, ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, lennard_jones, reaction_field,
+};
+
+/// The Lennard-Jones pair up to the cutoff.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LjPotential {
+    /// lowered by the potential at this 1/r² (nm⁻²), which is zero without a shift
+    Shifted {
+        inverse_r2: f64,
+    },
+    Switched(LjSwitch<f64>),
+}
+
+impl LjPotential {
+    pub(super) fn new(settings: &ForceSettings) -> Self {
+        let cutoff = settings.cutoff_lj.unwrap_or(f64::INFINITY);
+        match settings.lj_switch() {
+            Some(switch) => LjPotential::Switched(switch),
+            None => {
+                let shifted = if settings.lj_modifier == LjModifier::PotentialShift { 1.0 } else { 0.0 };
+                LjPotential::Shifted { inverse_r2: shifted / (cutoff * cutoff) }
+            }
+        }
+    }
+
+    /// f/r (kJ/mol/nm²) and energy of a pair.
+    #[inline(always)]
+    pub(super) fn evaluate(&self, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64) {
+        let inverse_r = inverse_norm(r2);
+        match self {
+            LjPotential::Shifted { inverse_r2 } => {
+                let (force, energy) = lennard_jones(inverse_r.powi(2), c6, c12);
+                (force, energy - lennard_jones(*inverse_r2, c6, c12).1)
+            }
+            LjPotential::Switched(switch) => switch.radial(r2, inverse_r).pair(6.0 * c6, 12.0 * c12),
+        }
+    }
+}
 
 /// The Coulomb pair. A shift is the potential of two unit charges at the cutoff (1/nm); it lowers interacting pairs within
 /// the cutoff only, neither excluded pairs nor self terms. The reaction field too acts on interacting pairs only, as in

@@ -87,6 +87,9 @@ pub struct StepCounts<'a> {
 const PAIR_FLOPS: f64 = 30.5;
 /// More with Lennard-Jones (Lorentz–Berthelot; other rules within 3): 1/r² 4, mixing 2, powers 4, force 5.
 const LENNARD_JONES_FLOPS: f64 = 15.0;
+/// More where Lennard-Jones interactions are switched off: 1/r 4, r and its distance from the switch 3, two polynomials and
+/// their sums 10 (force switch; the potential switch within 3).
+const SWITCH_FLOPS: f64 = 17.0;
 /// Distance test of a pair: offset, difference, r².
 const TEST_FLOPS: f64 = 9.5;
 /// A grid position along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
@@ -129,7 +132,8 @@ impl StepCounts<'_> {
     /// four bytes per cluster pair, 24 per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
-        let flops = PAIR_FLOPS * slots as f64 + LENNARD_JONES_FLOPS * lj_slots as f64;
+        let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
+        let flops = PAIR_FLOPS * slots as f64 + (LENNARD_JONES_FLOPS + switch) * lj_slots as f64;
         let per_atom = 3.0 * 4.0 + 4.0 + 8.0 + 2.0 * FORCE;
         Work { flops, bytes: per_atom * self.atoms() + list_bytes(slots) + 24.0 * entries as f64 }
     }

@@ -190,7 +190,7 @@ fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result
         let ElectrostaticsSpec::Pme(PmeSpec::Spacing { spacing, order }) = plan.forces.electrostatics else {
             return Err(missing());
         };
-        let cutoff = plan.forces.cutoff.ok_or_else(missing)?;
+        let cutoff = system.settings.cutoff.ok_or_else(missing)?;
         let parameters = pme::parameters_for_spacing(cell, cutoff, spacing, order)?;
         system.settings.electrostatics = Electrostatics::Pme(parameters);
     }

@@ -9,8 +9,8 @@ use super::{estimate, info};
 use crate::error::Result;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
-    Dynamics, Plan, StageKind, TrajectoryOptions, describe_degrees_of_freedom, describe_lists, load, processors,
-    refuse, warnings,
+    Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
+    describe_lj_end, load, processors, refuse, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System};
@@ -56,6 +56,9 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         None => text.push_str("cell         none\n"),
     }
     let _ = writeln!(text, "forces       {}", forces(system));
+    if let Some(conventions) = describe_conventions(plan, system) {
+        let _ = writeln!(text, "conventions  {conventions}");
+    }
     let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
     let freedom = describe_degrees_of_freedom(plan, system, state.cell.is_some());
@@ -88,7 +91,8 @@ fn forces(system: &System) -> String {
             format!("PME alpha {:.4} 1/nm, grid {a} x {b} x {c}, order {}", pme.alpha, pme.order)
         }
     };
-    format!("cutoff {}, Lennard-Jones {}; {coulomb}", distance(settings.cutoff), distance(settings.cutoff_lj))
+    let end = settings.cutoff_lj.map_or(String::new(), |_| format!(", {}", describe_lj_end(settings)));
+    format!("cutoff {}, Lennard-Jones {}{end}; {coulomb}", distance(settings.cutoff), distance(settings.cutoff_lj))
 }
 
 fn dynamics(stage: &Dynamics) -> String {

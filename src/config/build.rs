@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::dynamics;
 use super::value::Table;
-use super::words::{self, ElectrostaticsWord};
+use super::words::{self, ElectrostaticsWord, LjModifierWord};
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
-    Precision, RunOptions, SystemFiles, TrajectoryOptions,
+    Precision, RunOptions, Setting, SystemFiles, TrajectoryOptions,
 };
-use crate::system::{DispersionCorrection, ListPolicy};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 
 /// Records a problem at a key of a table.
 pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
@@ -48,17 +48,19 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         report(problems, table, "electrostatics", message, "set a cutoff, or electrostatics = \"plain\"");
     }
     let lj_all_pairs = table.word("cutoff_lj") == Some("none");
+    let lj_modifier = lj_modifier(table, problems);
     if all_pairs != lj_all_pairs && table.get("cutoff").is_some() && table.get("cutoff_lj").is_some() {
         let message = "cutoff and cutoff_lj must both be distances, or both be \"none\"";
         report(problems, table, "cutoff_lj", message, "remove cutoff_lj to take the same as cutoff");
     }
     let dispersion_correction = match (table.boolean("dispersion_correction"), table.word("dispersion_correction")) {
-        (Some(false), _) => DispersionCorrection::Off,
-        (Some(true), _) | (_, Some("all-pairs")) => DispersionCorrection::AllPairs,
-        (_, Some(_)) => DispersionCorrection::NonExcluded,
+        (Some(false), _) => Setting::Given(DispersionCorrection::Off),
+        (Some(true), _) | (_, Some("all-pairs")) => Setting::Given(DispersionCorrection::AllPairs),
+        (_, Some("non-excluded")) => Setting::Given(DispersionCorrection::NonExcluded),
+        (_, Some(_)) => Setting::ForceField,
         (None, None) => return None,
     };
-    if lj_all_pairs && dispersion_correction != DispersionCorrection::Off {
+    if lj_all_pairs && dispersion_correction != Setting::Given(DispersionCorrection::Off) {
         let message = "dispersion_correction has nothing to correct with cutoff_lj = \"none\"";
         report(problems, table, "dispersion_correction", message, "set dispersion_correction = false");
     }
@@ -67,7 +69,7 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         cutoff: distance(table, "cutoff")?,
         cutoff_lj: distance(table, "cutoff_lj")?,
         electrostatics: electrostatics?,
-        lj_modifier: table.meaning("lj_modifier", &words::MODIFIERS)?,
+        lj_modifier: lj_modifier?,
         coulomb_modifier: table.meaning("coulomb_modifier", &words::MODIFIERS)?,
         dispersion_correction,
         constraints: table.meaning("constraints", &words::CONSTRAINTS)?,
@@ -78,9 +80,51 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
     })
 }
 
-/// A distance, or the word that stands for its absence.
-fn distance(table: &Table, name: &str) -> Option<Option<f64>> {
-    table.word(name).map(|_| None).or_else(|| table.number(name).map(Some))
+/// A distance, the word that stands for its absence, or the one for the convention of the force field.
+fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
+    match table.word(name) {
+        Some(words::FORCE_FIELD) => Some(Setting::ForceField),
+        Some(_) => Some(Setting::Given(None)),
+        None => table.number(name).map(|distance| Setting::Given(Some(distance))),
+    }
+}
+
+fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjModifier>> {
+    let word = table.meaning("lj_modifier", &words::LJ_MODIFIERS)?;
+    let switch = match word {
+        LjModifierWord::ForceSwitch => |from| LjModifier::ForceSwitch { from },
+        LjModifierWord::PotentialSwitch => |from| LjModifier::PotentialSwitch { from },
+        LjModifierWord::ForceField | LjModifierWord::PotentialShift | LjModifierWord::None => {
+            if table.is_given("lj_switch") {
+                let message = "lj_switch has no effect unless lj_modifier is \"force-switch\" or \"potential-switch\"";
+                report(problems, table, "lj_switch", message, "set lj_modifier, or remove lj_switch");
+            }
+            return Some(match word {
+                LjModifierWord::ForceField => Setting::ForceField,
+                LjModifierWord::PotentialShift => Setting::Given(LjModifier::PotentialShift),
+                _ => Setting::Given(LjModifier::None),
+            });
+        }
+    };
+    let name = table.word("lj_modifier").unwrap_or_default();
+    if table.word("cutoff_lj") == Some("none") {
+        let message = format!("lj_modifier = \"{name}\" needs a cutoff, but cutoff_lj = \"none\"");
+        report(problems, table, "lj_modifier", message, "set a cutoff, or remove lj_modifier");
+        return None;
+    }
+    let Some(from) = table.number("lj_switch") else {
+        if !table.is_given("lj_switch") {
+            let message = format!("lj_modifier = \"{name}\" needs the distance from which it switches");
+            let help = "add for example lj_switch = \"1.0 nm\" with cutoff = \"1.2 nm\"";
+            report(problems, table, "lj_modifier", message, help);
+        }
+        return None;
+    };
+    if let Some(cutoff) = table.number("cutoff_lj").filter(|cutoff| from >= *cutoff) {
+        let message = format!("lj_switch is {from} nm, not below the Lennard-Jones cutoff of {cutoff} nm");
+        report(problems, table, "lj_switch", message, "set lj_switch to 0.1 or 0.2 nm less than cutoff_lj");
+    }
+    Some(Setting::Given(switch(from)))
 }
 
 fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<ElectrostaticsSpec> {

@@ -11,6 +11,9 @@ const FREE: [&str; 8] =
 /// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
+/// The variant of settings that are not left to the force field: it is no key of the input file.
+const GIVEN: &str = "given";
+
 /// Differences in physics between `old` and `new`, one line each; empty if `new` may continue `old`.
 ///
 /// Allowed are other output, device, threads and limits, longer stages, stages added at the end, and files in
@@ -25,6 +28,7 @@ pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
 }
 
 fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    let [old, new] = [old, new].map(|value| value.get(GIVEN).unwrap_or(value));
     if FREE.contains(&path) {
         return;
     }

@@ -142,7 +142,7 @@ impl Key {
             (_, 0) => kind,
             (true, 1) => words[0].clone(),
             (true, _) => format!("one of {}", words.join(", ")),
-            (false, _) => format!("{kind}, or {}", words.join(", ")),
+            (false, _) => format!("{kind}, or {}", words.join(" or ")),
         }
     }
 

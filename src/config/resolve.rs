@@ -152,7 +152,7 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
             }
         }
         (Kind::Quantity(dimension, admissible), Node::Text(text)) => {
-            if key.words.len() == 1 && nearest(text, key.words.iter().copied()).is_some() {
+            if nearest(text, key.words.iter().copied()).is_some() {
                 return Err(unknown_word(&name, key, text));
             }
             let value = dimension.parse(text).map_err(named)?;

@@ -14,7 +14,7 @@ topology    = TOPOLOGY            # AMBER prmtop or GROMACS top; also .gz, .xz, 
 coordinates = COORDINATES         # AMBER rst7, GROMACS gro or g96
 
 [forces]
-cutoff         = "0.9 nm"
+# cutoff       = "0.9 nm"                  # default: by the force field, 0.9 nm; CHARMM: 1.2 nm, forces switched from 1.0 nm
 electrostatics = "pme"                     # vacuum: "plain" with cutoff = "none"
 pme            = { force_error = 5e-4 }    # or { spacing = "0.12 nm", order = 4 }
 constraints    = "h-bonds"                 # none | h-bonds | all-bonds

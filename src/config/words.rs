@@ -37,7 +37,34 @@ pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("off", ElectrostaticsWord::Off),
 ];
 
-/// `forces.lj_modifier` and `forces.coulomb_modifier`
+/// `forces.lj_modifier`, without the distance that belongs to switches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LjModifierWord {
+    /// by the convention of the force field
+    ForceField,
+    /// shifted
+    PotentialShift,
+    /// switched force
+    ForceSwitch,
+    /// switched potential
+    PotentialSwitch,
+    /// truncated
+    None,
+}
+
+/// `forces.lj_modifier`
+pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
+    (FORCE_FIELD, LjModifierWord::ForceField),
+    ("potential-shift", LjModifierWord::PotentialShift),
+    ("force-switch", LjModifierWord::ForceSwitch),
+    ("potential-switch", LjModifierWord::PotentialSwitch),
+    ("none", LjModifierWord::None),
+];
+
+/// For what follows the conventions of the force field.
+pub(super) const FORCE_FIELD: &str = "force-field";
+
+/// `forces.coulomb_modifier`
 pub(super) const MODIFIERS: [(&str, Modifier); 2] =
     [("potential-shift", Modifier::PotentialShift), ("none", Modifier::None)];
 

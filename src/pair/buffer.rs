@@ -3,7 +3,7 @@
 //! Pairs outside the list radius when it was built can come within the cutoff before it is rebuilt. For a pair whose
 //! distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with b = r_list − r_cut is
 //!
-//! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
+//! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
 //! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom classes:
@@ -14,6 +14,11 @@
 //! is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r = r_cut − u, so
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
+//!
+//! Where Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first term that is left is
+//! that of V‴: |−V‴ J₃| takes the place of the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| in ⟨ΔP⟩. Up to 0.05 nm inside of the cutoff, more
+//! than atoms enter with typical lists, all terms together are 0.92 of it for a force switch from 1.0 to 1.2 nm, and 0.5 to
+//! 1.06 for both switches over 0.1 to 0.4 nm.
 //!
 //! GROMACS bounds it since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral molecules cancel: without them the
 //! estimate for water is twice the measured error, with them thirty times (`validation/lists`). The mean over the age t of
@@ -88,6 +93,8 @@ struct Costs {
     search: f64,
     /// of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, against one within both cutoffs
     far: f64,
+    /// of a slot of the inner list with switched Lennard-Jones interactions against one without
+    switched: f64,
     /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much
     /// larger
     reach: f64,
@@ -95,8 +102,9 @@ struct Costs {
     cycles: f64,
 }
 
-/// Measured on Zen 4 with AVX-512, `far` on DHFR.
-const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycles: 2.8 };
+/// Measured on Zen 4 with AVX-512, `far` on DHFR; `switched` is the ratio of instructions with AVX2, 1.22 for the force and
+/// 1.33 for the potential switch.
+const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, reach: 0.25, cycles: 2.8 };
 /// For lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the source of the
 /// kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
@@ -105,9 +113,10 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, reach: 0.25, cycl
 /// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and the
 ///   round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
 /// - `far`: one branch holds both terms;
+/// - `switched`: there are no such kernels;
 /// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a sphere
 ///   with a radius larger by this much.
-const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, reach: 0.487, cycles: 57.0 };
+const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
 /// Angle (radian) up to which the fastest rotation, that of hydrogens, counts as ballistic motion: at 300 K that takes
 /// 8 fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system by
 /// −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger radius,
@@ -246,10 +255,14 @@ impl<'a> BufferEstimate<'a> {
 
     /// Mean energy errors per atom and time (kJ/mol/ps), by Lennard-Jones and Coulomb interactions, of a list with this
     /// radius (nm) after `time` (ps). `missing` is the fraction of pairs not listed at a distance beyond the radius (nm).
-    /// Missed pairs were on average ∫ x E[(y − b − x)₊] dx/J₁ = J₂/J₁ beyond, weighted with the error due to V′.
+    /// Missed pairs were on average ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n beyond, weighted with the error due to the
+    /// first derivative that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
-        for (pairs, shell, [_, j1, j2]) in self.displacement_moments(radius, time) {
+        for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
+            if let Some(third) = self.switched_lj(pairs) {
+                lj -= if j3 > 0.0 { shell * missing(j4 / j3) * third * j3 } else { 0.0 };
+            }
             if j1 > 0.0 {
                 let (shell, [first, second]) = (shell * missing(j2 / j1), self.lj_slopes(pairs));
                 lj += shell * (second * j2 - first * j1);
@@ -263,8 +276,10 @@ impl<'a> BufferEstimate<'a> {
     /// Mean virial (kJ/mol) of the Lennard-Jones pairs that a list with this radius (nm) misses after `time` (ps).
     fn virial(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> f64 {
         let (cutoff, mut virial) = (self.settings.cutoff_lj.unwrap_or(0.0), 0.0);
-        for (pairs, shell, [j0, j1, _]) in self.displacement_moments(radius, time) {
-            if j0 > 0.0 {
+        for (pairs, shell, [j0, j1, j2, j3, _]) in self.displacement_moments(radius, time) {
+            if let Some(third) = self.switched_lj(pairs) {
+                virial -= if j2 > 0.0 { shell * missing(j3 / j2) * cutoff * third * j2 } else { 0.0 };
+            } else if j0 > 0.0 {
                 let [first, second] = self.lj_slopes(pairs);
                 virial += shell * missing(j1 / j0) * ((first + cutoff * second) * j1 - cutoff * first * j0);
             }
@@ -272,9 +287,9 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// Pairs, the fraction of them per nm of distance at the radius (nm), and moments J₀, J₁, J₂ of their displacements
+    /// Pairs, the fraction of them per nm of distance at the radius (nm), and moments J₀ … J₄ of their displacements
     /// after `time` (ps).
-    fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 3])> {
+    fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 5])> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
             let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
@@ -392,11 +407,12 @@ impl<'a> BufferEstimate<'a> {
     /// Clock cycles per step for pairs and lists, summed over all threads (on a GPU: lanes).
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
-        let Costs { prune: prune_cost, search, far, reach, cycles } = self.costs;
+        let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
         // pruning sorts blocks: within the Coulomb cutoff and the buffer, or only within the Lennard-Jones range
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
+        let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
         let pruning = if prune < rebuild { prune_cost / f64::from(prune) } else { 0.0 };
         let slots = pairs + volume(outer) * (pruning + search / f64::from(rebuild));
         let atoms = self.atoms();
@@ -408,8 +424,18 @@ impl<'a> BufferEstimate<'a> {
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
-    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs.
+    /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs, where they are switched off.
+    fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
+        let ([c6, c12], switch) = (pairs.lj, self.settings.lj_switch()?);
+        let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
+        Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
+    }
+
+    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros where they are switched off.
     fn lj_slopes(&self, pairs: &Pairs) -> [f64; 2] {
+        if self.settings.lj_modifier.switch_distance().is_some() {
+            return [0.0; 2];
+        }
         let ([c6, c12], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
         [
             6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13),
@@ -418,14 +444,23 @@ impl<'a> BufferEstimate<'a> {
     }
 }
 
-/// J₀ (nm), J₁ (nm²) and J₂ (nm³): moments of a truncated normal distribution.
-fn moments(buffer: f64, sigma: f64) -> [f64; 3] {
+/// J₀ (nm) … J₄ (nm⁵): moments of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁, the higher ones by the recurrence of
+/// repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z K_n.
+fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     let tail = 0.5 * libm::erfc(z / 2f64.sqrt());
     let square = (1.0 + z * z) * tail - z * density;
     let cube = (2.0 + z * z) * density - z * (3.0 + z * z) * tail;
-    [sigma * (density - z * tail), 0.5 * sigma * sigma * square, sigma.powi(3) / 6.0 * cube]
+    let fourth = (0.5 * square - z * cube / 6.0) / 4.0;
+    let fifth = (cube / 6.0 - z * fourth) / 5.0;
+    [
+        sigma * (density - z * tail),
+        0.5 * sigma * sigma * square,
+        sigma.powi(3) / 6.0 * cube,
+        sigma.powi(4) * fourth,
+        sigma.powi(5) * fifth,
+    ]
 }
 
 /// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.

@@ -1,6 +1,7 @@
 //! Checks of description, coordinates and options, also against each other.
 
-use super::{ElectrostaticsSpec, Files, ForceOptions, Options, description};
+use super::options::Truncation;
+use super::{ElectrostaticsSpec, Files, ForceOptions, Options, Setting, description};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::Coordinates;
@@ -10,13 +11,19 @@ use crate::vec3::Vec3;
 use std::path::Path;
 
 /// All problems.
-pub(super) fn problems(description: &Description, coordinates: &Coordinates, options: &Options<'_>) -> Vec<Problem> {
+pub(super) fn problems(
+    description: &Description,
+    coordinates: &Coordinates,
+    options: &Options<'_>,
+    truncation: &Truncation,
+) -> Vec<Problem> {
     let Files { topology: file, coordinates: coordinates_file } = options.files;
     let forces = options.forces;
     let mut problems: Vec<Problem> =
         description::problems(description).into_iter().map(|problem| named(problem, file)).collect();
-    problems.extend(check_options(forces));
-    if problems.is_empty() && coordinates.cell.is_none() && forces.cutoff.is_some() {
+    problems.extend(check_options(forces, truncation));
+    problems.extend(check_switch(forces, truncation));
+    if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
         problems.extend(missing_cell(description).map(|problem| named(problem, coordinates_file)));
     }
     if !problems.is_empty() {
@@ -25,8 +32,8 @@ pub(super) fn problems(description: &Description, coordinates: &Coordinates, opt
     let topology = &description.topology;
     problems.extend(check_vectors(topology, coordinates).into_iter().map(|problem| named(problem, coordinates_file)));
     match &coordinates.cell {
-        Some(cell) => check_cell(forces, cell, &mut problems),
-        None => check_vacuum(forces, coordinates_file, &mut problems),
+        Some(cell) => check_cell((forces, truncation), cell, &mut problems),
+        None => check_vacuum((forces, truncation), coordinates_file, &mut problems),
     }
     problems
 }
@@ -47,7 +54,7 @@ fn missing_cell(description: &Description) -> Option<Problem> {
 }
 
 /// Options that are invalid, or contradict each other.
-fn check_options(forces: &ForceOptions) -> Vec<Problem> {
+fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem> {
     let mut problems = vec![];
     let mut require = |good: bool, message: &str, help: &str| {
         if !good {
@@ -55,10 +62,10 @@ fn check_options(forces: &ForceOptions) -> Vec<Problem> {
         }
     };
     let positive = |value: f64| value > 0.0 && value.is_finite();
-    let distances = [forces.cutoff, forces.cutoff_lj];
+    let distances = [truncation.cutoff, truncation.cutoff_lj];
     require(distances.iter().flatten().all(|&cutoff| positive(cutoff)), "a cutoff is not positive", "0.9 nm is usual");
     require(
-        forces.cutoff.is_some() == forces.cutoff_lj.is_some(),
+        truncation.cutoff.is_some() == truncation.cutoff_lj.is_some(),
         "cutoff and cutoff_lj must both be distances, or both be absent",
         "give both the same distance where nothing asks for two",
     );
@@ -68,13 +75,13 @@ fn check_options(forces: &ForceOptions) -> Vec<Problem> {
         ElectrostaticsSpec::Pme(_) => (true, true),
     };
     require(
-        !needs_cutoff || forces.cutoff.is_some(),
+        !needs_cutoff || truncation.cutoff.is_some(),
         "PME and reaction field need a cutoff",
         "without a cutoff electrostatics are plain",
     );
     require(numbers, "the permittivity of a reaction field is not positive", "infinity is a conductor");
     require(
-        forces.dispersion_correction == DispersionCorrection::Off || forces.cutoff_lj.is_some(),
+        truncation.dispersion_correction == DispersionCorrection::Off || truncation.cutoff_lj.is_some(),
         "the dispersion correction has nothing to correct without a cutoff",
         "switch it off",
     );
@@ -95,6 +102,28 @@ fn check_options(forces: &ForceOptions) -> Vec<Problem> {
         "take ForceOptions::default().list",
     );
     problems
+}
+
+/// A switch needs a cutoff, and begins before it.
+fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
+    let from = truncation.lj_modifier.switch_distance()?;
+    let Some(cutoff) = truncation.cutoff_lj else {
+        let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
+        return Some(problem.help("set a cutoff, or leave lj_modifier out"));
+    };
+    // what is no number, or no cutoff, fails the comparison, too
+    if from > 0.0 && from < cutoff {
+        return None;
+    }
+    if forces.lj_modifier == Setting::ForceField {
+        let message = format!(
+            "CHARMM's force fields switch Lennard-Jones forces off from {from} nm, but cutoff_lj is {cutoff} nm already"
+        );
+        let help = "take a longer cutoff (their convention is 1.2 nm), or set lj_modifier";
+        return Some(Problem::new(message).help(help));
+    }
+    let message = format!("lj_switch is {from} nm, not between zero and cutoff_lj, {cutoff} nm");
+    Some(Problem::new(message).help("for example lj_switch = \"1.0 nm\" with cutoff_lj = \"1.2 nm\""))
 }
 
 fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem> {
@@ -131,19 +160,19 @@ fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option
     Some(Problem::new(message).help("write the coordinate file again; the run that made it was unstable"))
 }
 
-fn check_cell(forces: &ForceOptions, cell: &PeriodicCell, problems: &mut Vec<Problem>) {
+fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &PeriodicCell, problems: &mut Vec<Problem>) {
     let largest = cell.max_cutoff();
     if !(largest > 0.0 && cell.rows().iter().all(|row| row.norm() <= FARTHEST)) {
         problems
             .push(Problem::new(format!("the periodic cell {:?} has no volume, or is beyond all bounds", cell.rows())));
         return;
     }
-    let Some(cutoff) = forces.cutoff else {
+    let Some(cutoff) = truncation.cutoff else {
         let problem = Problem::new("cutoff = \"none\" takes all pairs, but the coordinates have a periodic cell");
         problems.push(problem.help(format!("set a cutoff of at most {largest:.4} nm")));
         return;
     };
-    for (name, distance) in [("cutoff", Some(cutoff)), ("cutoff_lj", forces.cutoff_lj.filter(|lj| *lj != cutoff))] {
+    for (name, distance) in [("cutoff", Some(cutoff)), ("cutoff_lj", truncation.cutoff_lj.filter(|lj| *lj != cutoff))] {
         if let Some(distance) = distance.filter(|distance| *distance > largest) {
             let message = format!(
                 "{name} is {distance} nm, but in this cell an atom would see two images of another beyond {largest:.4} nm"
@@ -151,7 +180,7 @@ fn check_cell(forces: &ForceOptions, cell: &PeriodicCell, problems: &mut Vec<Pro
             problems.push(Problem::new(message).help("choose a smaller cutoff, or a larger cell"));
         }
     }
-    let reach = forces.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
+    let reach = truncation.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
     if let ListPolicy::Exact { buffer } = forces.list
         && reach <= largest
         && reach + buffer > largest
@@ -162,12 +191,16 @@ fn check_cell(forces: &ForceOptions, cell: &PeriodicCell, problems: &mut Vec<Pro
     }
 }
 
-fn check_vacuum(forces: &ForceOptions, coordinates: Option<&Path>, problems: &mut Vec<Problem>) {
+fn check_vacuum(
+    (forces, truncation): (&ForceOptions, &Truncation),
+    coordinates: Option<&Path>,
+    problems: &mut Vec<Problem>,
+) {
     let mut without_cell = |what: &str, help: &str| problems.push(needs_cell(what, coordinates).help(help));
     if matches!(forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
         without_cell("electrostatics = \"pme\"", "in vacuum set cutoff = \"none\" and electrostatics = \"plain\"");
     }
-    if forces.dispersion_correction != DispersionCorrection::Off {
+    if truncation.dispersion_correction != DispersionCorrection::Off {
         without_cell("dispersion_correction", "set dispersion_correction = false, or cutoff = \"none\"");
     }
 }
@@ -182,7 +215,7 @@ pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
 mod tests {
     use super::*;
     use crate::prepare::{ConstrainedTerms, TuningMethod};
-    use crate::system::{Atom, Exclusions, Nonbonded, Residue};
+    use crate::system::{Atom, Exclusions, LjModifier, Nonbonded, Residue};
     use crate::vec3::vec3;
 
     fn problems(forces: ForceOptions, coordinates: &Coordinates) -> Vec<String> {
@@ -209,7 +242,8 @@ mod tests {
             constrained_terms: ConstrainedTerms::Drop,
             files: Files::default(),
         };
-        super::problems(&description, coordinates, &options).iter().map(ToString::to_string).collect()
+        let truncation = forces.truncation(&description.topology);
+        super::problems(&description, coordinates, &options, &truncation).iter().map(ToString::to_string).collect()
     }
 
     fn still(edge: Option<f64>) -> Coordinates {
@@ -236,7 +270,7 @@ mod tests {
     fn cutoffs_beyond_half_the_cell_are_refused() {
         let default = ForceOptions::default;
         assert_one(&problems(default(), &still(Some(1.79))), "cutoff is 0.9 nm");
-        let longer = ForceOptions { cutoff_lj: Some(1.2), ..default() };
+        let longer = ForceOptions { cutoff_lj: Setting::Given(Some(1.2)), ..default() };
         assert_one(&problems(longer, &still(Some(2.0))), "cutoff_lj is 1.2 nm");
         let exact = ForceOptions { list: ListPolicy::Exact { buffer: 0.2 }, ..default() };
         assert_one(&problems(exact, &still(Some(2.0))), "at most \"0.100 nm\"");
@@ -266,9 +300,9 @@ mod tests {
             change(&mut forces);
             problems(forces, &still(Some(2.0)))
         };
-        assert_one(&with(|f| f.cutoff = Some(f64::NAN)), "a cutoff is not positive");
+        assert_one(&with(|f| f.cutoff = Setting::Given(Some(f64::NAN))), "a cutoff is not positive");
         let one_distance = |f: &mut ForceOptions| {
-            (f.cutoff_lj, f.dispersion_correction) = (None, DispersionCorrection::Off);
+            (f.cutoff_lj, f.dispersion_correction) = (Setting::Given(None), Setting::Given(DispersionCorrection::Off));
         };
         assert_one(&with(one_distance), "both be absent");
         assert_one(&with(|f| f.constraint_tolerance = 1.0), "between 0 and 1");
@@ -278,9 +312,25 @@ mod tests {
         let mut forces = ForceOptions::all_pairs();
         forces.electrostatics = ForceOptions::default().electrostatics;
         assert_one(&problems(forces, &still(None)), "need a cutoff");
-        let forces =
-            ForceOptions { dispersion_correction: DispersionCorrection::AllPairs, ..ForceOptions::all_pairs() };
+        let forces = ForceOptions {
+            dispersion_correction: Setting::Given(DispersionCorrection::AllPairs),
+            ..ForceOptions::all_pairs()
+        };
         assert_one(&problems(forces, &still(None)), "nothing to correct");
+    }
+
+    #[test]
+    fn switches_that_do_not_end_at_the_cutoff_are_refused() {
+        let with = |lj_modifier, forces| problems(ForceOptions { lj_modifier, ..forces }, &still(Some(2.0)));
+        for from in [0.9, 1.0, 0.0, -0.1, f64::NAN] {
+            for modifier in [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }] {
+                assert_one(&with(Setting::Given(modifier), ForceOptions::default()), "not between zero and cutoff_lj");
+            }
+        }
+        let switch = Setting::Given(LjModifier::ForceSwitch { from: 0.8 });
+        assert_eq!(with(switch, ForceOptions::default()), Vec::<String>::new());
+        let all_pairs = ForceOptions { lj_modifier: switch, ..ForceOptions::all_pairs() };
+        assert_one(&problems(all_pairs, &still(None)), "cannot be switched off");
     }
 
     #[test]

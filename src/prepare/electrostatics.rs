@@ -1,5 +1,6 @@
 //! The Coulomb method of a system: PME parameters from the accuracy that is asked for.
 
+use super::options::Truncation;
 use super::{ElectrostaticsSpec, Options, PmeSpec, TuningMethod};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ pub struct Alternatives {
 
 /// The Coulomb method with all its parameters, and other ways of computing PME that are as accurate as is asked for.
 pub(super) fn electrostatics(
-    options: &Options<'_>,
+    (options, truncation): (&Options<'_>, &Truncation),
     topology: &Topology,
     state: &State,
 ) -> Result<(Electrostatics, Alternatives)> {
@@ -32,8 +33,11 @@ pub(super) fn electrostatics(
         ElectrostaticsSpec::Pme(spec) => {
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
             let cell = state.cell.as_ref().ok_or_else(missing)?;
-            let cutoff = options.forces.cutoff.ok_or_else(missing)?;
-            let (parameters, alternatives) = pme_parameters((options, spec), cell, cutoff, topology, &state.positions)?;
+            let cutoff = truncation.cutoff.ok_or_else(missing)?;
+            let longer = truncation.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
+            let cutoffs = (cutoff, longer);
+            let (parameters, alternatives) =
+                pme_parameters((options, spec), cell, cutoffs, topology, &state.positions)?;
             return Ok((Electrostatics::Pme(parameters), alternatives));
         }
     };
@@ -53,7 +57,7 @@ const MARGIN: f64 = 0.9;
 fn pme_parameters(
     (options, spec): (&Options<'_>, PmeSpec),
     cell: &PeriodicCell,
-    cutoff: f64,
+    (cutoff, longer): (f64, f64),
     topology: &Topology,
     positions: &[Vec3],
 ) -> Result<(PmeParameters, Alternatives)> {
@@ -62,7 +66,6 @@ fn pme_parameters(
         let structure = pme::ChargeStructure::sample(cell, positions, &charges);
         pme::ErrorModel::new(cell, cutoff, &charges, structure)
     };
-    let longer = options.forces.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
     let longest = (LONGEST_CUTOFF * longer).min(MARGIN * cell.max_cutoff()).max(cutoff);
     let cutoffs = SHORTEST_CUTOFF * longer..=longest;
     let measures = options.tuning == TuningMethod::Measure;

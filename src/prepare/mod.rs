@@ -20,8 +20,10 @@ use std::path::Path;
 pub use builder::{AtomSpec, SystemBuilder};
 pub use check::needs_cell;
 pub use electrostatics::Alternatives;
-pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
 pub use terms::ConstrainedTerms;
+
+use options::Truncation;
 
 use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Result};
@@ -67,7 +69,8 @@ pub struct Prepared {
 /// Makes the system and its initial state. Fails with all [`crate::error::Problem`]s of description, coordinates and
 /// options, or with the first that keeps constraints or PME parameters from being derived.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
-    let problems = check::problems(&description, &coordinates, options);
+    let truncation = options.forces.truncation(&description.topology);
+    let problems = check::problems(&description, &coordinates, options, &truncation);
     if !problems.is_empty() {
         return Err(Error::Input(problems));
     }
@@ -91,20 +94,21 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;
-    let (electrostatics, alternatives) = electrostatics::electrostatics(options, &topology, &state)?;
+    let (electrostatics, alternatives) = electrostatics::electrostatics((options, &truncation), &topology, &state)?;
     if let Electrostatics::Pme(parameters) = &electrostatics {
         pme::check(parameters)?;
     }
     if options.constrained_terms == ConstrainedTerms::Drop {
         terms::drop_constrained_terms(&mut topology, &constraints);
     }
+    let Truncation { cutoff, cutoff_lj, lj_modifier, dispersion_correction } = truncation;
     let settings = ForceSettings {
-        cutoff: forces.cutoff,
-        cutoff_lj: forces.cutoff_lj,
+        cutoff,
+        cutoff_lj,
         electrostatics,
-        lj_modifier: forces.lj_modifier,
+        lj_modifier,
         coulomb_modifier: forces.coulomb_modifier,
-        dispersion_correction: forces.dispersion_correction,
+        dispersion_correction,
         list: forces.list,
     };
     Ok(Prepared { system: System { topology, nonbonded, constraints, settings }, state, alternatives })

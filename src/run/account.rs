@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, Placement};
 use super::job::Outcome;
+use super::lj_end::{describe_conventions, describe_lj_end};
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
 use super::warnings::warnings;
@@ -16,6 +17,7 @@ use crate::observe::summary::{ListSummary, Phase, Summary};
 use crate::observe::tuning::{Setting, Trial, Tuning};
 use crate::pair::ListSchedule;
 use crate::system::{Electrostatics, State, System};
+use std::fmt::Write;
 use std::path::Path;
 
 /// ns/day of `picoseconds` in `seconds`.
@@ -78,12 +80,16 @@ pub(super) fn write_header(
         }
         other => format!("{other:?}"),
     };
-    log.pairs(&[
+    let mut cutoff = format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj));
+    if settings.cutoff_lj.is_some() {
+        let _ = write!(cutoff, ", {}", describe_lj_end(settings));
+    }
+    let mut rows = vec![
         ("topology", plan.system.topology.display().to_string()),
         ("coordinates", plan.system.coordinates.display().to_string()),
         ("atoms", format!("{} in {} residues, charge {charge:.4} e", topology.atoms.len(), topology.residues.len())),
         ("cell", cell),
-        ("cutoff", format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj))),
+        ("cutoff", cutoff),
         ("electrostatics", electrostatics),
         (
             "constraints",
@@ -92,7 +98,9 @@ pub(super) fn write_header(
         ("degrees of freedom", describe_degrees_of_freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", plan.run.seed.to_string()),
-    ])?;
+    ];
+    rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
+    log.pairs(&rows)?;
     warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
 }
 

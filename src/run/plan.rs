@@ -13,7 +13,7 @@ use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
-pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
+pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

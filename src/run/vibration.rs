@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::system::{
         Angle, Atom, Bond, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
-        Modifier, Name, Nonbonded, Residue,
+        LjModifier, Modifier, Name, Nonbonded, Residue,
     };
 
     /// C, O, O in a line, without terms.
@@ -91,7 +91,7 @@ mod tests {
             cutoff: None,
             cutoff_lj: None,
             electrostatics: Electrostatics::Off,
-            lj_modifier: Modifier::None,
+            lj_modifier: LjModifier::None,
             coulomb_modifier: Modifier::None,
             dispersion_correction: DispersionCorrection::Off,
             list: ListPolicy::Exact { buffer: 0.1 },

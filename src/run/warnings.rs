@@ -1,12 +1,13 @@
 //! Warnings about a plan, for `md check` and the log: each with its reason and advice.
 
+use super::lj_end::describe_lj_end;
 use super::plan::{Dynamics, Plan, StageKind};
 use super::vibration::{Vibration, fastest};
 use crate::backend::check_system;
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
-use crate::system::{DispersionCorrection, Electrostatics, State, System};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
 
 #[cfg(test)]
 mod tests;
@@ -21,8 +22,9 @@ const CHARGE_ROUNDING: f64 = 5e-5;
 /// The shortest Lennard-Jones cutoff (nm) with which AMBER's force fields are used and were made: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
 const AMBER_CUTOFF: f64 = 0.8;
-/// Lennard-Jones interactions of CHARMM36 end here (nm), switched off from 1.0 nm (Huang et al. 2017,
+/// Lennard-Jones forces of CHARMM36 are switched off between these distances (nm; Huang et al. 2017,
 /// doi:10.1038/nmeth.4067).
+const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
 /// Cutoffs that differ by less are equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
@@ -115,19 +117,17 @@ fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
     let cutoff = settings.cutoff_lj?;
     let corrected = settings.dispersion_correction != DispersionCorrection::Off;
     if system.topology.charmm {
-        let nearest = (cutoff - CHARMM_CUTOFF).abs() < SAME_LENGTH && !corrected;
-        let here = match (nearest, corrected) {
-            (true, _) => "these settings are the nearest there are".to_owned(),
-            (false, true) => format!("here the cutoff is {cutoff} nm, with a dispersion correction"),
-            (false, false) => format!("here the cutoff is {cutoff} nm"),
-        };
-        let help = "; nearest are cutoff = \"1.2 nm\", cutoff_lj = \"1.2 nm\" and dispersion_correction = false";
-        return Some(format!(
-            "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between 1.0 and 1.2 nm, \
-             without a dispersion correction; md cannot switch forces yet, and {here}: pressure, density and the area of \
-             membranes are off{}",
-            if nearest { "" } else { help }
-        ));
+        let same = |a: f64, b: f64| (a - b).abs() < SAME_LENGTH;
+        let switched = matches!(settings.lj_modifier, LjModifier::ForceSwitch { from } if same(from, CHARMM_SWITCH));
+        return (!switched || !same(cutoff, CHARMM_CUTOFF) || corrected).then(|| {
+            format!(
+                "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between {CHARMM_SWITCH:.1} and \
+                 {CHARMM_CUTOFF} nm, without a dispersion correction; here the cutoff is {cutoff} nm, {}: pressure, density and \
+                 the area of membranes are off; leave out cutoff, cutoff_lj, lj_modifier, lj_switch and dispersion_correction, \
+                 which are these conventions by default",
+                describe_lj_end(settings)
+            )
+        });
     }
     if cutoff < AMBER_CUTOFF - SAME_LENGTH {
         return Some(format!(

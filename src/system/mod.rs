@@ -19,8 +19,8 @@ pub use molecules::Molecules;
 pub(crate) use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
-    Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters,
-    Settle,
+    Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
+    PmeParameters, Settle,
 };
 pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, State};

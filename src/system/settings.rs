@@ -1,6 +1,8 @@
 //! Force settings: cutoffs, electrostatics, corrections, pair lists, constraints.
 
-/// Modifier of a truncated potential.
+use crate::term::LjSwitch;
+
+/// Modifier of a truncated Coulomb potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modifier {
@@ -9,6 +11,37 @@ pub enum Modifier {
     /// the energy is shifted to zero at the cutoff; forces are unchanged
     #[default]
     PotentialShift,
+}
+
+/// End of the Lennard-Jones potential. 1-4 pairs have none.
+#[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LjModifier {
+    /// plain truncation
+    None,
+    /// the energy is shifted to zero at the cutoff; forces are unchanged
+    #[default]
+    PotentialShift,
+    /// the force is switched to zero at the cutoff ([`LjSwitch::Force`])
+    ForceSwitch {
+        /// nm
+        from: f64,
+    },
+    /// the potential is switched to zero at the cutoff ([`LjSwitch::Potential`])
+    PotentialSwitch {
+        /// nm
+        from: f64,
+    },
+}
+
+impl LjModifier {
+    /// Where switching begins, nm.
+    pub fn switch_distance(self) -> Option<f64> {
+        match self {
+            LjModifier::None | LjModifier::PotentialShift => None,
+            LjModifier::ForceSwitch { from } | LjModifier::PotentialSwitch { from } => Some(from),
+        }
+    }
 }
 
 /// Long-range dispersion beyond the Lennard-Jones cutoff.
@@ -80,7 +113,7 @@ pub struct ForceSettings {
     /// Coulomb method
     pub electrostatics: Electrostatics,
     /// end of the Lennard-Jones potential
-    pub lj_modifier: Modifier,
+    pub lj_modifier: LjModifier,
     /// end of the direct-space Coulomb potential
     pub coulomb_modifier: Modifier,
     /// dispersion beyond the cutoff
@@ -90,6 +123,16 @@ pub struct ForceSettings {
 }
 
 impl ForceSettings {
+    /// The switch of the Lennard-Jones interactions, if there is one.
+    pub(crate) fn lj_switch(&self) -> Option<LjSwitch<f64>> {
+        let cutoff = self.cutoff_lj?;
+        match self.lj_modifier {
+            LjModifier::None | LjModifier::PotentialShift => None,
+            LjModifier::ForceSwitch { from } => Some(LjSwitch::force(from, cutoff)),
+            LjModifier::PotentialSwitch { from } => Some(LjSwitch::potential(from, cutoff)),
+        }
+    }
+
     /// The longer of both cutoffs in nm, infinite without one.
     pub(crate) fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))

@@ -66,6 +66,10 @@ impl<F: Float> Real for F {
         (zero - angle).select(self.lt(zero), angle)
     }
     #[inline(always)]
+    fn positive_part(self) -> Self {
+        self.max(F::splat(0.0))
+    }
+    #[inline(always)]
     fn less(self, other: Self) -> F::Mask {
         self.lt(other)
     }

@@ -16,6 +16,7 @@ mod dihedral;
 mod improper;
 mod lanes;
 mod lennard_jones;
+mod lj_switch;
 mod pair14;
 mod real;
 mod ryckaert_bellemans;
@@ -38,6 +39,7 @@ pub use coulomb::{ReactionField, coulomb, ewald_direct, ewald_excluded, reaction
 pub use dihedral::Dihedral;
 pub use improper::harmonic_improper;
 pub use lennard_jones::lennard_jones;
+pub use lj_switch::{LjRadial, LjSwitch};
 pub use pair14::pair14;
 pub use real::{Real, Special, inverse_norm};
 pub use ryckaert_bellemans::ryckaert_bellemans;

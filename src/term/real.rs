@@ -21,6 +21,12 @@ pub trait Real:
     fn round(self) -> Self;
     /// The angle in (−π, π] of the point (x, self).
     fn atan2(self, x: Self) -> Self;
+    /// self where it is positive, else zero.
+    #[inline(always)]
+    fn positive_part(self) -> Self {
+        let zero = Self::constant(0.0);
+        Self::select(zero.less(self), self, zero)
+    }
     /// self < other.
     fn less(self, other: Self) -> Self::Mask;
     /// `yes` where the mask holds, else `no`.

@@ -7,7 +7,8 @@ use md::backend::Evaluation;
 use md::cell::PeriodicCell;
 use md::format::{read, read_coordinates, read_topology};
 use md::system::{
-    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, System,
+    BondedTerms, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
+    PmeParameters, System,
 };
 use md::team::Team;
 use md::vec3::{Vec3, vec3};
@@ -60,7 +61,7 @@ impl Golden {
             cutoff,
             cutoff_lj: cutoff,
             electrostatics: Electrostatics::Plain,
-            lj_modifier: Modifier::None,
+            lj_modifier: LjModifier::None,
             coulomb_modifier: Modifier::None,
             dispersion_correction: DispersionCorrection::AllPairs,
             list: ListPolicy::Exact { buffer: 0.1 },
@@ -104,6 +105,26 @@ impl Golden {
     pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
         let case = &self.reference["cases"][case];
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
+    }
+
+    /// Leaves only Lennard-Jones interactions, switched, as `switches.json` has them; returns energy and dispersion
+    /// correction there.
+    pub(crate) fn switch(&mut self, kind: &str) -> [f64; 2] {
+        let text = std::fs::read(self.folder.join("switches.json")).expect("a readable file");
+        let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
+        let from = file["from"].as_f64().expect("a distance");
+        let settings = &mut self.system.settings;
+        settings.cutoff = file["cutoff"].as_f64();
+        settings.cutoff_lj = settings.cutoff;
+        settings.electrostatics = Electrostatics::Off;
+        settings.lj_modifier = match kind {
+            "force-switch" => LjModifier::ForceSwitch { from },
+            "potential-switch" => LjModifier::PotentialSwitch { from },
+            other => panic!("no switch called {other}"),
+        };
+        let bonded = &mut self.system.topology.bonded;
+        *bonded = BondedTerms { pairs14: std::mem::take(&mut bonded.pairs14), ..BondedTerms::default() };
+        ["lj", "dispersion"].map(|key| file[kind][key].as_f64().expect("a number"))
     }
 
     /// Reference forces in kJ/mol/nm, where they were kept.

@@ -4,8 +4,8 @@ use md::cell::PeriodicCell;
 use md::rng::{Purpose, Stream};
 use md::system::{
     Angle, Atom, Bond, Cmap, CmapGrid, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
-    HarmonicImproper, ListPolicy, Modifier, Name, Nonbonded, Pair14, Residue, RyckaertBellemans, System, Topology,
-    Torsion,
+    HarmonicImproper, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Pair14, Residue, RyckaertBellemans, System,
+    Topology, Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
@@ -32,7 +32,7 @@ fn settings(cutoff: f64) -> ForceSettings {
         cutoff: Some(cutoff),
         cutoff_lj: Some(cutoff),
         electrostatics: Electrostatics::Off,
-        lj_modifier: Modifier::PotentialShift,
+        lj_modifier: LjModifier::PotentialShift,
         coulomb_modifier: Modifier::PotentialShift,
         dispersion_correction: DispersionCorrection::Off,
         list: ListPolicy::Exact { buffer: 0.1 },

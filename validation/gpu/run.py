@@ -69,7 +69,7 @@ def quoted(value):
 def write_input(path, system, forces, stages="", periodic=True):
     """An input file for one of the test systems."""
     folder = ROOT / "tests" / "systems" / system
-    cutoff = 'cutoff = "0.9 nm"\npme = { spacing = "0.1 nm" }' if periodic else 'cutoff = "none"\nelectrostatics = "plain"'
+    cutoff = 'cutoff = "0.9 nm"\nlj_modifier = "potential-shift"\npme = { spacing = "0.1 nm" }' if periodic else 'cutoff = "none"\nelectrostatics = "plain"'
     text = f"""[system]
 topology = {quoted(folder / f'{system}.prmtop.xz')}
 coordinates = {quoted(folder / f'{system}.rst7.xz')}

@@ -16,8 +16,9 @@ use crate::pair::{
     SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::simd::{AlignedArrays, Level, dispatch};
-use crate::system::{Electrostatics, Modifier, System};
+use crate::system::{Electrostatics, LjModifier, System};
 use crate::team::{Team, locked};
+use crate::term::LjSwitch;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -73,6 +74,7 @@ pub(super) struct Nonbonded {
     cutoff: f64,
     cutoff_lj: f64,
     lj_shift: f32,
+    lj_switch: Option<LjSwitch<f64>>,
     schedule: ListSchedule,
     pub grid: Grid,
     pub slot_charges: AlignedArrays<8>,
@@ -108,7 +110,7 @@ impl Nonbonded {
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
-        let shift = if settings.lj_modifier == Modifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
+        let shift = if settings.lj_modifier == LjModifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
         Nonbonded {
             team,
             level,
@@ -125,6 +127,7 @@ impl Nonbonded {
             cutoff,
             cutoff_lj,
             lj_shift: shift as f32,
+            lj_switch: settings.lj_switch(),
             schedule,
             grid: Grid::default(),
             slot_charges: AlignedArrays::default(),
@@ -287,6 +290,7 @@ impl Nonbonded {
             cutoff_squared: (self.cutoff * self.cutoff) as f32,
             cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
             lj_shift: self.lj_shift,
+            lj_switch: self.lj_switch,
         };
         let (inner, level, rule, split) = (&self.inner, self.level, self.types.rule, self.split);
         self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
@@ -392,7 +396,7 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
     sum
 }
 
-/// One instantiation of the kernel for each rule, cutoff and output.
+/// One instantiation of the kernel for each rule, cutoff, end of the potential and output.
 fn run_kernel(
     level: Level,
     (rule, split, energy): (u8, bool, bool),
@@ -401,10 +405,10 @@ fn run_kernel(
     buffer: &mut ThreadBuffer,
 ) {
     macro_rules! run {
-        ($rule:expr, $split:expr, $energy:expr) => {
+        ($rule:expr, $split:expr, $switched:expr, $energy:expr) => {
             dispatch(
                 level,
-                PairKernel::<{ $rule }, { $split }, { $energy }> {
+                PairKernel::<{ $rule }, { $split }, { $switched }, { $energy }> {
                     input,
                     list,
                     range: buffer.chunks.clone(),
@@ -417,34 +421,41 @@ fn run_kernel(
     macro_rules! each_output {
         ($rule:expr) => {
             match (split, energy) {
-                (false, false) => run!($rule, false, false),
-                (false, true) => run!($rule, false, true),
-                (true, false) => run!($rule, true, false),
-                (true, true) => run!($rule, true, true),
+                (false, false) => run!($rule, false, false, false),
+                (false, true) => run!($rule, false, false, true),
+                (true, false) => run!($rule, true, false, false),
+                (true, true) => run!($rule, true, false, true),
             }
         };
     }
     // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
     macro_rules! shared_energy {
-        ($rule:expr) => {
+        ($rule:expr, $switched:expr) => {
             match (split, energy) {
-                (false, false) => run!($rule, false, false),
-                (true, false) => run!($rule, true, false),
-                _ => run!($rule, true, true),
+                (false, false) => run!($rule, false, $switched, false),
+                (true, false) => run!($rule, true, $switched, false),
+                _ => run!($rule, true, $switched, true),
             }
         };
     }
-    match rule {
-        GEOMETRIC => each_output!(GEOMETRIC),
-        LORENTZ_BERTHELOT => each_output!(LORENTZ_BERTHELOT),
+    match (rule, input.lj_switch.is_some()) {
+        (GEOMETRIC, false) => each_output!(GEOMETRIC),
+        (LORENTZ_BERTHELOT, false) => each_output!(LORENTZ_BERTHELOT),
         // also rare
-        TYPE_TABLE if energy => run!(TYPE_TABLE, true, true),
-        TYPE_TABLE => run!(TYPE_TABLE, true, false),
-        ROWS_OF_16 => shared_energy!(ROWS_OF_16),
-        ROWS_OF_32 => shared_energy!(ROWS_OF_32),
-        ROWS_OF_64 => shared_energy!(ROWS_OF_64),
-        _ if energy => run!(UNLIMITED, true, true),
-        _ => run!(UNLIMITED, true, false),
+        (TYPE_TABLE, false) if energy => run!(TYPE_TABLE, true, false, true),
+        (TYPE_TABLE, false) => run!(TYPE_TABLE, true, false, false),
+        (ROWS_OF_16, false) => shared_energy!(ROWS_OF_16, false),
+        (ROWS_OF_32, false) => shared_energy!(ROWS_OF_32, false),
+        (ROWS_OF_64, false) => shared_energy!(ROWS_OF_64, false),
+        (UNLIMITED, _) if energy => run!(UNLIMITED, true, false, true),
+        (UNLIMITED, _) => run!(UNLIMITED, true, false, false),
+        (GEOMETRIC, true) => shared_energy!(GEOMETRIC, true),
+        (LORENTZ_BERTHELOT, true) => shared_energy!(LORENTZ_BERTHELOT, true),
+        (ROWS_OF_16, true) => shared_energy!(ROWS_OF_16, true),
+        (ROWS_OF_32, true) => shared_energy!(ROWS_OF_32, true),
+        (ROWS_OF_64, true) => shared_energy!(ROWS_OF_64, true),
+        (_, _) if energy => run!(TYPE_TABLE, true, true, true),
+        (_, _) => run!(TYPE_TABLE, true, true, false),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
 use crate::simd::Aligned16;
+use crate::term::LjSwitch;
 use crate::vec3::Vec3;
 
 /// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
@@ -57,6 +58,8 @@ pub(super) struct PairInput<'a> {
     pub cutoff_lj_squared: f32,
     /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
     pub lj_shift: f32,
+    /// for kernels of switched interactions
+    pub lj_switch: Option<LjSwitch<f64>>,
 }
 
 /// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.

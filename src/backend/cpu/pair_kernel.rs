@@ -19,8 +19,9 @@ use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
-pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const ENERGY: bool> {
+/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ. `SWITCHED`:
+/// Lennard-Jones interactions are switched off before their cutoff.
+pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
     pub range: Range<usize>,
@@ -28,7 +29,9 @@ pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const ENERGY
     pub output: &'a mut PairOutput,
 }
 
-impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKernel<'_, RULE, SPLIT, ENERGY> {
+impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool> Kernel
+    for PairKernel<'_, RULE, SPLIT, SWITCHED, ENERGY>
+{
     type Output = ();
 
     #[inline(always)]
@@ -48,14 +51,15 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                 for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                     let near = Near::new(&fixed, &rows, pair.block);
                     let distances = Distances::new::<RULE, true>(&fixed, &near);
-                    let f =
-                        radial_forces::<S, RULE, SPLIT, ENERGY, true, 2, 2>(&fixed, &rows, &distances, pair, &mut sums);
+                    let f = radial_forces::<S, RULE, SPLIT, SWITCHED, ENERGY, true, 2, 2>(
+                        &fixed, &rows, &distances, pair, &mut sums,
+                    );
                     apply(&near, f, &mut rows.force, forces);
                 }
                 // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
-                        unmasked::<S, RULE, SPLIT, ENERGY, 2, $lj>(
+                        unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 2, $lj>(
                             &fixed,
                             &mut rows,
                             &chunk.plain[entry.both()],
@@ -71,15 +75,31 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
                     _ => both_rows!(2),
                 }
                 // one instantiation per vector, so that its registers are known at compile time
-                single::<S, RULE, SPLIT, ENERGY, 0>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
-                single::<S, RULE, SPLIT, ENERGY, 1>(&fixed, &mut rows, entry, chunk, forces, &mut sums, &mut scratch);
+                single::<S, RULE, SPLIT, SWITCHED, ENERGY, 0>(
+                    &fixed,
+                    &mut rows,
+                    entry,
+                    chunk,
+                    forces,
+                    &mut sums,
+                    &mut scratch,
+                );
+                single::<S, RULE, SPLIT, SWITCHED, ENERGY, 1>(
+                    &fixed,
+                    &mut rows,
+                    entry,
+                    chunk,
+                    forces,
+                    &mut sums,
+                    &mut scratch,
+                );
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
-                        far::<S, RULE, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
+                        far::<S, RULE, SWITCHED, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
                     } else {
                         let mut row = rows.row(0);
-                        far::<S, RULE, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
+                        far::<S, RULE, SWITCHED, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
                         rows.add_forces(0, &row);
                     }
                 }
@@ -96,7 +116,7 @@ impl<const RULE: u8, const SPLIT: bool, const ENERGY: bool> Kernel for PairKerne
 /// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
 /// time, and processes all blocks with one vector after the other.
 #[inline(always)]
-fn single<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const HALF: usize>(
+fn single<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool, const HALF: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
     entry: &Entry,
@@ -112,10 +132,10 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const 
     let mut row = rows.row(HALF);
     let lj = ENERGY || HALF < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
-        (true, true) => unmasked::<S, RULE, SPLIT, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
-        (true, false) => unmasked::<S, RULE, SPLIT, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
-        (false, true) => staged::<S, RULE, SPLIT, 1>(fixed, &mut row, blocks, forces, scratch),
-        (false, false) => staged::<S, RULE, SPLIT, 0>(fixed, &mut row, blocks, forces, scratch),
+        (true, true) => unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
+        (true, false) => unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
+        (false, true) => staged::<S, RULE, SPLIT, SWITCHED, 1>(fixed, &mut row, blocks, forces, scratch),
+        (false, false) => staged::<S, RULE, SPLIT, SWITCHED, 0>(fixed, &mut row, blocks, forces, scratch),
     }
     rows.add_forces(HALF, &row);
 }
@@ -164,7 +184,15 @@ const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 
 /// distances of the next block are computed along with the forces of this one, since either dependency chain alone is
 /// longer than the out-of-order window of a processor.
 #[inline(always)]
-fn unmasked<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, const N: usize, const LJ: usize>(
+fn unmasked<
+    S: Simd,
+    const RULE: u8,
+    const SPLIT: bool,
+    const SWITCHED: bool,
+    const ENERGY: bool,
+    const N: usize,
+    const LJ: usize,
+>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
@@ -177,7 +205,7 @@ fn unmasked<S: Simd, const RULE: u8, const SPLIT: bool, const ENERGY: bool, cons
     for n in 1..=blocks.len() {
         let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
         let distances = Distances::new::<RULE, false>(fixed, &near);
-        let f = radial_forces::<S, RULE, SPLIT, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
+        let f = radial_forces::<S, RULE, SPLIT, SWITCHED, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
         apply(&near, f, &mut total, forces);
         near = next;
     }
@@ -212,7 +240,7 @@ impl<S: Simd> Staged<S> {
 /// operations of one block fill the out-of-order window, and shorter dependency chains are needed to overlap blocks.
 /// The constants of each loop also fit into sixteen registers, above all the coefficients of the polynomial.
 #[inline(always)]
-fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
+fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const LJ: usize>(
     fixed: &Fixed<'_, S>,
     row: &mut Rows<S, 1>,
     blocks: &[u32],
@@ -236,7 +264,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
             let Staged { r2, regular, .. } = *stage;
             let distances = Distances { block: block as usize, r2: [r2], true_r2: [r2], regular: [regular] };
             [stage.force] =
-                radial_forces::<S, RULE, SPLIT, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
+                radial_forces::<S, RULE, SPLIT, SWITCHED, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
         }
         for (&block, stage) in blocks.iter().zip(&*scratch) {
             let [x, y, z] = &stage.positions;
@@ -249,7 +277,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const LJ: usize>(
 
 /// Blocks within reach of Lennard-Jones interactions only.
 #[inline(always)]
-fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
+fn far<S: Simd, const RULE: u8, const SWITCHED: bool, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
@@ -265,11 +293,11 @@ fn far<S: Simd, const RULE: u8, const ENERGY: bool, const N: usize>(
         let mut f = [S::F::splat(0.0); N];
         for row in 0..N {
             let inside = near.r2[row].lt(cutoff_squared);
-            let inverse2 = near.r2[row].recip_fast();
+            let inverse = Inverse::<S>::of_far::<SWITCHED>(near.r2[row]);
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let terms = LjTerms::<S>::new::<RULE>(fixed.input, inverse2, i, rows.types[row], lj);
+            let terms = LjTerms::<S>::new::<RULE, SWITCHED>(fixed, (near.r2[row], &inverse), i, rows.types[row], lj);
             if ENERGY {
-                sums.lj += terms.energy::<RULE>(fixed.input).keep(inside);
+                sums.lj += terms.energy.keep(inside);
             }
             f[row] = terms.force.keep(inside);
         }
@@ -284,6 +312,7 @@ fn radial_forces<
     S: Simd,
     const RULE: u8,
     const SPLIT: bool,
+    const SWITCHED: bool,
     const ENERGY: bool,
     const MASKED: bool,
     const N: usize,
@@ -312,7 +341,7 @@ fn radial_forces<
             inside_lj = S::F::and(inside_lj, interacting);
         }
         let charges = rows.charge[row] * charge;
-        let inverse = Inverse::<S>::new::<RULE>(r2);
+        let inverse = Inverse::<S>::new::<RULE, SWITCHED>(r2);
         let radial = fixed.force.force::<RULE>(r2, &inverse, distances.regular[row]);
         if ENERGY {
             let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, &inverse);
@@ -320,22 +349,21 @@ fn radial_forces<
         }
         forces[row] = if row < LJ {
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let (lj_force, lj_energy) = if MASKED && RULE < TYPE_TABLE && pair.excepted {
+            let distance = (r2, &inverse);
+            let terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
                 // SAFETY: as in `positions`
                 let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
-                let terms = LjTerms::<S>::new::<TYPE_TABLE>(input, inverse.square, i, rows.types[row], lj);
-                (terms.force, terms.energy::<TYPE_TABLE>(input))
+                LjTerms::<S>::new::<TYPE_TABLE, SWITCHED>(fixed, distance, i, rows.types[row], lj)
             } else {
-                let terms = LjTerms::<S>::new::<RULE>(input, inverse.square, i, rows.types[row], lj);
-                (terms.force, terms.energy::<RULE>(input))
+                LjTerms::<S>::new::<RULE, SWITCHED>(fixed, distance, i, rows.types[row], lj)
             };
             if ENERGY {
-                sums.lj += lj_energy.keep(inside_lj);
+                sums.lj += terms.energy.keep(inside_lj);
             }
             if SPLIT {
-                charges.mul_add(radial.keep(inside), lj_force.keep(inside_lj))
+                charges.mul_add(radial.keep(inside), terms.force.keep(inside_lj))
             } else {
-                charges.mul_add(radial, lj_force).keep(inside)
+                charges.mul_add(radial, terms.force).keep(inside)
             }
         } else {
             (charges * radial).keep(inside)

@@ -3,6 +3,8 @@
 use super::pair_input::{
     GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
 };
+use super::pair_radial::Inverse;
+use super::pair_rows::Fixed;
 use crate::simd::{Aligned16, Float, Simd};
 
 /// Lennard-Jones input of a block's atoms: two parameters of each, or their types.
@@ -37,63 +39,81 @@ impl<S: Simd> BlockLj<S> {
     }
 }
 
-/// Lennard-Jones in terms of 1/r².
+/// Lennard-Jones force over distance and energy; the compiler eliminates an energy that is not used.
 pub(super) struct LjTerms<S: Simd> {
-    /// over distance
     pub(super) force: S::F,
-    /// 48 ε, or 6 c6 with the attraction taken out
-    strength: [S::F; 2],
-    power6: S::F,
-    sigma6: S::F,
+    pub(super) energy: S::F,
 }
 
 impl<S: Simd> LjTerms<S> {
     /// Of two i-atoms, `i` and `types` theirs, with eight j-atoms each.
     #[inline(always)]
-    pub(super) fn new<const RULE: u8>(
-        input: &PairInput<'_>,
-        inverse2: S::F,
+    pub(super) fn new<const RULE: u8, const SWITCHED: bool>(
+        fixed: &Fixed<'_, S>,
+        (r2, inverse): (S::F, &Inverse<S>),
         i: [S::F; 2],
         types: [usize; 2],
         j: BlockLj<S>,
     ) -> Self {
-        if RULE == LORENTZ_BERTHELOT {
-            let sigma = i[0] + j.values[0];
-            let epsilon48 = i[1] * j.values[1];
-            let sigma2 = sigma * sigma;
-            let ratio2 = sigma2 * inverse2;
-            let power6 = ratio2 * ratio2 * ratio2;
-            // 48 ε (s¹² − ½ s⁶)
-            let force = (epsilon48 * inverse2) * power6 * (power6 - S::F::splat(0.5));
-            let sigma6 = sigma2 * sigma2 * sigma2;
-            return LjTerms { force, strength: [epsilon48; 2], power6, sigma6 };
+        let input = fixed.input;
+        if SWITCHED {
+            let [six_c6, twelve_c12] = coefficients::<S, RULE>(input, i, types, j);
+            let (force, energy) = fixed.switch.radial(r2, inverse.first).pair(six_c6, twelve_c12);
+            return LjTerms { force, energy };
         }
-        let [six_c6, twelve_c12] = match RULE {
-            GEOMETRIC => [i[0] * j.values[0], i[1] * j.values[1]],
-            ROWS_OF_16 => from_rows::<S, 1>(input.type_rows, types, j.types),
-            ROWS_OF_32 => from_rows::<S, 2>(input.type_rows, types, j.types),
-            ROWS_OF_64 => from_rows::<S, 4>(input.type_rows, types, j.types),
-            _ => {
-                let (table, length) = (input.type_table, input.types);
-                j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
-            }
-        };
-        let power6 = inverse2 * inverse2 * inverse2;
-        let force = inverse2 * power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
-        LjTerms { force, strength: [six_c6, twelve_c12], power6, sigma6: S::F::splat(1.0) }
+        if RULE == LORENTZ_BERTHELOT {
+            return Self::of_sigma(input, inverse.square, i[0] + j.values[0], i[1] * j.values[1]);
+        }
+        let [six_c6, twelve_c12] = coefficients::<S, RULE>(input, i, types, j);
+        let power6 = inverse.square * inverse.square * inverse.square;
+        let force = inverse.square * power6 * twelve_c12.mul_add(power6, S::F::splat(0.0) - six_c6);
+        let [attraction, repulsion] = above_cutoff::<S>(power6, S::F::splat(input.lj_shift));
+        let (sixth, twelfth) = (S::F::splat(1.0 / 6.0), S::F::splat(1.0 / 12.0));
+        LjTerms { force, energy: twelve_c12 * twelfth * repulsion - six_c6 * sixth * attraction }
     }
 
-    /// V(r) − V(cutoff) where shifted.
+    /// Of σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
     #[inline(always)]
-    pub(super) fn energy<const RULE: u8>(&self, input: &PairInput<'_>) -> S::F {
-        let at_cutoff = self.sigma6 * S::F::splat(input.lj_shift);
-        let (sixth, twelfth) = (S::F::splat(1.0 / 6.0), S::F::splat(1.0 / 12.0));
-        let attraction = self.power6 - at_cutoff;
-        let repulsion = self.power6 * self.power6 - at_cutoff * at_cutoff;
-        if RULE == LORENTZ_BERTHELOT {
-            self.strength[0] * twelfth * (repulsion - attraction)
-        } else {
-            self.strength[1] * twelfth * repulsion - self.strength[0] * sixth * attraction
+    fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
+        let sigma2 = sigma * sigma;
+        let ratio2 = sigma2 * inverse2;
+        let power6 = ratio2 * ratio2 * ratio2;
+        let force = (epsilon48 * inverse2) * power6 * (power6 - S::F::splat(0.5));
+        let sigma6 = sigma2 * sigma2 * sigma2;
+        let [attraction, repulsion] = above_cutoff::<S>(power6, sigma6 * S::F::splat(input.lj_shift));
+        LjTerms { force, energy: epsilon48 * S::F::splat(1.0 / 12.0) * (repulsion - attraction) }
+    }
+}
+
+/// Sixth and twelfth power less those at the cutoff, which are zero without a shift.
+#[inline(always)]
+fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
+    [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]
+}
+
+/// 6 c6 and 12 c12 of pairs.
+#[inline(always)]
+fn coefficients<S: Simd, const RULE: u8>(
+    input: &PairInput<'_>,
+    i: [S::F; 2],
+    types: [usize; 2],
+    j: BlockLj<S>,
+) -> [S::F; 2] {
+    match RULE {
+        GEOMETRIC => [i[0] * j.values[0], i[1] * j.values[1]],
+        LORENTZ_BERTHELOT => {
+            let sigma = i[0] + j.values[0];
+            let sigma2 = sigma * sigma;
+            let sigma6 = sigma2 * sigma2 * sigma2;
+            let strength = i[1] * j.values[1] * sigma6;
+            [strength * S::F::splat(0.5), strength * sigma6]
+        }
+        ROWS_OF_16 => from_rows::<S, 1>(input.type_rows, types, j.types),
+        ROWS_OF_32 => from_rows::<S, 2>(input.type_rows, types, j.types),
+        ROWS_OF_64 => from_rows::<S, 4>(input.type_rows, types, j.types),
+        _ => {
+            let (table, length) = (input.type_table, input.types);
+            j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Radial<'a, S: Simd> {
     bins: <S::F as Float>::Bins,
 }
 
-/// Powers of the inverse distance; unused ones are eliminated by the compiler.
+/// Powers of the inverse distance; unused ones are eliminated by the compiler. Switched interactions need the first.
 pub(super) struct Inverse<S: Simd> {
     /// 1/r
     pub(super) first: S::F,
@@ -22,14 +22,27 @@ pub(super) struct Inverse<S: Simd> {
 
 impl<S: Simd> Inverse<S> {
     #[inline(always)]
-    pub(super) fn new<const RULE: u8>(r2: S::F) -> Self {
-        if S::TABLES || RULE == UNLIMITED {
+    pub(super) fn new<const RULE: u8, const SWITCHED: bool>(r2: S::F) -> Self {
+        if !SWITCHED && (S::TABLES || RULE == UNLIMITED) {
             let square = r2.recip_fast();
             Inverse { first: square.sqrt(), square }
         } else {
             let first = r2.recip_sqrt_fast();
             Inverse { first, square: first * first }
         }
+    }
+}
+
+impl<S: Simd> Inverse<S> {
+    /// Of pairs without Coulomb interactions.
+    #[inline(always)]
+    pub(super) fn of_far<const SWITCHED: bool>(r2: S::F) -> Self {
+        if SWITCHED {
+            let first = r2.recip_sqrt_fast();
+            return Inverse { first, square: first * first };
+        }
+        let square = r2.recip_fast();
+        Inverse { first: square.sqrt(), square }
     }
 }
 

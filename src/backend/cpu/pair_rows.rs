@@ -4,6 +4,7 @@ use super::pair_input::{PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Float, Simd};
+use crate::term::LjSwitch;
 use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
@@ -29,6 +30,8 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// lowest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
+    /// without a meaning where interactions are not switched
+    pub(super) switch: LjSwitch<S::F>,
 }
 
 impl<'a, S: Simd> Fixed<'a, S> {
@@ -42,6 +45,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
             force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
+            switch: input.lj_switch.unwrap_or(LjSwitch::potential(0.0, 1.0)).constant(),
         }
     }
 }

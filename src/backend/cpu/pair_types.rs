@@ -168,8 +168,8 @@ pub(in crate::backend) fn type_table(system: &System) -> Vec<[f32; 2]> {
 mod tests {
     use super::*;
     use crate::system::{
-        Atom, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, Name, Nonbonded,
-        Topology,
+        Atom, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier, Name,
+        Nonbonded, Topology,
     };
 
     /// Types (σ, ε) by the Lorentz–Berthelot rule, and so many atoms of each.
@@ -200,7 +200,7 @@ mod tests {
                 cutoff: Some(0.9),
                 cutoff_lj: Some(0.9),
                 electrostatics: Electrostatics::Off,
-                lj_modifier: Modifier::None,
+                lj_modifier: LjModifier::None,
                 coulomb_modifier: Modifier::None,
                 dispersion_correction: DispersionCorrection::Off,
                 list: ListPolicy::Exact { buffer: 0.1 },

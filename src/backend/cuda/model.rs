@@ -12,7 +12,7 @@ use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
 use crate::pme::Influence;
-use crate::system::{CombinationRule, Constraint, Electrostatics, Modifier, PmeParameters, System};
+use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::CmapTable;
 use crate::units::COULOMB;
 use bytemuck::Zeroable;
@@ -36,6 +36,9 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     }
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
+    if system.settings.lj_switch().is_some() {
+        return refuse("the CUDA backend does not switch Lennard-Jones interactions off before the cutoff");
+    }
     if masses.len() > 1 << SLOT_BITS {
         return refuse("the CUDA backend takes at most 33 million atoms");
     }
@@ -136,7 +139,7 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     a.coulomb_cutoff2 = squared(settings.cutoff);
     a.lj_cutoff2 = squared(settings.cutoff_lj);
     a.largest_cutoff2 = a.coulomb_cutoff2.max(a.lj_cutoff2);
-    let shifted = settings.lj_modifier == Modifier::PotentialShift;
+    let shifted = settings.lj_modifier == LjModifier::PotentialShift;
     a.lj_shift = settings.cutoff_lj.filter(|_| shifted).map_or(0.0, |r| r.powi(-6) as f32);
     // the squares of radii are taken in f32
     let radius = |r: f64| r.min(1e18) as f32;

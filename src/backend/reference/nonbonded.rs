@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::neighbours::{Boxes, Neighbours};
 use super::{Geometry, Sums};
-use crate::backend::potential::CoulombPotential;
-use crate::system::{Electrostatics, ForceSettings, Modifier, Pair14, System};
-use crate::term::{inverse_norm, lennard_jones, pair14};
+use crate::backend::potential::{CoulombPotential, LjPotential};
+use crate::system::{Electrostatics, ForceSettings, Pair14, System};
+use crate::term::pair14;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
@@ -17,36 +17,34 @@ const CHUNK: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairPotential {
     coulomb: CoulombPotential,
+    lj: LjPotential,
     /// infinite where there is none, nm²
     coulomb_cutoff_squared: f64,
     lj_cutoff_squared: f64,
-    /// 1/r_c² where the Lennard-Jones potential is shifted, else 0
-    lj_shift: f64,
 }
 
 impl PairPotential {
     pub(super) fn new(settings: &ForceSettings) -> Self {
         let squared = |cutoff: Option<f64>| cutoff.map_or(f64::INFINITY, |r| r * r);
-        let shift = if settings.lj_modifier == Modifier::PotentialShift { 1.0 } else { 0.0 };
         Self {
             coulomb: CoulombPotential::new(settings),
+            lj: LjPotential::new(settings),
             coulomb_cutoff_squared: squared(settings.cutoff),
             lj_cutoff_squared: squared(settings.cutoff_lj),
-            lj_shift: shift / squared(settings.cutoff_lj),
         }
     }
 
     /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair; `charge_product` in kJ nm/mol.
     #[inline(always)]
-    pub(super) fn evaluate(&self, charge_product: f64, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64, f64) {
+    pub(super) fn evaluate(&self, charge_product: f64, r2: f64, lj: (f64, f64)) -> (f64, f64, f64) {
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
         if r2 <= self.coulomb_cutoff_squared {
             (force, energy_coulomb) = self.coulomb.interacting(charge_product, r2);
         }
         if r2 <= self.lj_cutoff_squared {
-            let (force_lj, energy) = lennard_jones(inverse_norm(r2).powi(2), c6, c12);
+            let force_lj;
+            (force_lj, energy_lj) = self.lj.evaluate(r2, lj);
             force += force_lj;
-            energy_lj = energy - lennard_jones(self.lj_shift, c6, c12).1;
         }
         (force, energy_coulomb, energy_lj)
     }

@@ -1,8 +1,11 @@
 //! Keys of `[forces]`.
 
 use super::{KEY, quoted};
-use crate::config::key::Default::{Is, Rule};
 use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity};
+use crate::config::key::{
+    self,
+    Default::{Is, Rule},
+};
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
@@ -14,20 +17,23 @@ const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater th
 /// A hydrogen cannot take more than its carbon or oxygen can spare.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
+/// [`words::FORCE_FIELD`] as TOML.
+const BY_FORCE_FIELD: key::Default = Is("\"force-field\"");
+
 pub(super) static FORCES: &[Key] = &[
     Key {
         name: "cutoff",
         kind: Quantity(Length, Range::POSITIVE),
-        words: &["none"],
-        default: Is("\"0.9 nm\""),
+        words: &["none", words::FORCE_FIELD],
+        default: BY_FORCE_FIELD,
         example: "\"0.9 nm\"",
-        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" takes all pairs, for systems without a periodic cell.",
+        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" takes all pairs, for systems without a periodic cell; \"force-field\" is 0.9 nm, with CHARMM force fields 1.2 nm.",
         ..KEY
     },
     Key {
         name: "cutoff_lj",
         kind: Quantity(Length, Range::POSITIVE),
-        words: &["none"],
+        words: &["none", words::FORCE_FIELD],
         default: Rule("the same as cutoff", |table| table.get("cutoff").map(|entry| entry.text.clone())),
         example: "\"1.2 nm\"",
         doc: "Lennard-Jones cutoff, where it differs from the Coulomb cutoff.",
@@ -64,10 +70,17 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "lj_modifier",
-        words: &words::of(&words::MODIFIERS),
-        default: Is("\"potential-shift\""),
-        example: "\"potential-shift\"",
-        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged), or truncated.",
+        words: &words::of(&words::LJ_MODIFIERS),
+        default: BY_FORCE_FIELD,
+        example: "\"force-switch\"",
+        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as GROMACS' Force-switch and Potential-switch (the latter also OpenMM's); or truncated. \"force-field\" is \"potential-shift\", with CHARMM force fields \"force-switch\" from 1.0 nm. 1-4 pairs are not modified.",
+        ..KEY
+    },
+    Key {
+        name: "lj_switch",
+        kind: Quantity(Length, Range::POSITIVE),
+        example: "\"1.0 nm\"",
+        doc: "Distance from which Lennard-Jones forces or potentials are switched off, with lj_modifier = \"force-switch\" or \"potential-switch\": GROMACS' rvdw-switch, OpenMM's switchDistance.",
         ..KEY
     },
     Key {
@@ -81,12 +94,13 @@ pub(super) static FORCES: &[Key] = &[
     Key {
         name: "dispersion_correction",
         kind: Boolean,
-        words: &["all-pairs", "non-excluded"],
-        default: Rule("true, or false with cutoff_lj = \"none\"", |table| {
-            Some((table.word("cutoff_lj") != Some("none")).to_string())
+        words: &["all-pairs", "non-excluded", words::FORCE_FIELD],
+        default: Rule("\"force-field\", or false with cutoff_lj = \"none\"", |table| match table.word("cutoff_lj") {
+            Some("none") => Some("false".to_owned()),
+            _ => quoted(words::FORCE_FIELD),
         }),
         example: "true",
-        doc: "Lennard-Jones energy and pressure beyond the cutoff. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS.",
+        doc: "Lennard-Jones energy and pressure beyond the cutoff, and what a switch takes. \"force-field\" is true, with CHARMM force fields false. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS.",
         ..KEY
     },
     Key {

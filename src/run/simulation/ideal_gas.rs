@@ -10,8 +10,8 @@ use crate::rng::{Purpose, Stream};
 use crate::run::plan::Velocities;
 use crate::simd::Level;
 use crate::system::{
-    Atom, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, Name,
-    Nonbonded, System, Topology,
+    Atom, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier,
+    Modifier, Name, Nonbonded, System, Topology,
 };
 use crate::team::Team;
 use crate::vec3::{Vec3, vec3};
@@ -64,7 +64,7 @@ fn gas() -> System {
             cutoff: Some(0.5),
             cutoff_lj: Some(0.5),
             electrostatics: Electrostatics::Off,
-            lj_modifier: Modifier::None,
+            lj_modifier: LjModifier::None,
             coulomb_modifier: Modifier::None,
             dispersion_correction: DispersionCorrection::Off,
             list: ListPolicy::Drift { tolerance: 0.005, pressure_tolerance: f64::INFINITY, interval: None },

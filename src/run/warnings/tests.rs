@@ -80,16 +80,22 @@ fn a_net_charge_with_pme_is_told() {
 }
 
 #[test]
-fn charmm_files_are_told_what_they_lack() {
-    one(&found("peptide-charmm36", PME, NVE), &["CHARMM's", "0.9 nm, with a dispersion correction", "\"1.2 nm\""]);
-    let nearest = format!("{PME}cutoff = \"1.0 nm\"\ncutoff_lj = \"1.0 nm\"\ndispersion_correction = false");
-    let text = found("peptide-charmm36", &nearest, NPT);
-    assert!(text.iter().any(|text| text.contains("here the cutoff is 1 nm: pressure")), "{text:?}");
+fn charmm_files_are_told_of_other_conventions() {
+    let others = "cutoff = \"0.9 nm\"\nlj_modifier = \"potential-shift\"\ndispersion_correction = true\n";
+    let parts = ["CHARMM's", "the cutoff is 0.9 nm, potential shift, dispersion correction over", "leave out cutoff"];
+    one(&found("peptide-charmm36", &format!("{PME}{others}"), NVE), &parts);
     assert!(found("peptide-ff19sb", PME, NVE).is_empty());
-    let (plan, mut system, _) = loaded("peptide-charmm36", PME, NVE);
-    (system.settings.cutoff_lj, system.settings.dispersion_correction) = (Some(1.2), DispersionCorrection::Off);
-    let text = cutoffs(&plan, &system).expect("no force switch");
-    assert!(text.contains("the nearest there are") && !text.contains("nearest are"), "{text}");
+    // the cell of that peptide is too small for the conventions
+    let (plan, mut system, _) = loaded("peptide-charmm36", &format!("{PME}{others}"), NVE);
+    let mut with = |from, cutoff, correction| {
+        let settings = &mut system.settings;
+        (settings.cutoff_lj, settings.dispersion_correction) = (Some(cutoff), correction);
+        settings.lj_modifier = LjModifier::ForceSwitch { from };
+        cutoffs(&plan, &system).is_some()
+    };
+    assert!(!with(1.0, 1.2, DispersionCorrection::Off));
+    assert!(with(0.8, 1.2, DispersionCorrection::Off) && with(1.0, 1.1, DispersionCorrection::Off));
+    assert!(with(1.0, 1.2, DispersionCorrection::AllPairs));
 }
 
 #[test]

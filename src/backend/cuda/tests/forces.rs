@@ -3,7 +3,7 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
-use crate::system::{DispersionCorrection, Electrostatics, Modifier, RyckaertBellemans, Torsion};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, RyckaertBellemans, Torsion};
 use crate::vec3::{Mat3, Vec3};
 
 /// The project's bar for interactions in f32: RMS force error over RMS force.
@@ -127,7 +127,7 @@ fn other_electrostatics_and_cutoffs() {
     sample.system.settings.cutoff = Some(0.8);
     compare(&sample, "reaction field");
     sample.system.settings.electrostatics = Electrostatics::Off;
-    sample.system.settings.lj_modifier = Modifier::None;
+    sample.system.settings.lj_modifier = LjModifier::None;
     sample.system.settings.dispersion_correction = DispersionCorrection::Off;
     compare(&sample, "uncharged");
 }

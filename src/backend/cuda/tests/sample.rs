@@ -8,8 +8,8 @@ use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
 use crate::format::{read_coordinates, read_topology};
 use crate::pair::ListSchedule;
 use crate::system::{
-    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, State,
-    System,
+    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier, PmeParameters,
+    State, System,
 };
 use std::path::Path;
 
@@ -43,14 +43,14 @@ impl Sample {
             cutoff,
             cutoff_lj: cutoff,
             electrostatics,
-            lj_modifier: Modifier::PotentialShift,
+            lj_modifier: LjModifier::PotentialShift,
             coulomb_modifier: Modifier::PotentialShift,
             dispersion_correction: DispersionCorrection::AllPairs,
             list: ListPolicy::Exact { buffer: BUFFER },
         };
         // without a cutoff nothing can be shifted
-        let modifier = if cutoff.is_some() { Modifier::PotentialShift } else { Modifier::None };
-        let settings = ForceSettings { lj_modifier: modifier, coulomb_modifier: modifier, ..settings };
+        let unshifted = ForceSettings { lj_modifier: LjModifier::None, coulomb_modifier: Modifier::None, ..settings };
+        let settings = if cutoff.is_some() { settings } else { unshifted };
         let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
         let state = State { cell: coordinates.cell, positions: coordinates.positions, velocities, ..State::default() };
         let constraints = Constraints::default();

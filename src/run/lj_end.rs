@@ -1,0 +1,27 @@
+//! How Lennard-Jones interactions end, in words for log, `md check` and warnings.
+
+use super::plan::Plan;
+use crate::system::{DispersionCorrection, ForceSettings, LjModifier, System};
+
+/// For example "force switch from 1 nm, no dispersion correction".
+pub fn describe_lj_end(settings: &ForceSettings) -> String {
+    let end = match settings.lj_modifier {
+        LjModifier::None => "truncated".to_owned(),
+        LjModifier::PotentialShift => "potential shift".to_owned(),
+        LjModifier::ForceSwitch { from } => format!("force switch from {from} nm"),
+        LjModifier::PotentialSwitch { from } => format!("potential switch from {from} nm"),
+    };
+    let correction = match settings.dispersion_correction {
+        DispersionCorrection::Off => "no dispersion correction",
+        DispersionCorrection::AllPairs => "dispersion correction over all pairs",
+        DispersionCorrection::NonExcluded => "dispersion correction over pairs that are not excluded",
+    };
+    format!("{end}, {correction}")
+}
+
+/// The keys for which a CHARMM force field sets its conventions, since the input leaves them out; `None` where there are none.
+pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
+    let keys = plan.forces.left_to_force_field();
+    (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty())
+        .then(|| format!("CHARMM's for {}, which the input does not set", keys.join(", ")))
+}
