@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::coordinates::Coordinates;
-use super::{netcdf, prmtop, restart};
+use super::{netcdf, pdb, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -40,6 +40,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         recognises: |bytes| bytes.starts_with(b"CDF"),
         read: |bytes, _| netcdf::read_restart(bytes),
     },
+    Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
 
