@@ -223,6 +223,7 @@ pub mod compute;
 pub mod config;
 pub mod constraint;
 pub mod context;
+pub mod convert;
 pub mod ensemble;
 pub mod error;
 pub mod format;

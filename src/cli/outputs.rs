@@ -149,3 +149,16 @@ pub(super) fn energies(path: &Path) -> Result<String> {
     text.push_str(&means(&statistics.averages()));
     Ok(text)
 }
+
+/// Refuses to replace the file at `output` unasked, and `input` always.
+pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(output).is_some_and(|there| Some(there) == place(input)) {
+        return Err(Problem::new("the result would replace the trajectory itself").in_file(output).into());
+    }
+    if output.exists() && !force {
+        let problem = Problem::new("there is such a file already").in_file(output);
+        return Err(problem.help("give another name, or replace it with --force").into());
+    }
+    Ok(())
+}

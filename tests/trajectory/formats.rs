@@ -355,7 +355,7 @@ fn no_bytes_crash_a_reader() {
             fs::remove_file(&file).unwrap();
         }
         let (mut read, mut refused) = (0, 0);
-        for case in 0..20_000 {
+        for case in 0..8_000 {
             let mut bytes = originals[case % originals.len()].clone();
             for _ in 0..1 + random.below(4) {
                 let at = random.below(bytes.len());
@@ -386,7 +386,7 @@ fn no_bytes_crash_a_reader() {
             let _ = format.files.describe(&path);
             let _ = format.files.verify(&path);
         }
-        assert!(read > 1000 && refused > 1000, "{extension}: {read} read, {refused} refused");
+        assert!(read > 400 && refused > 400, "{extension}: {read} read, {refused} refused");
     }
 }
 

@@ -1,0 +1,29 @@
+//! The topology that goes with a trajectory.
+
+use std::path::Path;
+
+use crate::error::{Problem, Result};
+use crate::format::read_topology;
+use crate::observe::trajectory::{Format, FrameSource, open};
+use crate::system::Topology;
+
+/// From a topology file, or a trajectory that holds one.
+pub(super) fn read(path: &Path) -> Result<Topology> {
+    if Format::of_file(path).is_err() {
+        return Ok(read_topology(path)?.topology);
+    }
+    open(path)?.topology().cloned().ok_or_else(|| {
+        let problem = Problem::new("this trajectory holds no topology").in_file(path);
+        problem.help("name a topology file or an H5MD trajectory").into()
+    })
+}
+
+/// Refuses a topology of other atoms than those of `trajectory`, which was read from `path`.
+pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
+    let (found, expected) = (topology.atoms.len(), trajectory.atoms());
+    if found == expected {
+        return Ok(());
+    }
+    let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
+    Err(problem.in_file(path).help("both must belong together").into())
+}
