@@ -81,7 +81,7 @@ impl Convert {
         };
         let rounding = quantity("precision", &self.precision, Dimension::Length)?;
         let named = self.topology.as_deref().map(topology::read).transpose()?;
-        let mut source = open(&self.input, named.as_ref())?;
+        let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
         let is_whole = source.topology().is_some();
         let topology = named.or_else(|| source.topology().cloned());
         if let Some(topology) = &topology {

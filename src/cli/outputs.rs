@@ -18,7 +18,7 @@ use crate::run::{Checkpoint, ENERGIES};
 /// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
+    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
     file: PathBuf,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Problem, Result};
-use crate::format::read_topology;
+use crate::format::{check_order, read_topology};
 use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::system::Topology;
 
@@ -18,12 +18,12 @@ pub(super) fn read(path: &Path) -> Result<Topology> {
     })
 }
 
-/// Refuses a topology of other atoms than those of `trajectory`, which was read from `path`.
+/// Refuses a topology of other atoms, or atoms in another order, than those of `trajectory`, which was read from `path`.
 pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());
-    if found == expected {
-        return Ok(());
+    if found != expected {
+        let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
+        return Err(problem.in_file(path).help("both must belong together").into());
     }
-    let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
-    Err(problem.in_file(path).help("both must belong together").into())
+    Ok(check_order(topology, trajectory.labels()).map_err(|problem| problem.in_file(path))?)
 }

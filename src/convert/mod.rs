@@ -12,9 +12,8 @@ pub use operations::{Align, Center, Operation, Unwrap, Whole};
 pub use target::Target;
 
 use crate::error::{Problem, Result};
-use crate::format::{Coordinates, check_order, read_coordinates};
+use crate::format::{Coordinates, Label, read_coordinates};
 use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
-use crate::system::Topology;
 
 /// Which frames are written.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,16 +38,12 @@ impl Frames {
     }
 }
 
-/// Opens a trajectory, or a coordinate file as one of one frame.
-pub fn open(path: &Path, topology: Option<&Topology>) -> Result<Box<dyn FrameSource>> {
+/// Opens a trajectory, or a coordinate file of so many atoms as one of one frame.
+pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return trajectory::open(path);
     }
-    let found = read_coordinates(path, topology.map(|topology| topology.atoms.len()), None)?;
-    if let Some(topology) = topology {
-        check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
-    }
-    Ok(Box::new(Structure(found)))
+    Ok(Box::new(Structure(read_coordinates(path, atoms, None)?)))
 }
 
 /// A structure as a trajectory of one frame.
@@ -61,6 +56,10 @@ impl FrameSource for Structure {
 
     fn frames(&self) -> usize {
         1
+    }
+
+    fn labels(&self) -> &[Label] {
+        &self.0.labels
     }
 
     fn read(&mut self, _index: usize, frame: &mut StoredFrame) -> Result<()> {

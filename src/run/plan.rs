@@ -205,7 +205,6 @@ pub struct TrajectoryOptions {
     /// positions may be rounded to this many nm; `None` = as f32
     pub precision: Option<f64>,
     /// atoms that are written, in the words of [`crate::select`]; `None` = all
-    #[serde(default)]
     pub select: Option<String>,
 }
 

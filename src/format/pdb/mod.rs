@@ -7,6 +7,6 @@ mod read;
 mod write;
 
 pub(super) use read::read_structure;
-pub(crate) use read::{is_pdb, read_model};
+pub(crate) use read::{Model, is_pdb, read_model};
 pub(crate) use write::AtomRecords;
 pub use write::{write_pdb, write_pdb_of};

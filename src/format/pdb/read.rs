@@ -32,6 +32,8 @@ pub(crate) struct Model {
     pub(crate) step: Option<i64>,
     /// lattice, where there is one
     pub(crate) cell: Option<PeriodicCell>,
+    /// whether there is a CRYST1 record; without one the cell of the first model holds
+    pub(crate) has_cell_record: bool,
     /// nm
     pub(crate) positions: Vec<Vec3>,
     /// names and elements
@@ -67,7 +69,10 @@ pub(crate) fn read_model(bytes: &[u8]) -> Parsed<Model> {
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let read = match &record_name(line) {
             b"ATOM  " | b"HETATM" if alternative.is_taken(line) => model.atom(line),
-            b"CRYST1" => cell(line).map(|cell| model.cell = cell),
+            b"CRYST1" => {
+                model.has_cell_record = true;
+                cell(line).map(|cell| model.cell = cell)
+            }
             b"TITLE " => {
                 model.title_line(line);
                 Ok(())

@@ -50,7 +50,7 @@ pub use whole::WholeMolecules;
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
-use crate::format::file;
+use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
@@ -180,6 +180,11 @@ pub trait FrameSource {
     /// hold positions only. With it frames hold whole molecules.
     fn topology(&self) -> Option<&Topology> {
         None
+    }
+
+    /// Names and elements of all atoms where a format has these but no topology; else none.
+    fn labels(&self) -> &[Label] {
+        &[]
     }
 
     /// Reads frame `index`, from 0, into `frame`, which can be used again and again.

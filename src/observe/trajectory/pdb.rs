@@ -10,7 +10,9 @@ use std::io::{BufRead, BufReader, Read};
 use super::records::{Index, Layout, Records};
 use super::xdr::go_to;
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
-use crate::format::pdb::{AtomRecords, is_pdb, read_model};
+use crate::cell::PeriodicCell;
+use crate::format::Label;
+use crate::format::pdb::{AtomRecords, Model, is_pdb, read_model};
 
 /// Its row.
 pub(super) const FORMAT: Format = Format {
@@ -37,6 +39,9 @@ type Checked<T> = Result<T, String>;
 /// What is fixed for a file.
 struct Pdb {
     atoms: usize,
+    /// of the first frame
+    cell: Option<PeriodicCell>,
+    labels: Vec<Label>,
     /// of a file that is written
     records: Option<AtomRecords>,
     title: String,
@@ -56,12 +61,12 @@ struct Pending {
 }
 
 impl Pdb {
-    /// Counts the atoms of the frame that the first bytes of a file hold.
-    fn count_atoms(file: &mut BufReader<File>, end: u64) -> Checked<usize> {
+    /// The frame that the first bytes of a file hold.
+    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
         go_to(file, 0)?;
         let mut bytes = vec![];
         file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        Ok(read_model(&bytes).map_err(|problem| problem.to_string())?.positions.len())
+        read_model(&bytes).map_err(|problem| problem.to_string())
     }
 }
 
@@ -124,16 +129,18 @@ impl Layout for Pdb {
             None => AtomRecords::new(contents.topology, 0..atoms),
         };
         let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
-        Ok((Self { atoms, records: Some(records), title, models: 0 }, vec![]))
+        let layout = Self { atoms, cell: None, labels: vec![], records: Some(records), title, models: 0 };
+        Ok((layout, vec![]))
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
         let index = find_models(file, length)?;
-        let atoms = match index.ends.first() {
-            Some(&end) => Self::count_atoms(file, end)?,
-            None => 0,
+        let first = match index.ends.first() {
+            Some(&end) => Self::first(file, end)?,
+            None => Model::default(),
         };
-        Ok((Self { atoms, records: None, title: String::new(), models: 0 }, index))
+        let Model { cell, labels, .. } = first;
+        Ok((Self { atoms: labels.len(), cell, labels, records: None, title: String::new(), models: 0 }, index))
     }
 
     fn atoms(&self) -> usize {
@@ -142,6 +149,10 @@ impl Layout for Pdb {
 
     fn precision(&self) -> Option<Precision> {
         None
+    }
+
+    fn labels(&self) -> &[Label] {
+        &self.labels
     }
 
     fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {
@@ -167,7 +178,7 @@ impl Layout for Pdb {
         }
         frame.clear();
         frame.positions.extend(&model.positions);
-        frame.cell = model.cell;
+        frame.cell = if model.has_cell_record { model.cell } else { self.cell };
         frame.time = model.time.unwrap_or(index as f64);
         frame.step = model.step.unwrap_or(index as i64);
         Ok(())

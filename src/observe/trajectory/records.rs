@@ -19,6 +19,7 @@ use super::{
     exists_already, not_as_checkpointed, placement::Placer, regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
+use crate::format::Label;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
@@ -44,6 +45,11 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// What frames have in addition to positions; `None` if unknown for lack of frames.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
+    }
+
+    /// Names and elements of all atoms, if the format has them.
+    fn labels(&self) -> &[Label] {
+        &[]
     }
 
     /// Identity of the run, if the format stores it.
@@ -184,6 +190,10 @@ impl<L: Layout> FrameSource for RecordSource<L> {
 
     fn frames(&self) -> usize {
         self.opened.index.ends.len()
+    }
+
+    fn labels(&self) -> &[Label] {
+        self.opened.layout.labels()
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
