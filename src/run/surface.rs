@@ -6,11 +6,16 @@ use crate::constraint::ConstraintPlan;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::system::{State, System};
+use crate::team::Team;
 use crate::vec3::Vec3;
+use crate::virtual_sites::SitePlan;
+use std::sync::Arc;
 
 /// A context for the minimiser. Constraints use unit masses, so that projections are Euclidean.
 pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
+    sites: SitePlan,
+    team: Arc<Team>,
     /// passed to the context; velocities are zero
     state: State,
     context: Context<B>,
@@ -33,7 +38,8 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
             let origins = ListOrigins { rebuilt: still.clone(), pruned: still.clone() };
             context.restore_lists(&origins, 0)?;
         }
-        Ok(ForceSurface { constraints, state: still, context })
+        let (sites, team) = (SitePlan::new(&system.topology), Team::single());
+        Ok(ForceSurface { constraints, sites, team, state: still, context })
     }
 
     /// Device, threads and instruction set, for the log.
@@ -49,6 +55,7 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
 
 impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64> {
+        self.sites.place(&self.team, positions);
         self.state.positions.clear();
         self.state.positions.extend_from_slice(positions);
         self.context.set_state(&self.state)?;
