@@ -9,6 +9,7 @@ mod damage;
 mod energy;
 mod fuzz;
 mod literal;
+mod pdb;
 mod restart;
 mod systems;
 
