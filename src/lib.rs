@@ -159,7 +159,7 @@
 //!
 //! A format of trajectories is a module and a row of [`observe::trajectory::FORMATS`]; nothing else names one. It gives a
 //! [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for reading. H5MD holds
-//! everything and is the default; XTC and DCD, whose frames follow each other as bytes, share appending, damage and repair.
+//! everything and is the default; all others, whose frames follow each other as bytes, share appending, damage and repair.
 //!
 //! Frames pass once, one at a time, through any number of [`analysis::Observable`]s; a row of [`analysis::OBSERVABLES`]
 //! makes one a subcommand of `md analyze`, and results are written in one way ([`analysis::write()`]).
@@ -223,6 +223,7 @@ pub mod compute;
 pub mod config;
 pub mod constraint;
 pub mod context;
+pub mod convert;
 pub mod ensemble;
 pub mod error;
 pub mod format;

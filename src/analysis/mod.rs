@@ -36,7 +36,7 @@ pub use pass::{Observable, Passed, SelectedFrame, Selection, Selector, pass};
 pub use pca::{LARGEST_PROBLEM, Pca};
 pub use rg::RadiusOfGyration;
 pub use rmsd::{RmsdMatrix, rmsd_matrix};
-pub use rmsd_to::RmsdToReference;
+pub use rmsd_to::{Reference, RmsdToReference};
 pub use superpose::{Correlation, overlap, rotation};
 
 use clap::{ArgMatches, Args, Command};

@@ -6,13 +6,13 @@ use super::output::{Array, Findings};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::superpose::{Correlation, overlap};
 use crate::error::{Problem, Result};
-use crate::format::read_coordinates;
+use crate::format::{check_order, read_coordinates};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::vec3::Vec3;
 
 /// The reference of an RMSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reference {
+pub enum Reference {
     /// frame of the trajectory, from 0
     Frame(usize),
     /// structure in a coordinate file
@@ -21,7 +21,7 @@ pub(super) enum Reference {
 
 impl Reference {
     /// `first`, a number, or else the name of a file.
-    pub(super) fn parse(text: &str) -> std::result::Result<Self, String> {
+    pub fn parse(text: &str) -> std::result::Result<Self, String> {
         Ok(match (text, text.parse()) {
             ("first", _) => Reference::Frame(0),
             (_, Ok(index)) => Reference::Frame(index),
@@ -30,7 +30,7 @@ impl Reference {
     }
 
     /// Its selected atoms.
-    pub(super) fn positions(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Vec<Vec3>> {
+    pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Vec<Vec3>> {
         let mut frame = StoredFrame::default();
         match self {
             Reference::Frame(index) if *index >= trajectory.frames() => {
@@ -46,6 +46,7 @@ impl Reference {
             Reference::File(path) => {
                 let selection = *selector.selection();
                 let found = read_coordinates(path, Some(selection.topology.atoms.len()), None)?;
+                check_order(selection.topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
                 Ok(Selector::new(selection, false).positions(&mut frame))
             }

@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::input::gromacs_folders;
 use super::outputs::rounded;
+use super::topology;
 use crate::analysis::{OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
-use crate::format::{TopologyOptions, read_topology_with};
-use crate::observe::trajectory::{Format, FrameSource, open};
+use crate::observe::trajectory::{FrameSource, open};
 use crate::run::Engine;
 use crate::select::select;
 use crate::system::Topology;
@@ -33,9 +32,9 @@ struct Choice {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC or DCD; of one that is still being written the frames so far
+    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB; of one that is still being written the frames so far
     trajectory: PathBuf,
-    /// For trajectories without a topology (XTC, DCD): an AMBER prmtop, or an H5MD trajectory of the same atoms
+    /// For trajectories without a topology (all but H5MD): a topology file, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
@@ -98,7 +97,7 @@ impl Analyze {
     pub(super) fn execute(&self) -> Result<()> {
         let Choice { name, options, common } = &self.choice;
         let output = common.output.clone().unwrap_or_else(|| format!("{name}.h5").into());
-        common.check_output(&output)?;
+        super::outputs::check_new(&output, &common.trajectory, common.force)?;
         let begin = Instant::now();
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::on(common.threads.map_or(available, usize::from))?;
@@ -111,19 +110,6 @@ impl Analyze {
 }
 
 impl Common {
-    /// Nothing is replaced unasked, the trajectory never.
-    fn check_output(&self, output: &Path) -> Result<()> {
-        let place = |path: &Path| path.canonicalize().ok();
-        if place(output).is_some_and(|there| Some(there) == place(&self.trajectory)) {
-            return Err(Problem::new("the result would replace the trajectory itself").in_file(output).into());
-        }
-        if output.exists() && !self.force {
-            let problem = Problem::new("there is such a file already").in_file(output);
-            return Err(problem.help("name another with --output, or replace it with --force").into());
-        }
-        Ok(())
-    }
-
     /// Prints frames and memory before it reads them; writes the results and prints their summary.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
@@ -160,24 +146,12 @@ impl Common {
             (None, Some(own)) => return Ok(own.clone()),
             (None, None) => {
                 let problem = Problem::new("this trajectory holds positions only: no names, masses or bonds");
-                let help = "name the topology with --topology, a prmtop, a top or an H5MD trajectory of the same atoms";
+                let help = "name the topology with --topology, a topology file or an H5MD trajectory of the same atoms";
                 return Err(problem.in_file(&self.trajectory).help(help).into());
             }
-            (Some(path), _) if Format::of_file(path).is_ok() => open(path)?.topology().cloned().ok_or_else(|| {
-                Problem::new("this trajectory holds no topology")
-                    .in_file(path)
-                    .help("name a topology file or an H5MD trajectory")
-            })?,
-            (Some(path), _) => {
-                let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
-                read_topology_with(path, &options)?.topology
-            }
+            (Some(path), _) => topology::read(path)?,
         };
-        let (found, expected) = (topology.atoms.len(), trajectory.atoms());
-        if found != expected {
-            let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
-            return Err(problem.in_file(&self.trajectory).help("both must belong together").into());
-        }
+        topology::check(&topology, trajectory, &self.trajectory)?;
         Ok(topology)
     }
 }

@@ -7,13 +7,14 @@ use clap::Args;
 use super::input::Input;
 use super::{estimate, info};
 use crate::error::Result;
+use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
     describe_lj_end, load, processors, refuse, warnings,
 };
 use crate::simd::Level;
-use crate::system::{Electrostatics, State, System};
+use crate::system::{Electrostatics, State, System, Topology};
 
 /// Check an input file and the files it names, and describe the run; starts nothing
 #[derive(Debug, Args)]
@@ -30,7 +31,7 @@ impl Check {
         let config = self.input.read(vec![])?;
         let Prepared { system, state, .. } = load(&config.plan, ConstrainedTerms::Drop)?;
         let processors = processors(&config.plan)?;
-        let mut text = summary(&config.plan, &system, &state, processors);
+        let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
@@ -45,7 +46,7 @@ impl Check {
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
-fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> String {
+fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> Result<String> {
     let mut text = String::new();
     let _ = writeln!(text, "system       {}", info::contents(&system.topology));
     match &state.cell {
@@ -71,12 +72,12 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         };
         let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
     }
-    let _ = writeln!(text, "output       {}", output(plan, system.topology.atoms.len()));
+    let _ = writeln!(text, "output       {}", output(plan, &system.topology)?);
     let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state, processors.0) / 1e6);
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, system, state, processors));
     }
-    text
+    Ok(text)
 }
 
 fn forces(system: &System) -> String {
@@ -107,7 +108,7 @@ fn dynamics(stage: &Dynamics) -> String {
     text
 }
 
-fn output(plan: &Plan, atoms: usize) -> String {
+fn output(plan: &Plan, topology: &Topology) -> Result<String> {
     let stages = plan.stages.iter().filter_map(|stage| match &stage.kind {
         StageKind::Dynamics(stage) => Some(stage),
         StageKind::Minimize(_) => None,
@@ -116,14 +117,15 @@ fn output(plan: &Plan, atoms: usize) -> String {
     let file = |trajectory: &TrajectoryOptions| {
         // frame 0 of each stage is always written
         let frames: u64 = stages.clone().map(|stage| 1 + stage.steps / trajectory.every.steps(stage.timestep)).sum();
-        let fields = 1 + u64::from(trajectory.velocities) + u64::from(trajectory.forces);
+        let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
+        let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
         // three f32 per atom and field, uncompressed
-        let bytes = frames as f64 * atoms as f64 * (fields * 12) as f64;
-        format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6)
+        let bytes = frames as f64 * atoms as f64 * (Format::of_name(&trajectory.file)?.atom_bytes + 12 * fields) as f64;
+        Ok(format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6))
     };
-    let files: Vec<String> = plan.output.trajectories.iter().map(file).collect();
-    match files.is_empty() {
+    let files = plan.output.trajectories.iter().map(file).collect::<Result<Vec<String>>>()?;
+    Ok(match files.is_empty() {
         true => format!("{directory}: no frames"),
         false => format!("{directory}: {}", files.join("; ")),
-    }
+    })
 }

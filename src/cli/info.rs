@@ -20,8 +20,8 @@ use crate::units::DENSITY;
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
-    /// energy table of a run
+    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, PDB, compressed or not; H5MD, XTC, DCD, TRR, AMBER
+    /// NetCDF or PDB trajectory; checkpoint, summary, status or energy table of a run
     file: PathBuf,
 }
 
@@ -75,8 +75,8 @@ fn perhaps_unknown(problem: Problem) -> Error {
     problem.help(help).into()
 }
 
-const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD), and of a run checkpoint.md, summary.json, status.json and \
-    energies.csv; the other files of a run are text";
+const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB), and of a run checkpoint.md, \
+    summary.json, status.json and energies.csv; the other files of a run are text";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())

@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod check;
+mod convert;
 mod diagnostics;
 mod energy;
 mod estimate;
@@ -13,6 +14,7 @@ mod isolated;
 mod new;
 mod outputs;
 mod run;
+mod topology;
 mod verify;
 
 use std::io::Write;
@@ -55,6 +57,7 @@ enum Command {
     Energy(energy::Energy),
     Bench(bench::Bench),
     Analyze(analyze::Analyze),
+    Convert(convert::Convert),
     Info(info::Info),
     Verify(verify::Verify),
     Repair(outputs::Repair),
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
             ended => ended.map(|_| ()),
         },
         Command::Analyze(command) => command.execute(),
+        Command::Convert(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Verify(command) => command.execute(),
         Command::Repair(command) => command.execute(),
@@ -100,6 +104,7 @@ impl Command {
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
+            Command::Convert(command) => Some(command.file()),
             Command::Info(command) => Some(command.file()),
             Command::Verify(command) => Some(command.file()),
             Command::Repair(command) => Some(command.file()),

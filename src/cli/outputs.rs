@@ -18,7 +18,7 @@ use crate::run::{Checkpoint, ENERGIES};
 /// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
+    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
     file: PathBuf,
 }
 
@@ -148,4 +148,17 @@ pub(super) fn energies(path: &Path) -> Result<String> {
     let _ = writeln!(text, "\nmeans of stage {}", last[2]);
     text.push_str(&means(&statistics.averages()));
     Ok(text)
+}
+
+/// Refuses to replace the file at `output` unasked, and `input` always.
+pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(output).is_some_and(|there| Some(there) == place(input)) {
+        return Err(Problem::new("the result would replace the trajectory itself").in_file(output).into());
+    }
+    if output.exists() && !force {
+        let problem = Problem::new("there is such a file already").in_file(output);
+        return Err(problem.help("give another name, or replace it with --force").into());
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::run::Checkpoint;
 /// damaged
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Trajectory (H5MD, XTC, DCD) or checkpoint (checkpoint.md)
+    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) or checkpoint (checkpoint.md)
     file: PathBuf,
 }
 

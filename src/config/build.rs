@@ -296,6 +296,7 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
         forces: table.boolean("forces")?,
         images: table.boolean("images")?,
         precision: table.number("precision"),
+        select: table.text("select").map(str::to_owned),
     };
     let mut refuse = |key: &str, problem: Problem| {
         let message = format!("output.trajectory.{key}: {}", problem.message);

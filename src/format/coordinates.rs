@@ -5,6 +5,7 @@ use std::path::Path;
 use super::known::{COORDINATES, recognise};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
+use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
 /// Positions and what goes with them, in topology order.
@@ -20,6 +21,17 @@ pub struct Coordinates {
     pub velocities: Option<Vec<Vec3>>,
     /// `None` where there is no box
     pub cell: Option<PeriodicCell>,
+    /// of all atoms, or none where the format has no names; [`super::check_order`] compares them with a topology
+    pub labels: Vec<Label>,
+}
+
+/// What a coordinate file calls an atom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// name of the atom
+    pub name: Name,
+    /// atomic number; 0 where the file does not tell
+    pub element: u8,
 }
 
 /// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves

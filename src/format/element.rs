@@ -110,6 +110,12 @@ pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
 
+/// The atomic number of a symbol, in capitals or not; 0 where it is none.
+pub fn number(symbol: &str) -> u8 {
+    let found = ELEMENTS.iter().position(|(known, _)| known.eq_ignore_ascii_case(symbol));
+    found.map_or(0, |index| index as u8 + 1)
+}
+
 fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
     ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
 }

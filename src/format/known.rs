@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{gromacs, netcdf, prmtop, restart};
+use super::{gromacs, netcdf, pdb, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -69,6 +69,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         recognises: gromacs::is_g96,
         read: |bytes, _| gromacs::read_g96(bytes),
     },
+    Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
 

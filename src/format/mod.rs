@@ -4,7 +4,7 @@
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
 //! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`] also writes, and so does [`pdb`] (for viewers).
+//! [`restart`] and [`pdb`] also write, and so does [`gro`].
 
 pub mod compressed;
 pub mod coordinates;
@@ -12,16 +12,19 @@ pub mod element;
 pub mod file;
 mod gromacs;
 pub mod known;
-mod netcdf;
+pub(crate) mod netcdf;
 pub mod npy;
 mod number;
+mod order;
 pub mod pdb;
 mod prmtop;
 pub mod restart;
 mod text;
 
 pub use compressed::read;
-pub use coordinates::{Coordinates, read_coordinates};
+pub use coordinates::{Coordinates, Label, read_coordinates};
+pub use gromacs::write_gro;
 pub use known::{TopologyOptions, read_topology, read_topology_with};
+pub use order::check_order;
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

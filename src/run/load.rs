@@ -5,7 +5,7 @@ use std::path::Path;
 use super::checkpoint::Checkpoint;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, file, read_coordinates, read_topology_with};
+use crate::format::{Coordinates, check_order, file, read_coordinates, read_topology_with};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
@@ -25,6 +25,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
         // again with atoms and cell of the topology: this may be enough, or else gives the better message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
+    check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
     let contradictions = check_stages(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
     let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };
@@ -57,6 +58,7 @@ fn read_coordinates_or_checkpoint(
         positions: state.positions,
         velocities: (!state.velocities.is_empty()).then_some(state.velocities),
         cell: state.cell,
+        labels: vec![],
     })
 }
 

@@ -216,6 +216,8 @@ pub struct TrajectoryOptions {
     pub images: bool,
     /// positions may be rounded to this many nm; `None` = as f32
     pub precision: Option<f64>,
+    /// atoms that are written, in the words of [`crate::select`]; `None` = all
+    pub select: Option<String>,
 }
 
 /// Rows of the energy table.

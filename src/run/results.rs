@@ -105,6 +105,7 @@ pub(super) fn write_final(directory: &Directory, system: &System, state: &State)
         positions: state.positions.clone(),
         velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),
         cell: state.cell,
+        labels: vec![],
     };
     replace_synced(&directory.file("final.rst7"), |out| write_rst7(&coordinates, out))?;
     replace_synced(&directory.file("final.pdb"), |out| {

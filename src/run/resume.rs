@@ -82,9 +82,22 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
             changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
         }
     }
+    changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));
     refuse("the run in this directory was begun with other settings", changes)?;
     let what = "the topology or its parameters have changed since the run in this directory began";
     Ok(refuse(what, checkpoint.system.differences(system))?)
+}
+
+/// Trajectories that go on with other atoms.
+fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
+    let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
+    let pairs = new.trajectories.iter().filter_map(|new| {
+        let old = old.trajectories.iter().find(|old| old.file == new.file)?;
+        (old.select != new.select).then(|| {
+            format!("output.trajectory.select of {}: {} -> {}", new.file, name(&old.select), name(&new.select))
+        })
+    });
+    pairs.collect()
 }
 
 /// Opens the outputs after what the checkpoint stores of them; returns the checkpoint of a run that continues.

@@ -8,6 +8,7 @@ mod nonbonded;
 mod settings;
 mod sites;
 mod state;
+mod subset;
 mod topology;
 
 pub(crate) use bonded::bonded_terms;

@@ -14,6 +14,7 @@ mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
 mod literal;
+mod pdb;
 mod restart;
 mod systems;
 

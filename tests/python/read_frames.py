@@ -1,4 +1,4 @@
-"""Reads XTC and DCD files with MDAnalysis and MDTraj and compares them with what was written: read_frames.py EXPECTED.json
+"""Reads files of all formats but H5MD with MDAnalysis and MDTraj and compares them with what was written: read_frames.py EXPECTED.json
 
 Lengths in the expected numbers are nm. Ends with a traceback at the first difference.
 """
@@ -13,31 +13,38 @@ import numpy as np
 
 warnings.simplefilter("ignore")
 
-# edges in f32, and angles that both readers keep in f32 degrees: 4e-6° of 5 nm
-CELL = 2e-6
+# velocities and forces in f32, which readers convert in f32
+VECTORS = 4e-7
 # times of f32; MDAnalysis counts those of DCD from a timestep in f32
 TIME = 1e-6
 
 
 def check_mdanalysis(case):
     universe = MDAnalysis.Universe.empty(case["atoms"])
-    universe.load_new(case["file"])
+    universe.load_new(case["file"], format="NCDF" if case["file"].endswith("nc") else None)
     assert len(universe.trajectory) == len(case["frames"]), len(universe.trajectory)
     for step, expected in zip(universe.trajectory, case["frames"]):
         # Å, and their rounding to f32
         np.testing.assert_allclose(step.positions / 10, expected["positions"], rtol=1e-7, atol=case["tolerance"])
-        np.testing.assert_allclose(step.time, expected["time"], rtol=TIME)
-        # in DCD it counts frames
-        if case["file"].endswith("xtc"):
+        # in PDB it counts frames
+        if not case["file"].endswith("pdb"):
+            np.testing.assert_allclose(step.time, expected["time"], rtol=TIME)
+        if case["file"].endswith(("xtc", "trr")):
             assert step.data["step"] == expected["step"]
+        if expected["velocities"]:
+            np.testing.assert_allclose(step.velocities / 10, expected["velocities"], rtol=VECTORS, atol=1e-9)
+            np.testing.assert_allclose(step.forces * 10, expected["forces"], rtol=VECTORS, atol=1e-6)
         if expected["cell"]:
             found = MDAnalysis.lib.mdamath.triclinic_vectors(step.dimensions)
-            np.testing.assert_allclose(found / 10, expected["cell"], rtol=0, atol=CELL)
+            np.testing.assert_allclose(found / 10, expected["cell"], rtol=0, atol=case["cell tolerance"])
         else:
             assert step.dimensions is None or not step.dimensions[:3].any()
 
 
 def check_mdtraj(case):
+    extension = case["file"].rsplit(".")[-1]
+    if extension == "trr":
+        check_mdtraj_trr(case)
     topology = mdtraj.Topology()
     residue = topology.add_residue("X", topology.add_chain())
     for _ in range(case["atoms"]):
@@ -47,9 +54,20 @@ def check_mdtraj(case):
     for index, expected in enumerate(case["frames"]):
         np.testing.assert_allclose(found.xyz[index], expected["positions"], rtol=1e-7, atol=case["tolerance"])
         if expected["cell"]:
-            np.testing.assert_allclose(found.unitcell_vectors[index], expected["cell"], rtol=0, atol=CELL)
-    if case["file"].endswith("xtc"):
+            # of the cells of a PDB file it takes the last
+        XX
+            np.testing.assert_allclose(found.unitcell_vectors[index], of_frame, rtol=0, atol=case["cell tolerance"])
+    if extension in ("xtc", "trr", "nc"):
         np.testing.assert_allclose(found.time, [frame["time"] for frame in case["frames"]], rtol=TIME)
+
+
+def check_mdtraj_trr(case):
+    with mdtraj.formats.TRRTrajectoryFile(case["file"]) as file:
+        _, _, steps, _, _, velocities, forces = file._read(len(case["frames"]), None, True, True)
+    assert list(steps) == [frame["step"] for frame in case["frames"]]
+    for index, expected in enumerate(case["frames"]):
+        np.testing.assert_allclose(velocities[index], expected["velocities"], rtol=VECTORS, atol=1e-9)
+        np.testing.assert_allclose(forces[index], expected["forces"], rtol=VECTORS, atol=1e-6)
 
 
 def main(path):

@@ -5,13 +5,19 @@ use std::fs;
 use md::observe::trajectory::h5md::info;
 use md::observe::trajectory::{Format, StoredFrame, open};
 use md::run::Checkpoint;
+use md::vec3::Vec3;
 
 use crate::case::{Case, signal, wait_for};
 
-const NAMES: [&str; 4] = ["trajectory.h5md", "fine.xtc", "all.dcd", "energies.csv"];
+const NAMES: [&str; 8] =
+    ["trajectory.h5md", "oxygens.h5md", "fine.xtc", "all.dcd", "full.trr", "full.nc", "oxygens.pdb", "energies.csv"];
 const OUTPUT: &str = "energies = { every = \"20 fs\" }\n\
     trajectory = [{ every = \"60 fs\" }, { file = \"fine.xtc\", every = \"20 fs\", precision = \"0.0001 nm\" }, \
-    { file = \"all.dcd\", every = \"30 fs\" }]";
+    { file = \"all.dcd\", every = \"30 fs\" }, \
+    { file = \"full.trr\", every = \"60 fs\", velocities = true, forces = true }, \
+    { file = \"full.nc\", every = \"30 fs\", velocities = true, forces = true }, \
+    { file = \"oxygens.pdb\", every = \"20 fs\", select = \"name O\", precision = \"0.001 nm\" }, \
+    { file = \"oxygens.h5md\", every = \"60 fs\", select = \"name O\", velocities = true, images = true }]";
 
 fn input(output: &str, duration: &str) -> String {
     format!(
@@ -25,20 +31,23 @@ fn case() -> Case {
     Case::new("water", &input(OUTPUT, "0.3 ps"))
 }
 
-/// The bytes of the files that grow; H5MD holds the identity of its run, so there the frames.
+/// The bytes of the files that grow, but for the identity of the run in them; of H5MD the frames.
 fn grown(case: &Case, directory: &str) -> Vec<Vec<u8>> {
-    let read = |name: &&str| fs::read(case.path(directory).join(name)).unwrap();
-    let dcd = |bytes: Vec<u8>| {
-        // so does the first line of a DCD's title: after the header, the length of the title and the number of lines
-        let title = 92 + 8;
-        [&bytes[..title], &bytes[title + 80..]].concat()
+    let read = |name: &&str| {
+        let path = case.path(directory).join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        if let Some(id) = Format::of_file(&path).ok().and_then(|format| format.files.run_id(&path)) {
+            let at = bytes.windows(id.len()).position(|window| window == id.as_bytes()).unwrap();
+            bytes[at..at + id.len()].fill(0);
+        }
+        bytes
     };
-    let mut found: Vec<Vec<u8>> = NAMES[1..].iter().map(read).collect();
-    found[1] = dcd(std::mem::take(&mut found[1]));
-    let frames = hdf5::File::open(case.path(directory).join(NAMES[0])).unwrap();
-    let coordinates = frames.dataset("coordinates").unwrap().read_raw::<f32>().unwrap();
-    found.push(coordinates.iter().flat_map(|value| value.to_le_bytes()).collect());
-    found
+    let frames = |name: &&str| {
+        let frames = hdf5::File::open(case.path(directory).join(name)).unwrap();
+        let coordinates = frames.dataset("coordinates").unwrap().read_raw::<f32>().unwrap();
+        coordinates.iter().flat_map(|value| value.to_le_bytes()).collect()
+    };
+    NAMES[..2].iter().map(frames).chain(NAMES[2..].iter().map(read)).collect()
 }
 
 #[test]
@@ -57,10 +66,15 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
         let text = format!("{} {:?}", found.title, found.lines);
         assert!(parts.iter().all(|part| text.contains(part)) && text.contains("step 150, 0.3 ps"), "{text}");
     }
-    // the same states in all: H5MD in 32 bits, XTC to half of 0.0001 nm, DCD in 32 bits of Å
+    // the same states in all: H5MD, TRR in 32 bits, XTC to half of 0.0001 nm, DCD and NetCDF in 32 bits of Å
     let mut frame = StoredFrame::default();
     trajectory.read(15, &mut frame).unwrap();
-    for (name, index, tolerance) in [("trajectory.h5md", 5, 0.5e-4 + 1e-6), ("all.dcd", 10, 0.5e-4 + 1e-6)] {
+    for (name, index, tolerance) in [
+        ("trajectory.h5md", 5, 0.5e-4 + 1e-6),
+        ("all.dcd", 10, 0.5e-4 + 1e-6),
+        ("full.trr", 5, 0.5e-4 + 1e-6),
+        ("full.nc", 10, 0.5e-4 + 1e-6),
+    ] {
         let mut other = StoredFrame::default();
         open(&case.path("whole").join(name)).unwrap().read(index, &mut other).unwrap();
         assert_eq!((other.step, frame.step), (150, 150));
@@ -69,6 +83,7 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
         let farthest = frame.positions.iter().zip(&other.positions).flat_map(away).fold(0.0, f64::max);
         assert!(farthest < tolerance, "{name}: {farthest}");
     }
+    selections_are_those_of_the_system(&case);
     for steps in ["1", "37", "60", "113"] {
         case.ends_with(0, &["--steps", steps]);
     }
@@ -78,11 +93,39 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
     assert!(messages.contains("finished already"), "{messages}");
     let written = Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body.written;
     let counts: Vec<(&str, u64)> = written.iter().map(|(name, mark)| (name.as_str(), mark.extent.count)).collect();
-    assert_eq!(counts, [("all.dcd", 11), ("energies.csv", 16), ("fine.xtc", 16), ("trajectory.h5md", 6)]);
+    let expected = [("all.dcd", 11), ("energies.csv", 16), ("fine.xtc", 16), ("full.nc", 11), ("full.trr", 6)];
+    assert_eq!(counts[..5], expected);
+    assert_eq!(counts[5..], [("oxygens.h5md", 6), ("oxygens.pdb", 16), ("trajectory.h5md", 6)]);
     // neither formats nor their number change the run
     case.rewrite("water", &input("trajectory = \"none\"", "0.3 ps"));
     case.ends_with(0, &["--output-dir", "none"]);
     assert_eq!(case.summary("none").final_state_hash, case.summary("whole").final_state_hash);
+}
+
+/// Oxygens alone lie where they lie among all atoms; velocities and forces are the same in all files.
+fn selections_are_those_of_the_system(case: &Case) {
+    let read = |name: &str, index: usize| {
+        let mut frame = StoredFrame::default();
+        open(&case.path("whole").join(name)).unwrap().read(index, &mut frame).unwrap();
+        frame
+    };
+    let (all, other) = (read("full.trr", 5), read("full.nc", 10));
+    let scale = |values: &[Vec3]| values.iter().map(|v| v.norm()).fold(0.0, f64::max);
+    for (a, b) in [(&all.velocities, &other.velocities), (&all.forces, &other.forces)] {
+        let largest = scale(a);
+        assert!(a.len() == 774 && largest > 0.1);
+        assert!(a.iter().zip(b).all(|(a, b)| (*a - *b).norm() < 1e-6 * largest));
+    }
+    let (oxygens, models) = (read("oxygens.h5md", 5), read("oxygens.pdb", 15));
+    assert_eq!((oxygens.positions.len(), models.positions.len(), oxygens.velocities.len()), (258, 258, 258));
+    for (index, atom) in (0..774).step_by(3).enumerate() {
+        assert!((oxygens.positions[index] - all.positions[atom]).norm() < 1e-6);
+        assert!((models.positions[index] - all.positions[atom]).norm() < 1e-4);
+        assert!((oxygens.velocities[index] - all.velocities[atom]).norm() < 1e-6);
+    }
+    let topology = open(&case.path("whole/oxygens.h5md")).unwrap().topology().cloned().unwrap();
+    assert!(topology.atoms.iter().all(|atom| atom.element == 8 && (atom.mass - 16.0).abs() < 0.01));
+    assert_eq!((topology.residues.len(), topology.connectivity.len()), (258, 0));
 }
 
 #[test]
@@ -107,7 +150,7 @@ fn every_file_is_checked_by_its_name() {
     case.ends_with(0, &["--steps", "70"]);
     let good = case.contents("out");
     let restore = || good.iter().for_each(|(name, bytes)| fs::write(case.path("out").join(name), bytes).unwrap());
-    for name in ["fine.xtc", "all.dcd"] {
+    for name in ["fine.xtc", "all.dcd", "full.trr", "full.nc", "oxygens.pdb"] {
         let path = case.path("out").join(name);
         let bytes = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
@@ -166,6 +209,12 @@ fn outputs_come_and_go_by_name() {
     case.rewrite("water", &input(&other, "0.3 ps"));
     let messages = case.ends_with(2, &[]);
     assert!(messages.contains("fine.xtc") && messages.contains("keeps what it was begun with"), "{messages}");
+    // other atoms, as many as before
+    let hydrogens = more.replace("\"name O\", precision", "\"name H1\", precision");
+    case.rewrite("water", &input(&hydrogens, "0.3 ps"));
+    let messages = case.ends_with(2, &[]);
+    assert!(messages.contains("select of oxygens.pdb: name O -> name H1"), "{messages}");
+    case.rewrite("water", &input(&other, "0.3 ps"));
     case.ends_with(0, &["--no-append"]);
     for name in ["fine.part1.xtc", "all.part1.dcd", "late.part1.dcd", "trajectory.part1.h5md", "energies.part1.csv"] {
         assert!(case.path("out").join(name).exists(), "{name}");

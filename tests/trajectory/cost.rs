@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use md::observe::trajectory::h5md::TrajectoryWriter;
-use md::observe::trajectory::{Contents, Fields, Frame, Precision, Spacing};
+use md::observe::trajectory::{Contents, Fields, Frame, Placement, Precision, Spacing};
 use md::vec3::{Vec3, vec3};
 
 use crate::sample;
@@ -40,6 +40,7 @@ fn cost_of_a_frame_of_24000_atoms() {
             let fields = Fields { velocities, ..Fields::default() };
             let contents = Contents {
                 topology: &topology,
+                placement: Placement::WHOLE,
                 periodic: true,
                 fields,
                 precision,

@@ -1,4 +1,4 @@
-//! XTC and DCD as a run writes them: written, cut, continued, damaged; read back here and by other programs.
+//! All formats but H5MD as a run writes them: written, cut, continued, damaged; read back here and by other programs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use md::observe::extent::Mark;
-use md::observe::trajectory::{Contents, Fields, Format, Frame, FrameSink, Precision, Spacing, StoredFrame, open};
+use md::observe::trajectory::{
+    Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Spacing, StoredFrame, open,
+};
 use md::system::Topology;
 use md::vec3::Vec3;
 use serde_json::json;
@@ -17,28 +19,52 @@ use crate::sample;
 
 /// f32 has 24 bits: positions below 16 nm, or 160 Å, are off by at most 2⁻²¹ nm.
 const SINGLE: f64 = 6e-7;
-const FORMATS: [&str; 2] = ["xtc", "dcd"];
+const FORMATS: [&str; 5] = ["xtc", "dcd", "trr", "nc", "pdb"];
 
 fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
     match (extension, precision) {
         // up to nine atoms are not rounded
         ("xtc", Precision::Decimals4) if atoms > 9 => 0.5e-4 + SINGLE,
         ("xtc", _) if atoms > 9 => 0.5e-3 + SINGLE,
+        ("pdb", _) => 0.5e-4 + SINGLE,
         _ => SINGLE,
     }
 }
 
+/// Edges in f32; PDB has three decimals of 1 Å and two of 1°.
+fn cell_tolerance(extension: &str) -> f64 {
+    if extension == "pdb" { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 1e-6 }
+}
+
 fn precision(extension: &str) -> Precision {
-    if extension == "xtc" { Precision::Decimals3 } else { Precision::Lossless }
+    if ["xtc", "pdb"].contains(&extension) { Precision::Decimals3 } else { Precision::Lossless }
+}
+
+/// Everything that the format holds.
+fn fields(extension: &str) -> Fields {
+    let held = ["trr", "nc"].contains(&extension);
+    Fields { velocities: held, forces: held, image: false }
+}
+
+/// What the format tells of the time of a frame: DCD the step times the timestep; the sample's times are not those of its
+/// steps.
+fn time(extension: &str, frame: usize) -> f64 {
+    if extension == "dcd" { sample::step(frame) as f64 * 0.002 } else { sample::time(frame) }
 }
 
 /// Calls `act` with what the sample's files hold.
-fn with_contents<R>(topology: &Topology, kind: &str, precision: Precision, act: impl FnOnce(&Contents<'_>) -> R) -> R {
+fn with_contents<R>(
+    (topology, extension): (&Topology, &str),
+    kind: &str,
+    precision: Precision,
+    act: impl FnOnce(&Contents<'_>) -> R,
+) -> R {
     let provenance = sample::provenance();
     act(&Contents {
         topology,
+        placement: Placement::WHOLE,
         periodic: kind != "none",
-        fields: Fields::default(),
+        fields: fields(extension),
         precision,
         observables: &[],
         provenance: &provenance,
@@ -50,7 +76,8 @@ fn with_contents<R>(topology: &Topology, kind: &str, precision: Precision, act: 
 fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (Box<dyn FrameSink>, usize) {
     let topology = sample::topology(waters);
     let format = Format::of_name(&path.to_string_lossy()).unwrap();
-    let sink = with_contents(&topology, kind, precision, |contents| format.files.create(path, contents));
+    let contents = (&topology, format.extension);
+    let sink = with_contents(contents, kind, precision, |contents| format.files.create(path, contents));
     (sink.unwrap(), topology.atoms.len())
 }
 
@@ -58,7 +85,7 @@ fn append(path: &Path, kind: &str, waters: usize, kept: Mark) -> md::error::Resu
     let topology = sample::topology(waters);
     let format = Format::of_file(path)?;
     let precision = precision(format.extension);
-    with_contents(&topology, kind, precision, |contents| format.files.append(path, contents, kept))
+    with_contents((&topology, format.extension), kind, precision, |contents| format.files.append(path, contents, kept))
 }
 
 fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, atoms: usize) {
@@ -69,6 +96,8 @@ fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, a
 
 /// The frames are those of the sample, molecules whole.
 fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, tolerance: f64) {
+    let extension = path.extension().unwrap().to_str().unwrap();
+    let fields = fields(extension);
     let mut trajectory = open(path).unwrap();
     assert_eq!((trajectory.frames(), trajectory.atoms()), (frames, atoms));
     let mut found = StoredFrame::default();
@@ -84,10 +113,18 @@ fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, toleran
         let cell = sample::cell(kind, frame);
         assert_eq!(found.cell.is_some(), cell.is_some());
         for (a, b) in found.cell.iter().flat_map(|c| c.rows()).zip(cell.iter().flat_map(|c| c.rows())) {
-            assert!((a - b).norm() < 1e-6, "{a:?} {b:?}");
+            assert!((a - b).norm() < cell_tolerance(extension), "{a:?} {b:?}");
         }
-        // XTC has the time, DCD the step times the timestep; the sample's times are not those of its steps
-        let time = if path.extension().unwrap() == "xtc" { sample::time(frame) } else { found.step as f64 * 0.002 };
+        for (held, vectors, expected) in [
+            (fields.velocities, &found.velocities, sample::velocities(frame, atoms)),
+            (fields.forces, &found.forces, sample::forces(frame, atoms)),
+        ] {
+            assert_eq!(vectors.len(), if held { atoms } else { 0 });
+            // f32, and again the factor of AMBER's unit
+            let close = |(a, b): (&Vec3, Vec3)| (*a - b).norm() <= 2e-7 * b.norm();
+            assert!(vectors.iter().zip(expected).all(close), "{extension}: frame {frame}");
+        }
+        let time = time(extension, frame);
         assert!((found.time - time).abs() < 1e-6 * (1.0 + time), "{} for {time}", found.time);
     }
 }
@@ -123,7 +160,7 @@ fn positions_of_every_spread_are_packed() {
         topology.connectivity.clear();
         let format = Format::of_name("a.xtc").unwrap();
         let create = |contents: &Contents<'_>| format.files.create(&path, contents);
-        let mut sink = with_contents(&topology, "none", Precision::Decimals3, create).unwrap();
+        let mut sink = with_contents((&topology, "xtc"), "none", Precision::Decimals3, create).unwrap();
         let mut frames: Vec<Vec<Vec3>> = vec![];
         for case in 0..70 {
             let (spread, step) = (10f64.powi(case % 5 - 2), 10f64.powi(case % 7 - 4));
@@ -234,22 +271,23 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         // of other atoms
         let topology = sample::topology(21);
         let other = |contents: &Contents<'_>| files.append(&path, contents, kept);
-        assert!(with_contents(&topology, "triclinic", precision(extension), other).is_err());
+        assert!(with_contents((&topology, extension), "triclinic", precision(extension), other).is_err());
         // never overwritten
         let create = |contents: &Contents<'_>| files.create(&path, contents);
-        let error = with_contents(&topology, "triclinic", precision(extension), create).err().unwrap();
+        let error = with_contents((&topology, extension), "triclinic", precision(extension), create).err().unwrap();
         assert!(error.to_string().contains("exists already"), "{error}");
         // begun with other settings
-        let contents = |precision, steps| {
+        let contents = |precision, steps, waters| {
             let continues = |contents: &Contents<'_>| {
                 files.continues(&path, &Contents { spacing: Spacing { steps, timestep: 0.002 }, ..*contents })
             };
-            with_contents(&topology, "triclinic", precision, continues)
+            with_contents((&sample::topology(waters), extension), "triclinic", precision, continues)
         };
-        assert!(contents(precision(extension), 100).is_ok());
+        assert!(contents(precision(extension), 100, 20).is_ok());
         let error = match extension {
-            "xtc" => contents(Precision::Decimals4, 100),
-            _ => contents(Precision::Lossless, 50),
+            "xtc" => contents(Precision::Decimals4, 100, 20),
+            "dcd" => contents(Precision::Lossless, 50, 20),
+            _ => contents(precision(extension), 100, 21),
         };
         assert!(error.unwrap_err().to_string().contains("keeps what it was begun with"));
     }
@@ -276,19 +314,22 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
         }
         let described = files.describe(&path).unwrap();
         assert!(described.lines.iter().any(|(_, value)| value.contains("incomplete frame")), "{described:?}");
-        // the second frame cannot be read: its first number is another
+        // the second frame cannot be read: its first number is another, or the first of its positions
         let mut bytes = good.clone();
-        let begin = third as usize / 3 + if extension == "dcd" { 90 } else { 0 };
-        let frame = (begin..)
-            .find(|&at| good[at..].starts_with(if extension == "xtc" { &[0, 0, 7, 203] } else { &[48, 0, 0, 0] }));
-        let at = frame.unwrap();
+        let find = |from: usize, mark: &[u8]| (from..).find(|&at| good[at..].starts_with(mark)).unwrap();
+        let frame = good.len() - third as usize;
+        let (at, message) = match extension {
+            "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "begins no frame"),
+            "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "begins no frame"),
+            "dcd" => (find(third as usize / 3 + 90, &[48, 0, 0, 0]), "record"),
+            // behind time and step
+            "nc" => (good.len() - 3 * frame + 12, "not finite"),
+            _ => (find(third as usize / 3, b"ATOM  ") + 34, "the columns"),
+        };
         bytes[at..at + 4].fill(255);
         fs::write(&path, &bytes).unwrap();
         let found = files.verify(&path).unwrap();
-        assert!(
-            !found.bad.is_empty()
-                && found.bad[0].1.contains(if extension == "xtc" { "begins no frame" } else { "record" })
-        );
+        assert!(!found.bad.is_empty() && found.bad[0].1.contains(message));
         let repaired = files.repair(&path).unwrap();
         assert_eq!(repaired.frames + repaired.lost.len() as u64, found.frames);
         assert!(repaired.frames >= 1 && fs::read(repaired.backup.unwrap()).unwrap() == bytes);
@@ -314,7 +355,7 @@ fn no_bytes_crash_a_reader() {
             fs::remove_file(&file).unwrap();
         }
         let (mut read, mut refused) = (0, 0);
-        for case in 0..20_000 {
+        for case in 0..8_000 {
             let mut bytes = originals[case % originals.len()].clone();
             for _ in 0..1 + random.below(4) {
                 let at = random.below(bytes.len());
@@ -345,12 +386,12 @@ fn no_bytes_crash_a_reader() {
             let _ = format.files.describe(&path);
             let _ = format.files.verify(&path);
         }
-        assert!(read > 1000 && refused > 1000, "{extension}: {read} read, {refused} refused");
+        assert!(read > 400 && refused > 400, "{extension}: {read} read, {refused} refused");
     }
 }
 
 #[test]
-fn python_readers_agree_on_xtc_and_dcd() {
+fn python_readers_agree() {
     if !python_has("MDAnalysis, mdtraj") {
         return;
     }
@@ -365,12 +406,15 @@ fn python_readers_agree_on_xtc_and_dcd() {
                 write(sink.as_mut(), kind, 0..FRAMES, atoms);
                 sink.close().unwrap();
                 let arrays = |vectors: Vec<Vec3>| vectors.into_iter().map(Vec3::to_array).collect::<Vec<_>>();
+                let held = |vectors: Vec<Vec3>| fields(extension).velocities.then(|| arrays(vectors));
                 let frame = |frame: usize| {
                     json!({
                         "step": sample::step(frame),
-                        "time": if extension == "xtc" { sample::time(frame) } else { sample::step(frame) as f64 * 0.002 },
+                        "time": time(extension, frame),
                         "cell": sample::cell(kind, frame).map(|cell| cell.rows().map(Vec3::to_array)),
                         "positions": arrays(sample::placed(kind, frame, atoms)),
+                        "velocities": held(sample::velocities(frame, atoms)),
+                        "forces": held(sample::forces(frame, atoms)),
                     })
                 };
                 cases.push(json!({
@@ -378,6 +422,7 @@ fn python_readers_agree_on_xtc_and_dcd() {
                     "atoms": atoms,
                     "frames": (0..FRAMES).map(frame).collect::<Vec<_>>(),
                     "tolerance": tolerance(extension, precision(extension), atoms),
+                    "cell tolerance": cell_tolerance(extension).max(2e-6),
                 }));
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use md::observe::extent::Extent;
 use md::observe::lock::OutputLock;
 use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, repair};
-use md::observe::trajectory::{Contents, Fields, Frame, Precision, Provenance, Spacing};
+use md::observe::trajectory::{Contents, Fields, Frame, Placement, Precision, Provenance, Spacing};
 use md::vec3::Vec3;
 use ndarray::Array3;
 
@@ -251,6 +251,7 @@ fn bare_atoms_far_apart() {
             let fields = Fields::default();
             let contents = Contents {
                 topology: &topology,
+                placement: Placement::WHOLE,
                 periodic: false,
                 fields,
                 precision,

@@ -1,7 +1,7 @@
 //! A small system whose frames have closed-form contents.
 
 use md::cell::PeriodicCell;
-use md::observe::trajectory::{Contents, Fields, Frame, Observable, Precision, Provenance, Spacing};
+use md::observe::trajectory::{Contents, Fields, Frame, Observable, Placement, Precision, Provenance, Spacing};
 use md::system::{Atom, Name, Residue, Topology};
 use md::vec3::{Vec3, vec3};
 
@@ -130,7 +130,16 @@ pub(crate) fn contents<'a>(
 ) -> Contents<'a> {
     let fields = Fields { velocities: true, forces: true, image: true };
     let spacing = Spacing { steps: 100, timestep: 0.002 };
-    Contents { topology, periodic: kind != "none", fields, precision, observables, provenance, spacing }
+    Contents {
+        topology,
+        placement: Placement::WHOLE,
+        periodic: kind != "none",
+        fields,
+        precision,
+        observables,
+        provenance,
+        spacing,
+    }
 }
 
 /// Where the trajectory came from; the input has a letter beyond ASCII and no final newline.

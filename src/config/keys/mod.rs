@@ -229,7 +229,7 @@ static TRAJECTORY: &[Key] = &[
         name: "format",
         words: &EXTENSIONS,
         example: "\"h5md\"",
-        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, holds everything, and has a checksum of each frame; XTC and DCD hold positions and cells only. DCD stores no times: readers take frames as evenly spaced.",
+        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, holds everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) hold positions, velocities and forces; XTC, DCD and PDB positions and cells only. DCD stores no times: readers take frames as evenly spaced.",
         ..KEY
     },
     Key {
@@ -261,9 +261,16 @@ static TRAJECTORY: &[Key] = &[
         name: "precision",
         kind: Quantity(Length, ROUNDING),
         words: &["lossless"],
-        default: Rule("\"lossless\"; \"0.001 nm\" in XTC, which always rounds", rounding),
+        default: Rule("\"lossless\"; \"0.001 nm\" in XTC and PDB, which always round", rounding),
         example: "\"0.001 nm\"",
         doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; with less, and with \"lossless\", they are stored in 32 bits.",
+        ..KEY
+    },
+    Key {
+        name: "select",
+        kind: Text,
+        example: "\"not water\"",
+        doc: "Atoms that are written, all unless given: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for; and, or, not, parentheses. Their molecules are made whole with all atoms.",
         ..KEY
     },
 ];

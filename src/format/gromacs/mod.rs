@@ -14,6 +14,7 @@ mod force_field;
 mod function;
 mod g96;
 mod gro;
+mod gro_writer;
 mod leap_order;
 mod macros;
 mod molecule;
@@ -24,6 +25,7 @@ mod whole;
 
 pub(super) use g96::{is_g96, read as read_g96};
 pub(super) use gro::{is_gro, read as read_gro};
+pub use gro_writer::write_gro;
 pub(super) use topology::read as read_topology;
 
 use super::known::TopologyOptions;

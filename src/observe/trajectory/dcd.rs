@@ -28,6 +28,7 @@ use crate::vec3::{Vec3, vec3};
 pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
+    atom_bytes: 12,
     holds: Holds {
         velocities: false,
         forces: false,
@@ -35,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
         observables: false,
         lossless: true,
         rounded: false,
+        names: false,
     },
     files: &Records::<Dcd>::new("DCD"),
 };
@@ -293,14 +295,13 @@ impl Layout for Dcd {
 
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let (encoding, mut at) = (self.encoding, 0);
-        frame.cell = None;
+        frame.clear();
         if self.periodic {
             let (record, next) = encoding.record(bytes, at, CELL)?;
             let numbers: [f64; 6] = std::array::from_fn(|i| encoding.double(record, 8 * i).unwrap_or(0.0));
             frame.cell = cell(numbers)?;
             at = next;
         }
-        frame.positions.clear();
         frame.positions.resize(self.atoms, Vec3::ZERO);
         for axis in 0..3 {
             let (record, next) = encoding.record(bytes, at, 4 * self.atoms)?;

@@ -10,9 +10,12 @@
 //! | H5MD ([`h5md`]) | 32 bits, or rounded | velocities, forces, image flags, energies, topology | yes | each frame |
 //! | XTC (`xtc.rs`) | rounded | | no | no |
 //! | DCD (`dcd.rs`) | 32 bits | | in its title | no |
+//! | TRR (`trr.rs`) | 32 bits | velocities, forces | no | no |
+//! | AMBER NetCDF (`netcdf.rs`) | 32 bits | velocities, forces | in its header | no |
+//! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
-//! Positions are written with every molecule whole and its mean position in the cell ([`WholeMolecules`]). Velocities
-//! are leapfrog velocities, half a step before the frame's time.
+//! A run writes positions with every molecule whole and its mean position in the cell ([`WholeMolecules`]), all atoms or
+//! some ([`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
 //!
 //! ```no_run
 //! use md::observe::trajectory::{StoredFrame, open};
@@ -28,25 +31,31 @@
 
 mod dcd;
 pub mod h5md;
+mod netcdf;
+mod pdb;
+mod placement;
 mod records;
+mod trr;
 mod whole;
+mod xdr;
 mod xtc;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+pub use placement::Placement;
 pub use whole::WholeMolecules;
 
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
-use crate::format::file;
+use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// Every format, the default of a run first.
-pub const FORMATS: [Format; 3] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT];
+pub const FORMATS: [Format; 6] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT, trr::FORMAT, netcdf::FORMAT, pdb::FORMAT];
 
 /// File name extensions by which formats are chosen, in the order of [`FORMATS`].
 pub const EXTENSIONS: [&str; FORMATS.len()] = {
@@ -61,7 +70,7 @@ pub const EXTENSIONS: [&str; FORMATS.len()] = {
 static REGISTRY: [Format; FORMATS.len()] = FORMATS;
 
 /// Bytes by which files are recognised.
-const BEGINNING: u64 = 16;
+const BEGINNING: u64 = 1024;
 
 /// One format.
 #[derive(Clone, Copy)]
@@ -70,6 +79,8 @@ pub struct Format {
     pub name: &'static str,
     /// file name extension
     pub extension: &'static str,
+    /// bytes of the position of an atom, at most
+    pub atom_bytes: u64,
     /// what it can hold in addition to positions and the cell
     pub holds: Holds,
     /// its files
@@ -91,6 +102,8 @@ pub struct Holds {
     pub lossless: bool,
     /// positions rounded to 0.001 nm or 0.0001 nm
     pub rounded: bool,
+    /// names of atoms and residues: it cannot be written without
+    pub names: bool,
 }
 
 /// Operations on the files of a format: create, continue, read, verify, repair.
@@ -169,6 +182,11 @@ pub trait FrameSource {
         None
     }
 
+    /// Names and elements of all atoms where a format has these but no topology; else none.
+    fn labels(&self) -> &[Label] {
+        &[]
+    }
+
     /// Reads frame `index`, from 0, into `frame`, which can be used again and again.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 }
@@ -184,6 +202,18 @@ pub struct StoredFrame {
     pub cell: Option<PeriodicCell>,
     /// nm
     pub positions: Vec<Vec3>,
+    /// nm/ps; empty where the frame has none
+    pub velocities: Vec<Vec3>,
+    /// kJ/mol/nm; empty where the frame has none
+    pub forces: Vec<Vec3>,
+}
+
+impl StoredFrame {
+    /// Without cell and atoms.
+    fn clear(&mut self) {
+        self.cell = None;
+        [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
+    }
 }
 
 impl Format {
@@ -303,8 +333,10 @@ pub struct Provenance {
 /// Everything that is fixed when a trajectory is created; a format takes what it can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// atoms, residues, bonds
+    /// atoms that are written, their residues and bonds
     pub topology: &'a Topology,
+    /// how positions of frames become those of the file
+    pub placement: Placement<'a>,
     /// whether every frame has a cell
     pub periodic: bool,
     /// optional fields
@@ -328,7 +360,7 @@ pub struct Spacing {
     pub timestep: f64,
 }
 
-/// One frame in topology order; slices the file has no field for may be empty.
+/// One frame of all atoms in topology order; slices the file has no field for may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// steps since the start of the run
@@ -337,7 +369,7 @@ pub struct Frame<'a> {
     pub time: f64,
     /// lattice; `Some` exactly if the trajectory is periodic
     pub cell: Option<PeriodicCell>,
-    /// nm, unwrapped
+    /// nm
     pub positions: &'a [Vec3],
     /// nm/ps, half a step before `time`
     pub velocities: &'a [Vec3],

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 
 use super::{
-    Contents, Description, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    WholeMolecules, exists_already, not_as_checkpointed, regular_file, unused_backup,
+    Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
+    exists_already, not_as_checkpointed, placement::Placer, regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
+use crate::format::Label;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
@@ -41,6 +42,16 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// How positions are stored; `None` if unknown for lack of frames, or a way that md does not write.
     fn precision(&self) -> Option<Precision>;
 
+    /// What frames have in addition to positions; `None` if unknown for lack of frames.
+    fn fields(&self) -> Option<Fields> {
+        Some(Fields::default())
+    }
+
+    /// Names and elements of all atoms, if the format has them.
+    fn labels(&self) -> &[Label] {
+        &[]
+    }
+
     /// Identity of the run, if the format stores it.
     fn run_id(&self) -> Option<&str> {
         None
@@ -51,7 +62,12 @@ pub(super) trait Layout: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Encodes a frame with whole molecules at `placed` (nm). Fails with the reason if the format cannot hold it.
+    /// The layout of an existing file, cut back to `count` frames, which is continued with `contents`.
+    fn resume(self, _contents: &Contents<'_>, _count: u64) -> std::result::Result<Self, String> {
+        Ok(self)
+    }
+
+    /// Encodes a frame of the written atoms at `placed` (nm). Fails with the reason if the format cannot hold it.
     fn encode(
         &mut self,
         frame: &Frame<'_>,
@@ -176,6 +192,10 @@ impl<L: Layout> FrameSource for RecordSource<L> {
         self.opened.index.ends.len()
     }
 
+    fn labels(&self) -> &[Label] {
+        self.opened.layout.labels()
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         self.opened.bytes(index, &mut self.bytes)?;
         let place = self.opened.index.frame(index).start;
@@ -194,7 +214,7 @@ struct RecordSink<L> {
     path: PathBuf,
     file: File,
     layout: L,
-    molecules: WholeMolecules,
+    placer: Placer,
     periodic: bool,
     count: u64,
     checksum: Hasher,
@@ -211,7 +231,7 @@ impl<L: Layout> RecordSink<L> {
             path: path.to_owned(),
             file,
             layout,
-            molecules: WholeMolecules::new(atoms, &contents.topology.connectivity),
+            placer: Placer::new(contents),
             periodic: contents.periodic,
             count: mark.extent.count,
             checksum,
@@ -236,12 +256,14 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         if let Some(last) = self.last_step.filter(|&last| frame.step < last) {
             return wrong(format!("the last one was at step {last}"));
         }
-        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placed.len() {
+        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given() {
             return wrong(format!("cell: {}, {} positions", frame.cell.is_some(), frame.positions.len()));
         }
-        self.molecules.place(frame.cell.as_ref(), frame.positions, &mut self.placed, &mut []);
+        self.placer.place(frame.cell.as_ref(), frame.positions, &mut self.placed, &mut []);
         self.bytes.clear();
-        let encoded = self.layout.encode(frame, &self.placed, &mut self.bytes);
+        let [velocities, forces] = [frame.velocities, frame.forces].map(|values| self.placer.written(values));
+        let written = Frame { velocities: &velocities, forces: &forces, ..*frame };
+        let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
         self.checksum.update(&self.bytes);
@@ -311,13 +333,20 @@ impl<L: Layout> Files for Records<L> {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let opened = Opened::<L>::new(path)?;
-        let (found, wanted) = (opened.layout.precision(), contents.precision);
-        let precision = match found.filter(|&found| found != wanted) {
-            Some(found) => Err(format!("its positions are stored as {found:?}, now they are to be {wanted:?}")),
-            None => opened.layout.continues(contents),
+        let layout = &opened.layout;
+        let (found, wanted) = (layout.precision(), contents.precision);
+        let (fields, atoms) = (layout.fields(), contents.topology.atoms.len());
+        let settings = if let Some(found) = found.filter(|&found| found != wanted) {
+            Err(format!("its positions are stored as {found:?}, now they are to be {wanted:?}"))
+        } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
+            Err(format!("velocities: {velocities}, forces: {forces}, which is not what is asked for now"))
+        } else if layout.atoms() != atoms && !opened.index.ends.is_empty() {
+            Err(format!("it holds {} atoms, now {atoms} are to be written", layout.atoms()))
+        } else {
+            layout.continues(contents)
         };
         let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
-        precision.map_err(|what| {
+        settings.map_err(|what| {
             let problem = Problem::new(format!("a trajectory keeps what it was begun with: {what}"));
             problem.in_file(path).help(help).into()
         })
@@ -331,11 +360,12 @@ impl<L: Layout> Files for Records<L> {
             return Err(not_as_checkpointed(path, format!("frames of {found} atoms, the system has {atoms}")));
         }
         let io = |e| Error::io(path, e);
-        let mut layout = opened.layout;
-        if checkpointed.extent.count == 0 {
+        let layout = match checkpointed.extent.count {
             // without frames as for a new file
-            layout = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?.0;
-        }
+            0 => L::create(contents).map(|(layout, _)| layout),
+            count => opened.layout.resume(contents, count),
+        };
+        let layout = layout.map_err(|reason| Problem::new(reason).in_file(path))?;
         let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
         file.set_len(opened.index.frames(checkpointed.extent.count as usize).end).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
@@ -381,8 +411,13 @@ impl<L: Layout> Files for Records<L> {
             source.read(index, &mut frame)?;
             lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));
         }
-        let cell = if frame.cell.is_some() { ", cell" } else { "" };
-        lines.push(("fields", format!("{positions}{cell}")));
+        let present = [
+            (frame.cell.is_some(), ", cell"),
+            (!frame.velocities.is_empty(), ", velocities"),
+            (!frame.forces.is_empty(), ", forces"),
+        ];
+        let present: String = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
+        lines.push(("fields", format!("{positions}{present}")));
         lines.extend(source.opened.layout.run_id().map(|run| ("run", run.to_owned())));
         lines.extend(rest.map(|rest| ("end", rest)));
         Ok(Description { title: format!("{} trajectory", self.name), lines })

@@ -9,7 +9,7 @@
 //! lower-triangular are refused.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 
 use molly::reader::{FIRSTIDX, MAGICINTS};
 use molly::selection::AtomSelection;
@@ -17,6 +17,7 @@ use molly::writer::write_compressed_positions;
 use molly::{Header, Magic, XTC_1995_MAX_NATOMS, XTCReader};
 
 use super::records::{Index, Layout, Records};
+use super::xdr::{go_to, integer, word};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
@@ -25,6 +26,7 @@ use crate::vec3::Vec3;
 pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
+    atom_bytes: 12,
     holds: Holds {
         velocities: false,
         forces: false,
@@ -32,6 +34,7 @@ pub(super) const FORMAT: Format = Format {
         observables: false,
         lossless: false,
         rounded: true,
+        names: false,
     },
     files: &Records::<Xtc>::new("XTC"),
 };
@@ -70,14 +73,6 @@ fn scale(precision: Precision) -> f32 {
         Precision::Decimals4 => 10_000.0,
         Precision::Raw | Precision::Lossless | Precision::Decimals3 => 1000.0,
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<[u8; 4]> {
-    bytes.get(4 * at..4 * at + 4)?.try_into().ok()
-}
-
-fn integer(bytes: &[u8], at: usize) -> Option<i32> {
-    word(bytes, at).map(i32::from_be_bytes)
 }
 
 /// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the frame does.
@@ -194,7 +189,7 @@ impl Layout for Xtc {
         }
         frame.step = i64::from(read.step as i32);
         frame.time = f64::from(read.time);
-        frame.positions.clear();
+        frame.clear();
         frame.positions.extend(read.coords().map(|r| Vec3::from(r.map(f64::from))));
         let rows = read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from)));
         frame.cell = match rows.iter().all(|row| *row == Vec3::ZERO) {
@@ -203,12 +198,6 @@ impl Layout for Xtc {
         };
         Ok(())
     }
-}
-
-/// Seeks to an offset, within the buffer if possible.
-fn go_to(file: &mut BufReader<File>, place: u64) -> Checked<()> {
-    let moved = file.stream_position().and_then(|here| file.seek_relative(place as i64 - here as i64));
-    moved.map_err(|error| error.to_string())
 }
 
 /// Refuses positions that are too large for the packing.

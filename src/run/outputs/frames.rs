@@ -5,10 +5,12 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::host_name;
 use crate::observe::trajectory::{
-    Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Precision, Provenance, Spacing,
+    Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Placement, Precision, Provenance, Spacing,
 };
 use crate::run::plan::{Interval, TrajectoryOptions};
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
+use crate::select::select;
+use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
@@ -28,14 +30,22 @@ pub(super) struct TrajectoryReporter {
     format: &'static Format,
     fields: Fields,
     precision: Precision,
+    selection: Option<Selection>,
     /// `None` where no frames are asked for
     every: Option<Interval>,
     sink: Option<Box<dyn FrameSink>>,
 }
 
+/// Some atoms of a system.
+struct Selection {
+    /// 0-based, ascending
+    atoms: Vec<u32>,
+    topology: Topology,
+}
+
 impl TrajectoryReporter {
-    /// What `options` ask for; refused where the format cannot hold it.
-    pub(super) fn new(options: &TrajectoryOptions) -> Result<Self> {
+    /// What `options` ask for; refused where the format cannot hold it, or no atom of the system is selected.
+    pub(super) fn new(options: &TrajectoryOptions, system: &Topology) -> Result<Self> {
         let format = Format::of_name(&options.file)?;
         let precision = options.check(format)?;
         Ok(Self {
@@ -43,6 +53,7 @@ impl TrajectoryReporter {
             format,
             fields: Fields { velocities: options.velocities, forces: options.forces, image: options.images },
             precision,
+            selection: options.selected(system)?.map(|atoms| Selection { topology: system.subset(&atoms), atoms }),
             every: Some(options.every),
             sink: None,
         })
@@ -52,7 +63,7 @@ impl TrajectoryReporter {
     pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
-        Some(Self { name: name.to_owned(), format, fields, precision, every: None, sink: None })
+        Some(Self { name: name.to_owned(), format, fields, precision, selection: None, every: None, sink: None })
     }
 
     /// Calls `act` with what the file holds.
@@ -70,8 +81,13 @@ impl TrajectoryReporter {
         // formats without times date all frames by the first stage
         let timestep = run.plan.dynamics().next().map_or(0.0, |(_, stage)| stage.timestep);
         let steps = self.every.filter(|_| timestep > 0.0).map_or(1, |every| every.steps(timestep));
+        let (system, selection) = (&run.system.topology, self.selection.as_ref());
         act(&Contents {
-            topology: &run.system.topology,
+            topology: selection.map_or(system, |selection| &selection.topology),
+            placement: Placement {
+                whole: true,
+                selected: selection.map(|selection| (system, selection.atoms.as_slice())),
+            },
             periodic: run.periodic,
             fields: self.fields,
             precision: self.precision,
@@ -90,6 +106,12 @@ impl TrajectoryOptions {
             ("forces", self.forces, holds.forces),
             ("images", self.images, holds.images),
         ]
+    }
+
+    /// The atoms of a system that are written; `None` for all.
+    pub fn selected(&self, system: &Topology) -> std::result::Result<Option<Vec<u32>>, Problem> {
+        let found = self.select.as_ref().map(|text| select(system, text)).transpose();
+        found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
     }
 
     /// How `format` stores positions; refused where it cannot hold what is asked for.

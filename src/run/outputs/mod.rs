@@ -36,7 +36,7 @@ impl Outputs {
     pub(super) fn new(output: &OutputOptions, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let mut reporters: Vec<Box<dyn Reporter>> = vec![];
         for options in &output.trajectories {
-            reporters.push(Box::new(TrajectoryReporter::new(options)?));
+            reporters.push(Box::new(TrajectoryReporter::new(options, &system.topology)?));
         }
         reporters
             .extend(output.energies.map(|options| Box::new(EnergyReporter::new(Some(options))) as Box<dyn Reporter>));

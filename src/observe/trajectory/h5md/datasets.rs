@@ -8,7 +8,7 @@ use super::journal::Journal;
 use super::series::{Bytes, Series};
 use crate::cell::PeriodicCell;
 use crate::observe::extent::Extent;
-use crate::observe::trajectory::{Fields, Observable, WholeMolecules};
+use crate::observe::trajectory::{Fields, Observable, placement::Placer};
 use crate::vec3::Vec3;
 
 /// An owned frame: the buffer passed between the run and the writer thread.
@@ -112,6 +112,11 @@ impl Datasets {
         self.cell.is_some()
     }
 
+    /// Velocities and forces.
+    pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
+        [self.velocities.as_ref(), self.forces.as_ref()]
+    }
+
     /// The positions, whose storage gives the precision.
     pub(super) fn positions(&self) -> &Series {
         &self.positions
@@ -196,7 +201,7 @@ impl Datasets {
 /// Converts frames to the stored types and appends them.
 pub(super) struct FrameWriter {
     datasets: Datasets,
-    molecules: WholeMolecules,
+    placer: Placer,
     journal: Journal,
     extent: Extent,
     stored: Vec<u8>,
@@ -206,11 +211,11 @@ pub(super) struct FrameWriter {
 
 impl FrameWriter {
     /// Continues after the frames of `datasets`, whose extent is `extent`.
-    pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, molecules: WholeMolecules) -> Self {
+    pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, placer: Placer) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
         Self {
-            molecules,
+            placer,
             journal,
             extent,
             stored: vec![],
@@ -218,6 +223,11 @@ impl FrameWriter {
             images: vec![[0; 3]; images],
             datasets,
         }
+    }
+
+    /// Atoms of the frames that it is given.
+    pub(super) fn given(&self) -> usize {
+        self.placer.given()
     }
 
     /// The datasets.
@@ -252,13 +262,13 @@ impl FrameWriter {
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {
             if let Some(series) = series {
-                for (single, value) in self.vectors.iter_mut().zip(values) {
+                for (single, value) in self.vectors.iter_mut().zip(self.placer.written(values).iter()) {
                     *single = value.map(|v| v as f32).to_array();
                 }
                 series.append(n, self.vectors.as_flattened())?;
             }
         }
-        self.molecules.place(frame.cell.as_ref(), &frame.positions, &mut self.vectors, &mut self.images);
+        self.placer.place(frame.cell.as_ref(), &frame.positions, &mut self.vectors, &mut self.images);
         if let Some(images) = &data.images {
             images.append(n, self.images.as_flattened())?;
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::layout;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -15,7 +16,16 @@ use crate::system::Topology;
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
     name: "H5MD",
     extension: "h5md",
-    holds: Holds { velocities: true, forces: true, images: true, observables: true, lossless: true, rounded: true },
+    atom_bytes: 12,
+    holds: Holds {
+        velocities: true,
+        forces: true,
+        images: true,
+        observables: true,
+        lossless: true,
+        rounded: true,
+        names: true,
+    },
     files: &H5md,
 };
 
@@ -41,6 +51,12 @@ impl Files for H5md {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let found = info(path)?;
+        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
+        let written = TrajectoryReader::open(path)?.identities()?;
+        if written != layout::identities(contents) {
+            let message = "a trajectory keeps what it was begun with: other atoms are selected now";
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
         let image = contents.fields.image && contents.periodic;
         if (found.fields, found.precision) == (Fields { image, ..contents.fields }, contents.precision) {
             return Ok(());
@@ -54,12 +70,11 @@ impl Files for H5md {
             describe(found.fields, found.precision),
             describe(contents.fields, contents.precision)
         );
-        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
         Err(Problem::new(message).in_file(path).help(help).into())
     }
 
-    fn append(&self, path: &Path, _contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
-        Ok(Box::new(TrajectoryWriter::append(path, Some(checkpointed.extent))?))
+    fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
+        Ok(Box::new(TrajectoryWriter::continue_with(path, contents, Some(checkpointed.extent))?))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
@@ -130,6 +145,7 @@ impl FrameSource for TrajectoryReader {
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         (frame.positions, frame.cell) = self.frame(index)?;
+        (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
         (frame.step, frame.time) = self.step_and_time(index)?;
         Ok(())
     }

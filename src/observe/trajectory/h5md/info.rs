@@ -6,7 +6,7 @@ use hdf5::filters::{Filter, ScaleOffset};
 use hdf5::{File, OpenMode};
 
 use super::datasets::Datasets;
-use super::hdf::{options, read_text};
+use super::hdf::{options, read_numbers, read_text};
 use super::superblock::Superblock;
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
@@ -88,6 +88,11 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
         true => read_text(&parameters, "run_id").map(|text| text.trim().to_owned()),
         false => Ok(String::new()),
     }
+}
+
+/// Numbers of the atoms of a file in the system they were taken from, 0-based.
+pub(super) fn identities(file: &File) -> hdf5::Result<Vec<i64>> {
+    read_numbers(&file.group("particles/trajectory")?, "id")
 }
 
 /// The precision that follows from the filters of the positions.

@@ -72,8 +72,7 @@ fn static_data(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     short_text_attribute(&*particles.dataset("charge")?, "type", "effective")?;
     let species: Vec<i32> = atoms.iter().map(|a| i32::from(a.element)).collect();
     particles.new_dataset_builder().with_data(&species).create("species")?;
-    let ids: Vec<i64> = (0..atoms.len() as i64).collect();
-    particles.new_dataset_builder().with_data(&ids).create("id")?;
+    particles.new_dataset_builder().with_data(&identities(contents)).create("id")?;
 
     let pairs: Vec<i64> = contents.topology.connectivity.iter().flatten().map(|&i| i64::from(i)).collect();
     let pairs =
@@ -82,6 +81,14 @@ fn static_data(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     bonds.new_attr::<i64>().create("bond_count")?.write_scalar(&(pairs.nrows() as i64))?;
     let reference: ObjectReference1 = file.reference(PARTICLES)?;
     bonds.new_attr::<ObjectReference1>().create("particles_group")?.write_scalar(&reference)
+}
+
+/// Numbers of the written atoms in the system, 0-based.
+pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
+    match contents.placement.selected {
+        Some((_, atoms)) => atoms.iter().map(|&atom| i64::from(atom)).collect(),
+        None => (0..contents.topology.atoms.len() as i64).collect(),
+    }
 }
 
 /// An empty dataset with one row per frame.

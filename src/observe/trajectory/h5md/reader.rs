@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::datasets::Datasets;
 use super::hdf::{options, read_numbers, read_text};
-use super::info::foreign;
+use super::info::{self, foreign};
 use super::names::read_topology;
+use super::series::Series;
 use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
@@ -46,6 +47,11 @@ impl TrajectoryReader {
         &self.topology
     }
 
+    /// Numbers of the atoms in the system they were taken from, 0-based: of a selection not all.
+    pub fn identities(&self) -> Result<Vec<i64>> {
+        info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
+    }
+
     /// The open file.
     pub(super) fn file(&self) -> &hdf5::File {
         &self.file
@@ -74,11 +80,7 @@ impl TrajectoryReader {
     /// Positions (nm) of frame `index`, molecules whole, and its cell.
     pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
         let io = |error| Error::io(&self.path, error);
-        let values = self.datasets.positions().row::<f32>(index).map_err(io)?;
-        if values.len() != 3 * self.topology.atoms.len() || !values.iter().all(|value| value.is_finite()) {
-            return Err(self.broken(index, "positions"));
-        }
-        let positions = values.chunks_exact(3).map(|r| Vec3::from([r[0], r[1], r[2]]).map(f64::from)).collect();
+        let positions = self.vectors(index, self.datasets.positions(), "positions")?;
         let Some(rows) = self.datasets.cell_rows(index).map_err(io)? else { return Ok((positions, None)) };
         let vector = |row: usize| rows.get(3 * row..3 * row + 3).map(|v| Vec3::from([v[0], v[1], v[2]]));
         let cell = match [vector(0), vector(1), vector(2)] {
@@ -86,6 +88,24 @@ impl TrajectoryReader {
             _ => None,
         };
         Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "a cell"))?)))
+    }
+
+    /// Velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty where the file has none.
+    pub fn velocities_and_forces(&self, index: usize) -> Result<(Vec<Vec3>, Vec<Vec3>)> {
+        let [velocities, forces] = self.datasets.velocities_and_forces();
+        let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
+        Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
+    }
+
+    /// The row of frame `index`, a vector for each atom.
+    fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
+        let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
+        let (vectors, rest) = values.as_chunks::<3>();
+        let is_good = vectors.len() == self.topology.atoms.len() && rest.is_empty();
+        if !is_good || !values.iter().all(|value| value.is_finite()) {
+            return Err(self.broken(index, what));
+        }
+        Ok(vectors.iter().map(|&r| Vec3::from(r.map(f64::from))).collect())
     }
 
     fn broken(&self, index: usize, what: &str) -> Error {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::datasets::Datasets;
 use super::hdf::{options, read_text};
-use super::info::{TrajectoryInfo, foreign, info, precision, run_id};
+use super::info::{TrajectoryInfo, foreign, identities, info, precision, run_id};
 use super::journal;
 use super::layout;
 use super::names::mdtraj_topology;
@@ -13,7 +13,7 @@ use super::superblock::Superblock;
 use crate::error::{Error, Result};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
-use crate::observe::trajectory::{Contents, Provenance, Spacing, Verification, regular_file, unused_backup};
+use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
 /// Reads every frame of a trajectory and compares it with its checksum. An error where the file as a whole cannot be
 /// read.
@@ -142,8 +142,11 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let mut topology = reader.topology().clone();
     topology.title = text("title");
     let observables = source.observables();
+    let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
     let contents = Contents {
         topology: &topology,
+        // numbers of the atoms in the system they were taken from
+        placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),
         precision: precision(&source.positions().dataset().filters()),

@@ -16,7 +16,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{
-    Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_checkpointed,
+    Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_checkpointed, placement::Placer,
 };
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
@@ -29,6 +29,7 @@ pub struct TrajectoryWriter {
     run_id: String,
     fields: Fields,
     periodic: bool,
+    /// of a frame that is given
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
@@ -60,19 +61,30 @@ impl TrajectoryWriter {
         })?;
         link_for_mdtraj(path);
         sync_directory(path)?;
-        Self::append(path, None)
+        Self::continue_with(path, contents, None)
     }
 
-    /// Continues an existing trajectory, closed or not, after the frames of `checkpointed` (`None`: all); refuses a
+    /// [`Self::append`] with frames that are placed as `contents` says.
+    pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
+        Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
+    }
+
+    /// Continues an existing trajectory of all atoms, closed or not, after the frames of `checkpointed` (`None`: all); refuses a
     /// file that does not begin with these. Fields and observables are those of the file. The caller must hold
     /// the directory's lock.
     ///
     /// If the file system does not allow readers during writing, the whole file is flushed after each frame.
     pub fn append(path: &Path, checkpointed: Option<Extent>) -> Result<Self> {
-        Self::append_by(path, checkpointed, File::start_swmr)
+        Self::append_by(path, checkpointed, None, File::start_swmr)
     }
 
-    fn append_by(path: &Path, checkpointed: Option<Extent>, share: impl Fn(&File) -> hdf5::Result<()>) -> Result<Self> {
+    /// Without a placer molecules are made whole by the bonds of the file.
+    fn append_by(
+        path: &Path,
+        checkpointed: Option<Extent>,
+        placer: Option<Placer>,
+        share: impl Fn(&File) -> hdf5::Result<()>,
+    ) -> Result<Self> {
         if let Some(extent) = checkpointed {
             journal::restore(path, extent)?;
         }
@@ -82,7 +94,13 @@ impl TrajectoryWriter {
         let datasets = Datasets::open(&file).map_err(io)?;
         let extent = check_extent(&datasets, checkpointed, path)?;
         datasets.truncate(extent.count as usize).map_err(io)?;
-        let bonds = read_bonds(&file, datasets.atoms(), path)?;
+        let placer = match placer {
+            Some(placer) => placer,
+            None => {
+                let (atoms, bonds) = (datasets.atoms(), read_bonds(&file, datasets.atoms(), path)?);
+                Placer::whole(atoms, WholeMolecules::new(atoms, &bonds))
+            }
+        };
         let last_step = match extent.count as usize {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
@@ -95,8 +113,7 @@ impl TrajectoryWriter {
         let run_id = run_id(&file).map_err(io)?;
         let shared = share(&file).is_ok();
         let datasets = Datasets::open(&file).map_err(io)?;
-        let molecules = WholeMolecules::new(datasets.atoms(), &bonds);
-        let mut sink = FrameWriter::new(datasets, journal, extent, molecules);
+        let mut sink = FrameWriter::new(datasets, journal, extent, placer);
         file.flush().map_err(io)?;
         sync_file(path)?;
         sink.record()?;
@@ -111,7 +128,7 @@ impl TrajectoryWriter {
         last_step: Option<i64>,
     ) -> Result<Self> {
         let datasets = sink.datasets();
-        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), datasets.atoms());
+        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.given());
         let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
         let (recycle, free) = sync_channel(BUFFERS);
@@ -354,7 +371,7 @@ fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
 mod tests {
     use super::super::{info, repair};
     use super::*;
-    use crate::observe::trajectory::{Precision, Provenance, Spacing};
+    use crate::observe::trajectory::{Placement, Precision, Provenance, Spacing};
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
@@ -366,6 +383,7 @@ mod tests {
         let topology = Topology { atoms: vec![atom], residues, ..Topology::default() };
         let contents = Contents {
             topology: &topology,
+            placement: Placement::WHOLE,
             periodic,
             fields: Fields::default(),
             precision: Precision::Lossless,
@@ -397,7 +415,7 @@ mod tests {
         let path = directory.path().join("a.h5md");
         empty(&path, false);
         let refuse = |_: &File| Err(hdf5::Error::from("no such thing here"));
-        let mut writer = TrajectoryWriter::append_by(&path, None, refuse).unwrap();
+        let mut writer = TrajectoryWriter::append_by(&path, None, None, refuse).unwrap();
         assert!(!writer.is_shared());
         let mut frame = |step: u64, at: &[Vec3]| {
             let empty =

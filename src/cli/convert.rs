@@ -1,0 +1,145 @@
+//! `md convert`: trajectories and structures from one format to another.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::topology;
+use crate::analysis::{Reference, Selection, Selector};
+use crate::convert::{Align, Center, Frames, Operation, Target, Unwrap, Whole, convert, open};
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::FrameSource;
+use crate::select::select;
+use crate::system::Topology;
+use crate::units::Dimension;
+
+/// Convert a trajectory or structure to another format; choose atoms and frames, place molecules, superpose
+#[derive(Debug, Args)]
+pub(super) struct Convert {
+    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb) or structure (.rst7, .pdb)
+    input: PathBuf,
+    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro
+    output: PathBuf,
+    /// For inputs without names and bonds: a topology file, or an H5MD trajectory of the same atoms
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
+    /// Atoms to write, all unless given, as in md analyze: for example "not water"
+    #[arg(long, value_name = "TEXT")]
+    select: Option<String>,
+    /// Take every N-th frame
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    stride: u32,
+    /// Leave out frames before this time, for example "10 ns"
+    #[arg(long, value_name = "TIME")]
+    begin: Option<String>,
+    /// Leave out frames after this time
+    #[arg(long, value_name = "TIME")]
+    end: Option<String>,
+    /// This frame only, counted from 0
+    #[arg(long, value_name = "N", conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
+    frame: Option<usize>,
+    /// Make molecules whole and put them into the cell, as md writes them; unless given they stay as they are
+    #[arg(long)]
+    whole: bool,
+    /// Make molecules whole and take out their jumps through the cell, for diffusion coefficients
+    #[arg(long, conflicts_with_all = ["whole", "center"])]
+    unwrap: bool,
+    /// Move these atoms to the centre of the cell, all molecules around them
+    #[arg(long, value_name = "SELECTION")]
+    center: Option<String>,
+    /// Superpose these atoms on their positions in the reference; the cell is left out, since it would not be turned
+    #[arg(long, value_name = "SELECTION")]
+    align: Option<String>,
+    /// Reference of --align: first, the number of a frame, or a structure file
+    #[arg(long, value_name = "FRAME", default_value = "first", requires = "align", value_parser = Reference::parse)]
+    reference: Reference,
+    /// Round positions to this where the format can, for example "0.001 nm"
+    #[arg(long, value_name = "LENGTH")]
+    precision: Option<String>,
+    /// Replace the result where there is one
+    #[arg(long)]
+    force: bool,
+}
+
+impl Convert {
+    /// The file it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.input
+    }
+
+    pub(super) fn execute(&self) -> Result<()> {
+        super::outputs::check_new(&self.output, &self.input, self.force)?;
+        let quantity = |name: &str, text: &Option<String>, dimension: Dimension| {
+            let value = text.as_ref().map(|text| dimension.parse(text)).transpose();
+            value.map_err(|problem| Problem { message: format!("--{name}: {}", problem.message), ..problem })
+        };
+        let frames = Frames {
+            only: self.frame,
+            begin: quantity("begin", &self.begin, Dimension::Time)?,
+            end: quantity("end", &self.end, Dimension::Time)?,
+            stride: self.stride as usize,
+        };
+        let rounding = quantity("precision", &self.precision, Dimension::Length)?;
+        let named = self.topology.as_deref().map(topology::read).transpose()?;
+        let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
+        let is_whole = source.topology().is_some();
+        let topology = named.or_else(|| source.topology().cloned());
+        if let Some(topology) = &topology {
+            topology::check(topology, source.as_ref(), &self.input)?;
+        }
+        let atoms = self.select.as_ref().map(|text| self.atoms(topology.as_ref(), text)).transpose()?;
+        let chosen = [&self.center, &self.align].map(|text| {
+            let atoms = text.as_ref().map(|text| self.atoms(topology.as_ref(), text));
+            atoms.transpose()
+        });
+        let [center, align] = chosen;
+        let selections = [center?, align?];
+        let is_one = self.frame.is_some() || source.frames() == 1;
+        let count = source.atoms();
+        let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
+        let mut operations = self.operations(topology.as_ref(), &selections, is_whole, source.as_mut())?;
+        let written = convert(source.as_mut(), &mut operations, target, &frames)?;
+        let atoms = atoms.map_or(count, |atoms| atoms.len());
+        super::print(&format!("written      {}: {written} frames of {atoms} atoms\n", self.output.display()))
+    }
+
+    fn topology<'t>(&self, topology: Option<&'t Topology>) -> Result<&'t Topology> {
+        topology.ok_or_else(|| {
+            let problem = Problem::new("this file holds no names and bonds").in_file(&self.input);
+            problem
+                .help("name the topology with --topology, a topology file or an H5MD trajectory of the same atoms")
+                .into()
+        })
+    }
+
+    fn atoms(&self, topology: Option<&Topology>, text: &str) -> Result<Vec<u32>> {
+        Ok(select(self.topology(topology)?, text)?)
+    }
+
+    /// What is done to each frame, in this order.
+    fn operations<'a>(
+        &self,
+        topology: Option<&'a Topology>,
+        [center, align]: &'a [Option<Vec<u32>>; 2],
+        is_whole: bool,
+        source: &mut dyn FrameSource,
+    ) -> Result<Vec<Box<dyn Operation + 'a>>> {
+        let mut operations: Vec<Box<dyn Operation + 'a>> = vec![];
+        if self.whole {
+            operations.push(Box::new(Whole::new(self.topology(topology)?)));
+        }
+        if self.unwrap {
+            operations.push(Box::new(Unwrap::new(self.topology(topology)?)));
+        }
+        if let Some(atoms) = center {
+            let selection = Selection { topology: self.topology(topology)?, atoms };
+            operations.push(Box::new(Center::new(Selector::new(selection, is_whole))));
+        }
+        if let Some(atoms) = align {
+            let selection = Selection { topology: self.topology(topology)?, atoms };
+            let reference = self.reference.positions(source, &mut Selector::new(selection, is_whole))?;
+            operations.push(Box::new(Align::new(Selector::new(selection, is_whole), reference)));
+        }
+        Ok(operations)
+    }
+}

@@ -1,0 +1,121 @@
+//! Trajectories and structures from one format to another.
+//!
+//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and writes it
+//! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, as trajectories of one frame.
+
+mod operations;
+mod target;
+
+use std::path::Path;
+
+pub use operations::{Align, Center, Operation, Unwrap, Whole};
+pub use target::Target;
+
+use crate::error::{Problem, Result};
+use crate::format::{Coordinates, Label, read_coordinates};
+use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
+
+/// Which frames are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frames {
+    /// this one, from 0, and no other
+    pub only: Option<usize>,
+    /// from this time on, ps
+    pub begin: Option<f64>,
+    /// up to this time, ps
+    pub end: Option<f64>,
+    /// every so manyth of those, the first included; at least 1
+    pub stride: usize,
+}
+
+/// Times of `f32` are rounded by less.
+const TIME_ROUNDING: f64 = 1e-6;
+
+impl Frames {
+    fn is_in_time(&self, time: f64) -> bool {
+        let rounding = TIME_ROUNDING * time.abs();
+        self.begin.is_none_or(|begin| time >= begin - rounding) && self.end.is_none_or(|end| time <= end + rounding)
+    }
+}
+
+/// Opens a trajectory, or a coordinate file of so many atoms as one of one frame.
+pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
+    if Format::of_file(path).is_ok() {
+        return trajectory::open(path);
+    }
+    Ok(Box::new(Structure(read_coordinates(path, atoms, None)?)))
+}
+
+/// A structure as a trajectory of one frame.
+struct Structure(Coordinates);
+
+impl FrameSource for Structure {
+    fn atoms(&self) -> usize {
+        self.0.positions.len()
+    }
+
+    fn frames(&self) -> usize {
+        1
+    }
+
+    fn labels(&self) -> &[Label] {
+        &self.0.labels
+    }
+
+    fn read(&mut self, _index: usize, frame: &mut StoredFrame) -> Result<()> {
+        let Coordinates { time, positions, velocities, cell, .. } = self.0.clone();
+        let (time, velocities) = (time.unwrap_or(0.0), velocities.unwrap_or_default());
+        *frame = StoredFrame { step: 0, time, cell, positions, velocities, forces: vec![] };
+        Ok(())
+    }
+}
+
+/// Reads frames, changes and writes them; gives the number of those that were written. The target is in place afterwards.
+pub fn convert(
+    source: &mut dyn FrameSource,
+    operations: &mut [Box<dyn Operation + '_>],
+    mut target: Target<'_>,
+    frames: &Frames,
+) -> Result<usize> {
+    let count = source.frames();
+    if let Some(only) = frames.only.filter(|&only| only >= count) {
+        let problem = Problem::new(format!("there is no frame {only}: there are {count}"));
+        return Err(problem.help("frames are counted from 0").into());
+    }
+    let every = operations.iter().any(|operation| operation.needs_every_frame());
+    let is_timed = frames.begin.is_some() || frames.end.is_some();
+    let (mut frame, mut passed, mut written) = (StoredFrame::default(), 0, 0);
+    for index in 0..count {
+        let is_last = frames.only == Some(index);
+        let is_due = |passed: usize| match frames.only {
+            Some(_) => is_last,
+            None => passed.is_multiple_of(frames.stride),
+        };
+        // none is read in vain
+        if !is_timed && !every && !is_due(passed) {
+            passed += 1;
+            continue;
+        }
+        source.read(index, &mut frame)?;
+        if !frames.is_in_time(frame.time) {
+            continue;
+        }
+        for operation in operations.iter_mut() {
+            operation.apply(&mut frame)?;
+        }
+        if is_due(passed) {
+            target.write(&frame)?;
+            written += 1;
+        }
+        passed += 1;
+        if is_last {
+            break;
+        }
+    }
+    if written == 0 {
+        let help = "md info tells the times of a trajectory";
+        return Err(Problem::new("no frame is chosen").help(help).into());
+    }
+    target.finish()?;
+    Ok(written)
+}

@@ -1,0 +1,255 @@
+//! Where converted frames go: a trajectory of any format, or a structure.
+//!
+//! A file is written under a temporary name and renamed when it is complete.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Problem, Result};
+use crate::format::{Coordinates, write_gro, write_pdb_of, write_rst7};
+use crate::observe::replace::replace_synced;
+use crate::observe::trajectory::{
+    Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Provenance, Spacing, StoredFrame,
+};
+use crate::system::{Atom, Name, Topology};
+use crate::vec3::Vec3;
+
+/// A file that takes frames.
+pub struct Target<'a> {
+    path: PathBuf,
+    kind: Kind,
+    /// of the frames; nameless atoms where it is not known
+    system: Topology,
+    /// that of the atoms that are written
+    written: Topology,
+    /// these, where they are not all
+    atoms: Option<&'a [u32]>,
+    /// the first frame, until there is another or none
+    first: Option<StoredFrame>,
+    sink: Option<Box<dyn FrameSink>>,
+    fields: Fields,
+    periodic: bool,
+    last_step: Option<u64>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Trajectory(&'static Format, Precision),
+    Structure(Structure),
+}
+
+/// A format of one frame.
+#[derive(Clone, Copy, PartialEq)]
+enum Structure {
+    Rst7,
+    Pdb,
+    Gro,
+}
+
+/// Names that structures end in.
+const STRUCTURES: [(&str, Structure); 4] =
+    [("rst7", Structure::Rst7), ("inpcrd", Structure::Rst7), ("pdb", Structure::Pdb), ("gro", Structure::Gro)];
+
+impl<'a> Target<'a> {
+    /// A new file for frames of so many atoms, of which `atoms` (0-based, ascending) are written, or all. `one` is whether
+    /// there is one frame only. The ending of the name decides the format; `rounding` (nm) how coarse positions may be.
+    pub fn new(
+        path: &Path,
+        (topology, count): (Option<&Topology>, usize),
+        atoms: Option<&'a [u32]>,
+        one: bool,
+        rounding: Option<f64>,
+    ) -> Result<Self> {
+        let (kind, needs_names) = kind(path, one, rounding)?;
+        let system = match topology {
+            Some(topology) => topology.clone(),
+            None if needs_names => {
+                let problem = Problem::new("this format holds names of atoms, and the input has none").in_file(path);
+                return Err(problem.help("name the topology with --topology").into());
+            }
+            None => nameless(count),
+        };
+        let written = atoms.map_or_else(Topology::default, |atoms| system.subset(atoms));
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+            system,
+            written,
+            atoms,
+            first: None,
+            sink: None,
+            fields: Fields::default(),
+            periodic: false,
+            last_step: None,
+        })
+    }
+
+    /// Writes one frame. The first decides about cell, velocities and forces.
+    pub(super) fn write(&mut self, frame: &StoredFrame) -> Result<()> {
+        match (self.kind, self.first.take()) {
+            (Kind::Trajectory(..), None) if self.sink.is_some() => self.put(frame),
+            (Kind::Trajectory(format, precision), Some(first)) => {
+                let steps = u64::try_from(frame.step.saturating_sub(first.step)).unwrap_or(1).max(1);
+                let spacing = Spacing { steps, timestep: (frame.time - first.time) / steps as f64 };
+                self.create(format, precision, spacing, &first)?;
+                self.put(frame)
+            }
+            _ => {
+                self.first = Some(frame.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes the file and puts it in its place.
+    pub(super) fn finish(mut self) -> Result<()> {
+        match (self.kind, self.first.take()) {
+            (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame),
+            (Kind::Trajectory(format, precision), Some(first)) => {
+                self.create(format, precision, Spacing { steps: 1, timestep: 0.0 }, &first)?;
+            }
+            (_, None) => {}
+        }
+        let Some(sink) = self.sink.take() else { return Ok(()) };
+        let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
+        sink.close().and_then(rename).inspect_err(|_| self.discard())
+    }
+
+    fn temporary(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        self.path.with_file_name(format!(".{name}.part"))
+    }
+
+    /// Removes what was begun.
+    fn discard(&self) {
+        if let Kind::Trajectory(format, _) = self.kind {
+            let temporary = self.temporary();
+            let name = temporary.file_name().unwrap_or_default().to_string_lossy();
+            let companions = format.files.companions(&name);
+            for file in companions.iter().map(|name| temporary.with_file_name(name)).chain([temporary.clone()]) {
+                // most are not there
+                let _ = std::fs::remove_file(file);
+            }
+        }
+    }
+
+    fn create(&mut self, format: &Format, precision: Precision, spacing: Spacing, first: &StoredFrame) -> Result<()> {
+        self.discard();
+        self.periodic = first.cell.is_some();
+        self.fields = Fields {
+            velocities: format.holds.velocities && !first.velocities.is_empty(),
+            forces: format.holds.forces && !first.forces.is_empty(),
+            image: false,
+        };
+        let provenance = Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: crate::COMMIT.into(),
+            ..Provenance::default()
+        };
+        let contents = Contents {
+            topology: if self.atoms.is_some() { &self.written } else { &self.system },
+            placement: Placement { whole: false, selected: self.atoms.map(|atoms| (&self.system, atoms)) },
+            periodic: self.periodic,
+            fields: self.fields,
+            precision,
+            observables: &[],
+            provenance: &provenance,
+            spacing,
+        };
+        self.sink = Some(format.files.create(&self.temporary(), &contents)?);
+        self.put(first)
+    }
+
+    fn put(&mut self, frame: &StoredFrame) -> Result<()> {
+        for (what, is_first, is_here) in [
+            ("cell", self.periodic, frame.cell.is_some()),
+            ("velocities", self.fields.velocities, !frame.velocities.is_empty() && self.fields.velocities),
+            ("forces", self.fields.forces, !frame.forces.is_empty() && self.fields.forces),
+        ] {
+            if is_first != is_here {
+                let message = format!("the frame at {} ps and the first do not both have {what}", frame.time);
+                return Err(Problem::new(message).help("choose frames of one kind with --begin and --end").into());
+            }
+        }
+        // steps ascend in every trajectory, also where those of the input do not
+        let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
+        self.last_step = Some(step);
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        sink.write(&Frame {
+            step,
+            time: frame.time,
+            cell: frame.cell,
+            positions: &frame.positions,
+            velocities: &frame.velocities,
+            forces: &frame.forces,
+            observables: &[],
+        })
+    }
+
+    fn write_structure(&self, structure: Structure, frame: StoredFrame) -> Result<()> {
+        let title = format!("{} t= {:.5} step= {}", self.system.title.trim(), frame.time, frame.step);
+        let (title, cell) = (title.trim_start(), frame.cell);
+        let atoms = || -> Box<dyn Iterator<Item = usize> + '_> {
+            match self.atoms {
+                Some(atoms) => Box::new(atoms.iter().map(|&atom| atom as usize)),
+                None => Box::new(0..self.system.atoms.len()),
+            }
+        };
+        let StoredFrame { positions, velocities, .. } = &frame;
+        replace_synced(&self.path, |out| match structure {
+            Structure::Pdb => write_pdb_of(&self.system, atoms(), positions, cell.as_ref(), title, out),
+            Structure::Gro => write_gro(&self.system, atoms(), (positions, velocities), cell.as_ref(), title, out),
+            Structure::Rst7 => {
+                let taken = |values: &[Vec3]| atoms().map(|atom| values[atom]).collect::<Vec<Vec3>>();
+                let coordinates = Coordinates {
+                    title: self.system.title.trim().to_owned(),
+                    time: Some(frame.time),
+                    positions: taken(positions),
+                    velocities: (!velocities.is_empty()).then(|| taken(velocities)),
+                    cell,
+                    labels: vec![],
+                };
+                write_rst7(&coordinates, out)
+            }
+        })
+    }
+}
+
+impl Drop for Target<'_> {
+    /// A file that was not finished is none.
+    fn drop(&mut self) {
+        if let Some(sink) = self.sink.take() {
+            drop(sink);
+            self.discard();
+        }
+    }
+}
+
+/// The format of a name, and whether it holds names.
+fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);
+    let format = Format::of_name(&path.to_string_lossy());
+    match (structure, format) {
+        (Some((_, structure)), _) if one => Ok((Kind::Structure(structure), structure != Structure::Rst7)),
+        (Some(_), Err(_)) => {
+            let problem = Problem::new("this format holds one frame, and the input has several").in_file(path);
+            Err(problem.help("choose one with --frame").into())
+        }
+        (_, Ok(format)) => {
+            let precision = format.precision(rounding).or_else(|| format.holds.rounded.then_some(Precision::Decimals3));
+            let precision = precision.ok_or_else(|| Error::Internal(format!("{} holds no positions", format.name)))?;
+            Ok((Kind::Trajectory(format, precision), format.holds.names))
+        }
+        (None, Err(problem)) => {
+            let help = problem.help.clone().unwrap_or_default();
+            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro")).into())
+        }
+    }
+}
+
+/// So many atoms of which nothing is known.
+fn nameless(count: usize) -> Topology {
+    let (name, type_name) = (Name::default(), Name::default());
+    let atom = Atom { name, type_name, element: 0, mass: 0.0, charge: 0.0, lj_type: 0, residue: 0 };
+    Topology { atoms: vec![atom; count], ..Topology::default() }
+}

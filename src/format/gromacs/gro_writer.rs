@@ -1,0 +1,51 @@
+//! Writes GROMACS structures (`.gro`): positions to 0.001 nm, velocities to 0.0001 nm/ps.
+
+use std::fmt::Write as _;
+use std::io::{Result, Write};
+
+use crate::format::text::{push_fixed, write_in_pieces};
+use crate::cell::PeriodicCell;
+use crate::system::Topology;
+use crate::vec3::Vec3;
+
+/// Numbers of atoms and residues have five columns and go on with 0.
+const NUMBERS: usize = 100_000;
+
+/// Writes some atoms, in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) are those of all atoms. Without
+/// a cell the box is zero.
+pub fn write_gro(
+    topology: &Topology,
+    atoms: impl IntoIterator<Item = usize>,
+    (positions, velocities): (&[Vec3], &[Vec3]),
+    cell: Option<&PeriodicCell>,
+    title: &str,
+    out: &mut impl Write,
+) -> Result<()> {
+    let title: String = title.chars().filter(|c| !c.is_control()).take(200).collect();
+    let atoms: Vec<usize> = atoms.into_iter().collect();
+    writeln!(out, "{title}\n{:5}", atoms.len())?;
+    write_in_pieces(&atoms, out, |index, piece, text| {
+        for (number, &i) in (index + 1..).zip(piece) {
+            let atom = &topology.atoms[i];
+            let residue = &topology.residues[atom.residue as usize];
+            // writing to a String cannot fail
+            let _ = write!(
+                text,
+                "{:5}{:<5.5}{:>5.5}{:5}",
+                residue.number.rem_euclid(NUMBERS as i32),
+                residue.name.as_str(),
+                atom.name.as_str(),
+                number % NUMBERS,
+            );
+            positions[i].to_array().into_iter().for_each(|value| push_fixed(value, 8, 3, text));
+            let velocity = velocities.get(i).map(|velocity| velocity.to_array());
+            velocity.into_iter().flatten().for_each(|value| push_fixed(value, 8, 4, text));
+            text.push('\n');
+        }
+    })?;
+    let [a, b, c] = cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(Vec3::to_array));
+    // the diagonal, then the rest row by row where the cell is not rectangular
+    let rest = [a[1], a[2], b[0], b[2], c[0], c[1]];
+    let numbers = [a[0], b[1], c[2]].into_iter().chain(rest).take(if rest == [0.0; 6] { 3 } else { 9 });
+    writeln!(out, "{}", numbers.map(|value| format!("{value:10.5}")).collect::<String>())
+}

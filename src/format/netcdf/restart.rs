@@ -1,0 +1,91 @@
+//! AMBER NetCDF restarts.
+
+use super::{Header, Parsed, Variable};
+use crate::error::Problem;
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_long};
+use crate::units::ANGSTROM;
+use crate::vec3::Vec3;
+
+/// Read a restart from the bytes of a file that begins with `CDF`.
+pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
+    let file = Restart { header: Header::read(bytes)?, bytes };
+    file.check_length()?;
+    if file.header.dimensions.iter().any(|dimension| dimension.0 == b"frame") {
+        return Err(Problem::new("this is a trajectory of several frames, expected a restart")
+            .help("write one frame of it as a restart with md convert --frame"));
+    }
+    let positions = file.vectors("coordinates", "angstrom", FARTHEST)?;
+    let positions = positions.ok_or_else(|| Problem::new("the file holds no variable `coordinates`"))?;
+    let velocities = file.vectors("velocities", "angstrom/picosecond", FASTEST)?;
+    if velocities.as_ref().is_some_and(|velocities| velocities.len() != positions.len()) {
+        return Err(Problem::new("velocities and coordinates differ in number"));
+    }
+    let triple = |name: &str, unit: &str| -> Parsed<Option<[f64; 3]>> {
+        let values = file.values(name, unit)?;
+        let wrong = || Problem::new(format!("variable `{name}`: expected three numbers"));
+        values.map(|values| values.try_into().map_err(|_| wrong())).transpose()
+    };
+    let cell = match (triple("cell_lengths", "angstrom")?, triple("cell_angles", "degree")?) {
+        (Some([0.0, 0.0, 0.0]), _) | (None, None) => None,
+        (Some(lengths), Some(angles)) => {
+            let cell = cell_of(lengths.map(|length| length * ANGSTROM), angles);
+            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles make no box"))?)
+        }
+        _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither")),
+    };
+    let time = file.values("time", "picosecond")?.and_then(|values| values.first().copied());
+    Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, labels: vec![] })
+}
+
+/// A file without records.
+struct Restart<'a> {
+    header: Header<'a>,
+    bytes: &'a [u8],
+}
+
+impl Restart<'_> {
+    /// Refuses bytes behind the last variable: something was put in. Where a variable has records, their number is not
+    /// read, and how long the file should be is unknown.
+    fn check_length(&self) -> Parsed<()> {
+        if self.header.variables.iter().any(|variable| variable.has_records) {
+            return Ok(());
+        }
+        let end = self.header.variables.iter().map(Variable::end).max().unwrap_or(0);
+        let found = self.bytes.len() as u64;
+        if found <= end {
+            return Ok(());
+        }
+        let message = format!("the file has {found} bytes, its header announces {end}");
+        Err(Problem::new(message).help("the file is damaged: copy it again"))
+    }
+
+    /// Vectors of a variable with three numbers per atom in Å or Å/ps, none longer than `most` in nm.
+    fn vectors(&self, name: &str, unit_name: &str, most: f64) -> Parsed<Option<Vec<Vec3>>> {
+        let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
+        let (triples, rest) = values.as_chunks::<3>();
+        if triples.is_empty() || !rest.is_empty() {
+            return Err(Problem::new(format!("variable `{name}`: expected three numbers per atom")));
+        }
+        let vector = |(atom, triple)| scaled(triple, ANGSTROM, most).ok_or_else(|| too_long(atom, triple));
+        triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)
+    }
+
+    /// All values of a variable, scaled; `None` if it is not there.
+    fn values(&self, name: &str, unit: &str) -> Parsed<Option<Vec<f64>>> {
+        let Some(variable) = self.header.variable(name) else { return Ok(None) };
+        if variable.has_records {
+            return Err(variable.problem("varies with a record, expected a single frame"));
+        }
+        let numbers = variable.numbers(unit)?;
+        let data = usize::try_from(variable.begin).ok().and_then(|begin| {
+            let end = usize::try_from(variable.size).ok()?.checked_add(begin)?;
+            self.bytes.get(begin..end)
+        });
+        let cut = || variable.problem("reaches beyond the end of the file").help("the file seems cut off");
+        let values: Vec<f64> = numbers.of(data.ok_or_else(cut)?).collect();
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(index) => Err(variable.problem(&format!("value {} is not finite", index + 1))),
+            None => Ok(Some(values)),
+        }
+    }
+}

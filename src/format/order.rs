@@ -1,0 +1,42 @@
+//! Whether the atoms of a coordinate file are in the order of the topology, by their names.
+
+use super::coordinates::Label;
+use super::element::symbol;
+use crate::error::Problem;
+use crate::system::{Name, Topology};
+
+/// Refuses names that contradict the topology: another element, or the names of a residue in another order. Names as such
+/// may differ, since force fields name many atoms in ways of their own (`HN` and `H`, `OW` and `O`).
+pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
+    let refuse = |atom: usize, found: String, expected: String| {
+        let residue = &topology.residues[topology.atoms[atom].residue as usize];
+        let (name, number) = (residue.name.as_str(), residue.number);
+        Err(Problem::new(format!("atom {} is {found}, but in the topology {expected} of {name} {number}", atom + 1))
+            .help(
+                "the atoms must be in the order of the topology: write the coordinates with the program that made it",
+            ))
+    };
+    for (index, (atom, label)) in topology.atoms.iter().zip(labels).enumerate() {
+        if label.element != 0 && atom.element != 0 && label.element != atom.element {
+            let describe = |name: Name, element: u8| format!("{} ({})", name.as_str(), symbol(element));
+            return refuse(index, describe(label.name, label.element), describe(atom.name, atom.element));
+        }
+    }
+    for residue in 0..topology.residues.len() {
+        let atoms = topology.residue_atoms(residue);
+        let Some(labels) = labels.get(atoms.clone()) else { break };
+        let sorted = |names: &mut dyn Iterator<Item = Name>| {
+            let mut names: Vec<String> = names.map(|name| name.as_str().to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        let differs = |atom: &usize| labels[atom - atoms.start].name != topology.atoms[*atom].name;
+        let Some(atom) = atoms.clone().find(differs) else { continue };
+        let expected = sorted(&mut atoms.clone().map(|atom| topology.atoms[atom].name));
+        if sorted(&mut labels.iter().map(|label| label.name)) == expected {
+            let [found, expected] = [labels[atom - atoms.start].name, topology.atoms[atom].name];
+            return refuse(atom, found.as_str().to_owned(), expected.as_str().to_owned());
+        }
+    }
+    Ok(())
+}

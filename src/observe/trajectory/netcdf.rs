@@ -1,0 +1,402 @@
+//! AMBER NetCDF: positions, velocities and forces in `f32`, one record of a classic NetCDF file per frame.
+//!
+//! The header is that of [`crate::format::netcdf`]; which variables a record holds, where, in which width and times which
+//! factor, is in it. md writes CDF-2 after the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the factor
+//! 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`; and in addition the step, and the identity of the run as
+//! an attribute. The number of frames in the header is stale after a crash, so the length of the file counts.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use super::records::{Index, Layout, Records};
+use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
+use crate::cell::PeriodicCell;
+use crate::format::netcdf::{
+    ATTRIBUTES, CHAR, DIMENSIONS, DOUBLE, FLOAT, Header, Numbers, VARIABLES, Variable, dimension_names,
+};
+use crate::units::{ANGSTROM, KCAL};
+use crate::vec3::Vec3;
+
+/// Its row.
+pub(super) const FORMAT: Format = Format {
+    name: "AMBER NetCDF",
+    extension: "nc",
+    atom_bytes: 12,
+    holds: Holds {
+        velocities: true,
+        forces: true,
+        images: false,
+        observables: false,
+        lossless: true,
+        rounded: false,
+        names: false,
+    },
+    files: &Records::<NetCdf>::new("AMBER NetCDF"),
+};
+
+/// Longest header.
+const HEADER: u64 = 1 << 20;
+/// Most atoms: bytes of a variable stay below 2³¹.
+const MOST_ATOMS: usize = i32::MAX as usize / 12;
+/// AMBER's unit of velocities in Å/ps.
+const VELOCITY: f64 = 20.455;
+const RUN_ID: &str = "run_id";
+
+type Checked<T> = Result<T, String>;
+
+/// A variable of a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    /// from the start of the record
+    offset: usize,
+    numbers: Numbers,
+    /// engine units in one of the file
+    unit: f64,
+}
+
+/// What is fixed for a file.
+struct NetCdf {
+    atoms: usize,
+    /// bytes of a frame
+    record: usize,
+    /// bytes of the number of records
+    count_bytes: usize,
+    run_id: Option<String>,
+    positions: Place,
+    velocities: Option<Place>,
+    forces: Option<Place>,
+    /// lengths, angles
+    cell: Option<[Place; 2]>,
+    time: Option<Place>,
+    step: Option<Place>,
+}
+
+impl Place {
+    /// `count` numbers of a record, which holds them.
+    fn numbers<'b>(&self, record: &'b [u8], count: usize) -> impl Iterator<Item = f64> + use<'b> {
+        let (unit, bytes) = (self.unit, self.offset..self.offset + count * self.numbers.width);
+        self.numbers.of(&record[bytes]).map(move |value| value * unit)
+    }
+
+    /// Writes numbers into a record that has room for them.
+    fn write(&self, record: &mut [u8], values: impl Iterator<Item = f64>) {
+        let scale = 1.0 / (self.unit * self.numbers.scale);
+        for (bytes, value) in record[self.offset..].chunks_exact_mut(self.numbers.width).zip(values) {
+            match bytes.len() {
+                4 => bytes.copy_from_slice(&((value * scale) as f32).to_be_bytes()),
+                _ => bytes.copy_from_slice(&(value * scale).to_be_bytes()),
+            }
+        }
+    }
+
+    /// One vector for each atom.
+    fn vectors(&self, record: &[u8], atoms: usize, found: &mut Vec<Vec3>) -> Checked<()> {
+        let mut numbers = self.numbers(record, 3 * atoms);
+        for atom in 1..=atoms {
+            let vector = Vec3::from([0; 3].map(|_| numbers.next().unwrap_or(f64::NAN)));
+            if !vector.is_finite() {
+                return Err(format!("a number of atom {atom} is not finite"));
+            }
+            found.push(vector);
+        }
+        Ok(())
+    }
+
+    fn three(&self, record: &[u8]) -> [f64; 3] {
+        let mut numbers = self.numbers(record, 3);
+        [0; 3].map(|_| numbers.next().unwrap_or(f64::NAN))
+    }
+}
+
+impl NetCdf {
+    /// The layout that a header describes, and where the records begin.
+    fn new(header: &Header<'_>, count_bytes: usize) -> Checked<(Self, u64)> {
+        let (begin, record) = header.record().ok_or("it has no frames, and no variables for them")?;
+        let record = usize::try_from(record).map_err(|_| "its frames are too large")?;
+        let place = |variable: &Variable<'_>, unit_name: &str, unit: f64| -> Checked<Place> {
+            let numbers = variable.numbers(unit_name).map_err(|problem| problem.message)?;
+            Ok(Place { offset: (variable.begin - begin) as usize, numbers, unit })
+        };
+        // a variable of this name and shape, if there is one
+        let find = |name: &str, shape: &[u64], unit_name: &str, unit: f64| -> Checked<Option<Place>> {
+            let Some(found) = header.variable(name) else { return Ok(None) };
+            if !found.has_records || found.shape != shape {
+                return Err(format!("variable `{name}` has the dimensions {:?}, expected {shape:?}", found.shape));
+            }
+            let offset = found.begin - begin;
+            if offset.checked_add(found.size).is_none_or(|end| end > record as u64) {
+                return Err(format!("variable `{name}` is not inside the record"));
+            }
+            place(found, unit_name, unit).map(Some)
+        };
+        let atoms = header.variable("coordinates").and_then(|found| found.shape.first().copied());
+        let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS as u64).contains(atoms));
+        let atoms = atoms.ok_or("it has no positions (`coordinates`), or too many")?;
+        let vectors = [atoms, 3];
+        let positions = find("coordinates", &vectors, "angstrom", ANGSTROM)?.ok_or("it has no positions")?;
+        let cell = match (find("cell_lengths", &[3], "angstrom", ANGSTROM)?, find("cell_angles", &[3], "degree", 1.0)?)
+        {
+            (Some(lengths), Some(angles)) => Some([lengths, angles]),
+            (None, None) => None,
+            _ => return Err("expected both cell_lengths and cell_angles, or neither".to_owned()),
+        };
+        let layout = Self {
+            atoms: atoms as usize,
+            record,
+            count_bytes,
+            run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
+            positions,
+            velocities: find("velocities", &vectors, "angstrom/picosecond", ANGSTROM)?,
+            forces: find("forces", &vectors, "kilocalorie/mole/angstrom", KCAL / ANGSTROM)?,
+            cell,
+            time: find("time", &[], "picosecond", 1.0)?,
+            step: find("step", &[], "step", 1.0)?,
+        };
+        Ok((layout, begin))
+    }
+}
+
+impl Layout for NetCdf {
+    fn recognises(beginning: &[u8]) -> bool {
+        // restarts have none
+        dimension_names(beginning).contains(&b"frame".as_slice())
+    }
+
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+        let atoms = contents.topology.atoms.len();
+        if !(1..=MOST_ATOMS).contains(&atoms) {
+            return Err(format!("{atoms} atoms: AMBER NetCDF holds 1 to {MOST_ATOMS}"));
+        }
+        let bytes = header(contents);
+        let header = Header::read(&bytes).map_err(|problem| problem.message)?;
+        let (layout, _) = Self::new(&header, 4)?;
+        Ok((layout, bytes))
+    }
+
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+        let mut bytes = vec![];
+        file.by_ref().take(HEADER).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        let header = Header::read(&bytes).map_err(|problem| problem.message)?;
+        let (layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
+        if begin > length {
+            return Err("it ends in its header".to_owned());
+        }
+        let record = layout.record as u64;
+        let ends = (1..=(length - begin) / record).map(|frame| begin + frame * record).collect();
+        Ok((layout, Index { header: begin, ends, damage: None }))
+    }
+
+    fn atoms(&self) -> usize {
+        self.atoms
+    }
+
+    fn precision(&self) -> Option<Precision> {
+        Some(Precision::Lossless)
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        Some(Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: false })
+    }
+
+    fn run_id(&self) -> Option<&str> {
+        self.run_id.as_deref()
+    }
+
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
+        bytes.resize(self.record, 0);
+        self.positions.write(bytes, placed.as_flattened().iter().map(|&value| f64::from(value)));
+        for (place, values) in [(self.velocities, frame.velocities), (self.forces, frame.forces)] {
+            let Some(place) = place else { continue };
+            if values.len() != self.atoms {
+                return Err(format!("{} velocities or forces, the file has {} atoms", values.len(), self.atoms));
+            }
+            place.write(bytes, values.iter().flat_map(|r| r.to_array()));
+        }
+        if let (Some([lengths, angles]), Some(cell)) = (self.cell, frame.cell) {
+            let numbers = cell.lengths_angles();
+            lengths.write(bytes, numbers.0.into_iter());
+            angles.write(bytes, numbers.1.into_iter());
+        }
+        for (place, value) in [(self.time, frame.time), (self.step, frame.step as f64)] {
+            if let Some(place) = place {
+                place.write(bytes, std::iter::once(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        frame.clear();
+        self.positions.vectors(bytes, self.atoms, &mut frame.positions)?;
+        if let Some(velocities) = self.velocities {
+            velocities.vectors(bytes, self.atoms, &mut frame.velocities)?;
+        }
+        if let Some(forces) = self.forces {
+            forces.vectors(bytes, self.atoms, &mut frame.forces)?;
+        }
+        if let Some(cell) = self.cell {
+            let [lengths, angles] = cell.map(|place| place.three(bytes));
+            if lengths != [0.0; 3] {
+                let found = PeriodicCell::from_lengths_angles(lengths, angles);
+                frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° are no cell"))?);
+            }
+        }
+        let number = |place: Option<Place>, default: f64| match place {
+            Some(place) => place.numbers(bytes, 1).next().filter(|value| value.is_finite()),
+            None => Some(default),
+        };
+        frame.time = number(self.time, 0.0).ok_or("the time is not a number")?;
+        frame.step = number(self.step, index as f64).ok_or("the step is not a number")? as i64;
+        Ok(())
+    }
+
+    fn counts(&self, count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
+        let bytes = match self.count_bytes {
+            8 => count.to_be_bytes().to_vec(),
+            // larger numbers than it holds are cut; md counts frames by the length of the file
+            _ => (count.min(u64::from(u32::MAX) - 1) as u32).to_be_bytes().to_vec(),
+        };
+        Some((4, bytes))
+    }
+}
+
+/// An attribute that md writes.
+#[derive(Clone, Copy)]
+enum Value<'a> {
+    Text(&'a str),
+    Number(f64),
+}
+
+/// A variable that md writes.
+struct Written<'a> {
+    name: &'a str,
+    dimensions: &'a [u32],
+    kind: u32,
+    attributes: &'a [(&'a str, Value<'a>)],
+    /// bytes of its values, those of one record, a multiple of four
+    size: u64,
+    /// the values of one without records
+    values: &'a [u8],
+}
+
+/// Numbers of the dimensions.
+const FRAME: u32 = 0;
+const SPATIAL: u32 = 1;
+const ATOM: u32 = 2;
+const LABEL: u32 = 3;
+const CELL_SPATIAL: u32 = 4;
+const CELL_ANGULAR: u32 = 5;
+
+/// The header of a new file, with the values of the variables that are no records.
+fn header(contents: &Contents<'_>) -> Vec<u8> {
+    let atoms = contents.topology.atoms.len() as u64;
+    let labels = |name, dimensions, values: &'static [u8]| Written {
+        name,
+        dimensions,
+        kind: CHAR,
+        attributes: &[],
+        size: values.len() as u64,
+        values,
+    };
+    let numbers =
+        |name, dimensions, kind, attributes, size| Written { name, dimensions, kind, attributes, size, values: &[] };
+    let vectors = |name, attributes| numbers(name, &[FRAME, ATOM, SPATIAL], FLOAT, attributes, 12 * atoms);
+    let scale = ("scale_factor", Value::Number(VELOCITY));
+    let velocity = [("units", Value::Text("angstrom/picosecond")), scale];
+    let mut variables = vec![
+        labels("spatial", &[SPATIAL], b"xyz\0"),
+        labels("cell_spatial", &[CELL_SPATIAL], b"abc\0"),
+        labels("cell_angular", &[CELL_ANGULAR, LABEL], b"alphabeta gamma\0"),
+        numbers("time", &[FRAME], FLOAT, &[("units", Value::Text("picosecond"))], 4),
+        numbers("step", &[FRAME], DOUBLE, &[("units", Value::Text("step"))], 8),
+        vectors("coordinates", &[("units", Value::Text("angstrom"))]),
+    ];
+    if contents.fields.velocities {
+        variables.push(vectors("velocities", &velocity));
+    }
+    if contents.fields.forces {
+        variables.push(vectors("forces", &[("units", Value::Text("kilocalorie/mole/angstrom"))]));
+    }
+    if contents.periodic {
+        let (length, angle) = (&[("units", Value::Text("angstrom"))], &[("units", Value::Text("degree"))]);
+        variables.push(numbers("cell_lengths", &[FRAME, CELL_SPATIAL], DOUBLE, length, 24));
+        variables.push(numbers("cell_angles", &[FRAME, CELL_ANGULAR], DOUBLE, angle, 24));
+    }
+    // places follow from the length of the header, which does not depend on them
+    let length = lists(contents, &variables, 0).len() as u64;
+    let mut bytes = lists(contents, &variables, length);
+    variables.iter().for_each(|variable| bytes.extend(variable.values));
+    bytes
+}
+
+/// The lists of the header; the first variable begins at `place`, each other behind the one before it.
+fn lists(contents: &Contents<'_>, variables: &[Written<'_>], mut place: u64) -> Vec<u8> {
+    let provenance = contents.provenance;
+    let title = contents.topology.title.trim();
+    let mut out = b"CDF\x02\0\0\0\0".to_vec();
+    let dimensions = [
+        ("frame", 0),
+        ("spatial", 3),
+        ("atom", contents.topology.atoms.len() as u32),
+        ("label", 5),
+        ("cell_spatial", 3),
+        ("cell_angular", 3),
+    ];
+    push_words(&mut out, &[DIMENSIONS, dimensions.len() as u32]);
+    for (name, length) in dimensions {
+        push_text(&mut out, name);
+        push_words(&mut out, &[length]);
+    }
+    let attributes = [
+        ("title", Value::Text(if title.is_empty() { "md trajectory" } else { title })),
+        ("application", Value::Text("md")),
+        ("program", Value::Text("md")),
+        ("programVersion", Value::Text(&provenance.version)),
+        ("Conventions", Value::Text("AMBER")),
+        ("ConventionVersion", Value::Text("1.0")),
+        (RUN_ID, Value::Text(&provenance.run_id)),
+    ];
+    push_attributes(&mut out, &attributes);
+    push_words(&mut out, &[VARIABLES, variables.len() as u32]);
+    for variable in variables {
+        push_text(&mut out, variable.name);
+        push_words(&mut out, &[variable.dimensions.len() as u32]);
+        push_words(&mut out, variable.dimensions);
+        push_attributes(&mut out, variable.attributes);
+        push_words(&mut out, &[variable.kind, variable.size as u32]);
+        out.extend(place.to_be_bytes());
+        place += variable.size;
+    }
+    out
+}
+
+fn push_words(out: &mut Vec<u8>, words: &[u32]) {
+    out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+}
+
+/// A text with its length, padded to a multiple of four.
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    push_words(out, &[text.len() as u32]);
+    out.extend(text.bytes());
+    out.resize(out.len().next_multiple_of(4), 0);
+}
+
+fn push_attributes(out: &mut Vec<u8>, attributes: &[(&str, Value<'_>)]) {
+    match attributes.len() {
+        0 => push_words(out, &[0, 0]),
+        count => push_words(out, &[ATTRIBUTES, count as u32]),
+    }
+    for (name, value) in attributes {
+        push_text(out, name);
+        match value {
+            Value::Text(text) => {
+                push_words(out, &[CHAR]);
+                push_text(out, text);
+            }
+            Value::Number(number) => {
+                push_words(out, &[DOUBLE, 1]);
+                out.extend(number.to_be_bytes());
+            }
+        }
+    }
+}

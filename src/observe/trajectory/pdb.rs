@@ -1,0 +1,186 @@
+//! PDB of several models: positions to 0.001 Å, with names.
+//!
+//! A frame of md is the lines from `MODEL` to `ENDMDL`, its `TITLE` with time and step in GROMACS's spelling and its `CRYST1`
+//! among them, so that a file cut anywhere loses one frame at most. In files of other programs what precedes a model belongs
+//! to it too, and a file without models is one frame.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+use super::records::{Index, Layout, Records};
+use super::xdr::go_to;
+use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use crate::cell::PeriodicCell;
+use crate::format::Label;
+use crate::format::pdb::{AtomRecords, Model, is_pdb, read_model};
+
+/// Its row.
+pub(super) const FORMAT: Format = Format {
+    name: "PDB",
+    extension: "pdb",
+    atom_bytes: 82,
+    holds: Holds {
+        velocities: false,
+        forces: false,
+        images: false,
+        observables: false,
+        lossless: false,
+        rounded: true,
+        names: true,
+    },
+    files: &Records::<Pdb>::new("PDB"),
+};
+
+/// Longest line.
+const LINE: u64 = 1 << 12;
+
+type Checked<T> = Result<T, String>;
+
+/// What is fixed for a file.
+struct Pdb {
+    atoms: usize,
+    /// of the first frame
+    cell: Option<PeriodicCell>,
+    labels: Vec<Label>,
+    /// of a file that is written
+    records: Option<AtomRecords>,
+    title: String,
+    /// models written
+    models: u64,
+}
+
+/// What the lines since the last frame are.
+#[derive(Default)]
+struct Pending {
+    /// there are some that belong to the next frame
+    any: bool,
+    /// a model has begun
+    model: bool,
+    /// there are atoms
+    atoms: bool,
+}
+
+impl Pdb {
+    /// The frame that the first bytes of a file hold.
+    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
+        go_to(file, 0)?;
+        let mut bytes = vec![];
+        file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        read_model(&bytes).map_err(|problem| problem.to_string())
+    }
+}
+
+/// Finds the frames of a file.
+fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
+    let (mut index, mut pending, mut line, mut start) = (Index::default(), Pending::default(), vec![], 0);
+    while start < length {
+        line.clear();
+        file.by_ref().take(LINE).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+        let end = start + line.len() as u64;
+        if line.is_empty() {
+            break;
+        }
+        if line.len() as u64 == LINE {
+            index.damage = Some(format!("byte {start}: a line of more than {LINE} characters"));
+            return Ok(index);
+        }
+        let is_whole = line.ends_with(b"\n");
+        let record = line.trim_ascii_end();
+        let name = record.get(..6).unwrap_or(record).trim_ascii_end();
+        let closes = name == b"ENDMDL" || (name == b"END" && !pending.model);
+        match name {
+            _ if closes && pending.atoms && is_whole => {
+                index.ends.push(end);
+                pending = Pending::default();
+            }
+            // what follows a model and says nothing of the next
+            b"END" | b"TER" | b"CONECT" | b"MASTER" | b"" if !pending.any && is_whole => {
+                if let Some(last) = index.ends.last_mut() {
+                    *last = end;
+                }
+            }
+            _ => {
+                pending.any = true;
+                pending.model |= name == b"MODEL";
+                pending.atoms |= name == b"ATOM" || name == b"HETATM";
+            }
+        }
+        start = end;
+    }
+    // no model, and no END either
+    if pending.atoms && !pending.model {
+        index.ends.push(length);
+    }
+    Ok(index)
+}
+
+impl Layout for Pdb {
+    fn recognises(beginning: &[u8]) -> bool {
+        is_pdb(beginning)
+    }
+
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+        let atoms = contents.topology.atoms.len();
+        if atoms == 0 {
+            return Err("0 atoms: PDB holds 1 or more".to_owned());
+        }
+        let records = match contents.placement.selected {
+            Some((system, atoms)) => AtomRecords::new(system, atoms.iter().map(|&atom| atom as usize)),
+            None => AtomRecords::new(contents.topology, 0..atoms),
+        };
+        let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
+        let layout = Self { atoms, cell: None, labels: vec![], records: Some(records), title, models: 0 };
+        Ok((layout, vec![]))
+    }
+
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+        let index = find_models(file, length)?;
+        let first = match index.ends.first() {
+            Some(&end) => Self::first(file, end)?,
+            None => Model::default(),
+        };
+        let Model { cell, labels, .. } = first;
+        Ok((Self { atoms: labels.len(), cell, labels, records: None, title: String::new(), models: 0 }, index))
+    }
+
+    fn atoms(&self) -> usize {
+        self.atoms
+    }
+
+    fn precision(&self) -> Option<Precision> {
+        None
+    }
+
+    fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {
+        Self::create(contents).map(|(layout, _)| Self { models: count, ..layout })
+    }
+
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
+        let records = self.records.as_ref().ok_or("it is open for reading")?;
+        // in eight columns with three decimals, in Å
+        if !placed.as_flattened().iter().all(|value| (-99.9..999.9).contains(value)) {
+            return Err("positions are beyond what the columns of PDB hold, -99.9 to 999.9 nm".to_owned());
+        }
+        let title = format!("{} t= {:.5} step= {}", self.title, frame.time, frame.step);
+        records.write_model(self.models, title.trim_start(), frame.cell.as_ref(), placed, bytes);
+        self.models += 1;
+        Ok(())
+    }
+
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        let model = read_model(bytes).map_err(|problem| problem.to_string())?;
+        if model.positions.len() != self.atoms {
+            return Err(format!("{} atoms, the first frame has {}", model.positions.len(), self.atoms));
+        }
+        frame.clear();
+        frame.positions.extend(&model.positions);
+        frame.cell = if model.has_cell_record { model.cell } else { self.cell };
+        frame.time = model.time.unwrap_or(index as f64);
+        frame.step = model.step.unwrap_or(index as i64);
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! TRR, the full-precision format of GROMACS: positions, velocities and forces in `f32` or `f64`.
+//!
+//! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the bytes of each block
+//! (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then atoms, step and the
+//! number of energies. Time (ps) and coupling parameter λ follow, then the blocks that have bytes, in this order. All numbers
+//! of a frame have the same width, which follows from the sizes of its blocks. The file has no header.
+//!
+//! md writes `f32`; steps have 32 bits, the low ones in longer runs. GROMACS may write positions more seldom than velocities
+//! or forces: what has no positions is no frame here and left out.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use super::records::{Index, Layout, Records};
+use super::xdr::{go_to, integer};
+use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+
+/// Its row.
+pub(super) const FORMAT: Format = Format {
+    name: "TRR",
+    extension: "trr",
+    atom_bytes: 12,
+    holds: Holds {
+        velocities: true,
+        forces: true,
+        images: false,
+        observables: false,
+        lossless: true,
+        rounded: false,
+        names: false,
+    },
+    files: &Records::<Trr>::new("TRR"),
+};
+
+const MAGIC: i32 = 1993;
+const TEXT: &[u8; 12] = b"GMX_trn_file";
+/// Bytes before the sizes: magic number, length of the text with its final zero and without, text.
+const BEGINNING: usize = 12 + TEXT.len();
+/// Words of sizes and counts.
+const WORDS: usize = 13;
+/// Most atoms: sizes of blocks of `f32` stay below 2³¹.
+const MOST_ATOMS: usize = i32::MAX as usize / 12;
+
+type Checked<T> = Result<T, String>;
+
+/// What is fixed for a file.
+struct Trr {
+    atoms: usize,
+    /// as the first frame has them; nothing before there is one
+    fields: Option<Fields>,
+}
+
+/// The header of a frame.
+#[derive(Clone, Copy)]
+struct Head {
+    atoms: usize,
+    step: i32,
+    /// bytes of a number
+    width: usize,
+    /// bytes of box, virial, pressure, positions, velocities and forces
+    blocks: [usize; 6],
+}
+
+/// Numbers of the blocks of [`Head`].
+const BOX: usize = 0;
+const POSITIONS: usize = 3;
+const VELOCITIES: usize = 4;
+const FORCES: usize = 5;
+
+impl Head {
+    /// From the first bytes of a frame; `None` if there are too few of them.
+    fn read(bytes: &[u8]) -> Checked<Option<Self>> {
+        let Some(magic) = integer(bytes, 0) else { return Ok(None) };
+        if magic != MAGIC {
+            return Err(format!("the number {magic} begins no frame, expected {MAGIC}"));
+        }
+        let Some(words) = bytes.get(BEGINNING..BEGINNING + 4 * WORDS) else { return Ok(None) };
+        if &bytes[12..BEGINNING] != TEXT {
+            return Err("it is no frame of GROMACS: the text in its header is another".to_owned());
+        }
+        let word = |at: usize| integer(words, at).unwrap_or(-1);
+        let size = |at: usize| usize::try_from(word(at)).map_err(|_| format!("a block of {} bytes", word(at)));
+        let atoms = usize::try_from(word(10)).ok().filter(|&atoms| atoms > 0);
+        let atoms = atoms.ok_or_else(|| format!("a frame of {} atoms", word(10)))?;
+        if [0, 1, 5, 6].into_iter().any(|at| word(at) != 0) {
+            return Err("it holds more than positions, velocities, forces and box".to_owned());
+        }
+        let blocks = [size(2)?, size(3)?, size(4)?, size(7)?, size(8)?, size(9)?];
+        let counts = [9, 9, 9, 3 * atoms, 3 * atoms, 3 * atoms];
+        let present = blocks.iter().zip(counts).find(|(size, _)| **size > 0);
+        let width = present.map_or(4, |(size, count)| size / count);
+        let fits = |(size, count): (&usize, usize)| *size == 0 || *size == width * count;
+        if ![4, 8].contains(&width) || !blocks.iter().zip(counts).all(fits) {
+            return Err(format!("blocks of {blocks:?} bytes for {atoms} atoms"));
+        }
+        Ok(Some(Self { atoms, step: word(11), width, blocks }))
+    }
+
+    /// Offset of block `index`.
+    fn start(&self, index: usize) -> usize {
+        BEGINNING + 4 * WORDS + 2 * self.width + self.blocks[..index].iter().sum::<usize>()
+    }
+
+    /// Bytes of the frame.
+    fn bytes(&self) -> usize {
+        self.start(self.blocks.len())
+    }
+
+    fn fields(&self) -> Fields {
+        Fields { velocities: self.blocks[VELOCITIES] > 0, forces: self.blocks[FORCES] > 0, image: false }
+    }
+
+    /// Number `index` after the offset `start`.
+    fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
+        let at = start + index * self.width;
+        // the frame is as long as its header says
+        match bytes.get(at..at + self.width) {
+            Some(&[a, b, c, d]) => f64::from(f32::from_be_bytes([a, b, c, d])),
+            Some(&[a, b, c, d, e, f, g, h]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
+            _ => f64::NAN,
+        }
+    }
+
+    /// Vectors of block `index`; none where it is empty.
+    fn vectors(&self, bytes: &[u8], index: usize, found: &mut Vec<Vec3>) -> Checked<()> {
+        let (start, count) = (self.start(index), self.blocks[index] / (3 * self.width));
+        let vector = |i: usize| Vec3::from([0, 1, 2].map(|axis| self.number(bytes, start, 3 * i + axis)));
+        found.extend((0..count).map(vector));
+        match found.iter().position(|vector| !vector.is_finite()) {
+            Some(atom) => Err(format!("a number of atom {} is not finite", atom + 1)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Layout for Trr {
+    fn recognises(beginning: &[u8]) -> bool {
+        integer(beginning, 0) == Some(MAGIC)
+    }
+
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+        let atoms = contents.topology.atoms.len();
+        if !(1..=MOST_ATOMS).contains(&atoms) {
+            return Err(format!("{atoms} atoms: TRR holds 1 to {MOST_ATOMS}"));
+        }
+        Ok((Self { atoms, fields: Some(contents.fields) }, vec![]))
+    }
+
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+        let (mut layout, mut index) = (Self { atoms: 0, fields: None }, Index::default());
+        let (mut start, mut bytes) = (0, vec![]);
+        while start < length {
+            go_to(file, start)?;
+            bytes.clear();
+            let most = (BEGINNING + 4 * WORDS) as u64;
+            file.by_ref().take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            let head = match Head::read(&bytes) {
+                Ok(Some(head)) if layout.atoms == 0 || head.atoms == layout.atoms => Ok(head),
+                Ok(Some(head)) => Err(format!("a frame of {} atoms after {}", head.atoms, layout.atoms)),
+                Ok(None) => break,
+                Err(damage) => Err(damage),
+            };
+            let head = match head {
+                Ok(head) => head,
+                Err(damage) => {
+                    index.damage = Some(format!("byte {start}: {damage}"));
+                    break;
+                }
+            };
+            let Some(end) = start.checked_add(head.bytes() as u64).filter(|&end| end <= length) else { break };
+            layout.atoms = head.atoms;
+            match (head.blocks[POSITIONS] > 0, index.ends.last_mut()) {
+                (true, _) => {
+                    layout.fields.get_or_insert(head.fields());
+                    index.ends.push(end);
+                }
+                // belongs to the frame before it, or to none
+                (false, Some(last)) => *last = end,
+                (false, None) => index.header = end,
+            }
+            start = end;
+        }
+        Ok((layout, index))
+    }
+
+    fn atoms(&self) -> usize {
+        self.atoms
+    }
+
+    fn precision(&self) -> Option<Precision> {
+        Some(Precision::Lossless)
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        self.fields
+    }
+
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
+        let atoms = placed.len();
+        let fields = self.fields.unwrap_or_default();
+        let size = |present: bool, count: usize| if present { (4 * count) as i32 } else { 0 };
+        let step = (frame.step & u64::from(u32::MAX)) as u32 as i32;
+        let vectors = 3 * atoms;
+        let (x, v, f) = (size(true, vectors), size(fields.velocities, vectors), size(fields.forces, vectors));
+        bytes.extend([MAGIC, TEXT.len() as i32 + 1, TEXT.len() as i32].map(i32::to_be_bytes).as_flattened());
+        bytes.extend(TEXT);
+        let words: [i32; WORDS] = [0, 0, size(true, 9), 0, 0, 0, 0, x, v, f, atoms as i32, step, 0];
+        bytes.extend(words.map(i32::to_be_bytes).as_flattened());
+        // time, λ
+        bytes.extend([frame.time as f32, 0.0].map(f32::to_be_bytes).as_flattened());
+        let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(Vec3::to_array));
+        bytes.extend(rows.as_flattened().iter().flat_map(|&value| (value as f32).to_be_bytes()));
+        bytes.extend(placed.as_flattened().iter().flat_map(|value| value.to_be_bytes()));
+        for (present, name, values) in
+            [(fields.velocities, "velocities", frame.velocities), (fields.forces, "forces", frame.forces)]
+        {
+            if !present {
+                continue;
+            }
+            if values.len() != atoms {
+                return Err(format!("{} {name}, the file has {atoms} atoms", values.len()));
+            }
+            bytes.extend(values.iter().flat_map(|r| r.to_array()).flat_map(|value| (value as f32).to_be_bytes()));
+        }
+        Ok(())
+    }
+
+    fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
+        let head = Head::read(bytes)?.ok_or("it is cut off")?;
+        frame.clear();
+        frame.step = i64::from(head.step);
+        frame.time = head.number(bytes, BEGINNING + 4 * WORDS, 0);
+        if !frame.time.is_finite() {
+            return Err("the time is not a number".to_owned());
+        }
+        if head.blocks[BOX] > 0 {
+            let start = head.start(BOX);
+            let rows = [0, 1, 2].map(|row| Vec3::from([0, 1, 2].map(|i| head.number(bytes, start, 3 * row + i))));
+            if rows.iter().any(|row| *row != Vec3::ZERO) {
+                let cell = PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} is no cell"))?;
+                frame.cell = Some(cell);
+            }
+        }
+        head.vectors(bytes, POSITIONS, &mut frame.positions)?;
+        head.vectors(bytes, VELOCITIES, &mut frame.velocities)?;
+        head.vectors(bytes, FORCES, &mut frame.forces)
+    }
+}

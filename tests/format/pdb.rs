@@ -1,0 +1,92 @@
+//! PDB as coordinates: columns, alternative locations, models, cells, and what is refused.
+
+use md::format::{Coordinates, read_coordinates};
+use md::vec3::vec3;
+use proptest::prelude::*;
+
+use crate::damage::{Damage, apply, damage};
+use crate::literal::file;
+
+/// Serials beyond five columns, an insertion code, alternative locations, four-letter names, two models.
+const PDB: &str = "\
+HEADER    PEPTIDE
+TITLE     two residues t= 12.50000 step= 6250
+CRYST1   20.000   30.000   40.000  90.00  90.00  90.00 P 1           1
+MODEL        1
+ATOM  99999  N   ALA A   1       1.000   2.000   3.000  1.00  0.00           N
+ATOM  186a0  CA AALA A   1       4.000   5.000   6.000  0.60  0.00           C
+ATOM  A0000  CA BALA A   1       4.500   5.500   6.500  0.40  0.00           C
+ANISOU    2  CA AALA A   1     1000   1000   1000      0      0      0       C
+ATOM  ***** HH11 ALA A   1A     -7.000  -8.000  -9.999  1.00  0.00           H
+TER
+HETATM    4 CA    CA B   2    9999.9991000.001-999.999  1.00  0.00          CA
+ENDMDL
+MODEL        2
+ATOM      1  N   ALA A   1      99.000  99.000  99.000  1.00  0.00           N
+ENDMDL
+END
+";
+
+#[track_caller]
+fn read(text: &str) -> Coordinates {
+    let (_folder, path) = file("x.pdb", text.as_bytes());
+    read_coordinates(&path, None, None).unwrap()
+}
+
+#[test]
+fn columns_count_and_serials_do_not() {
+    let expected =
+        [vec3(0.1, 0.2, 0.3), vec3(0.4, 0.5, 0.6), vec3(-0.7, -0.8, -0.9999), vec3(999.9999, 100.0001, -99.9999)];
+    for text in [PDB.to_owned(), PDB.replace('\n', "\r\n")] {
+        let found = read(&text);
+        assert_eq!(found.positions.len(), expected.len());
+        assert!(found.positions.iter().zip(expected).all(|(a, b)| (*a - b).norm() < 1e-12), "{:?}", found.positions);
+        let labels: Vec<(&str, u8)> = found.labels.iter().map(|label| (label.name.as_str(), label.element)).collect();
+        assert_eq!(labels, [("N", 7), ("CA", 6), ("HH11", 1), ("CA", 20)]);
+        assert_eq!((found.time, found.velocities.is_none()), (Some(12.5), true));
+        let (lengths, angles) = found.cell.unwrap().lengths_angles();
+        assert!(lengths.iter().zip([2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-12) && angles == [90.0; 3]);
+    }
+}
+
+#[test]
+fn a_dummy_cell_is_none() {
+    let dummy = "CRYST1    1.000    1.000    1.000  90.00  90.00  90.00 P 1           1";
+    let lines = PDB.lines().map(|line| if line.starts_with("CRYST1") { dummy } else { line });
+    assert!(read(&lines.collect::<Vec<_>>().join("\n")).cell.is_none());
+    let without = PDB.lines().filter(|line| !line.starts_with("CRYST1"));
+    assert!(read(&without.collect::<Vec<_>>().join("\n")).cell.is_none());
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    for (from, to, part) in [
+        ("   5.000   6.000", "   5.0x0   6.000", "x.pdb:6: expected x, y and z of an atom"),
+        ("   5.000   6.000  0.60  0.00           C", "   5.0", "x.pdb:6: expected x, y and z of an atom"),
+        ("   3.000  1.00", "     nan  1.00", "x.pdb:5: expected x, y and z of an atom"),
+        ("  90.00  90.00  90.00", "  10.00  90.00 170.00", "x.pdb:3: expected three edges"),
+    ] {
+        let text = PDB.replacen(from, to, 1);
+        assert!(text != PDB);
+        let (_folder, path) = file("x.pdb", text.as_bytes());
+        let error = read_coordinates(&path, None, None).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let (_folder, path) = file("x.pdb", b"REMARK   nothing here\nREMARK   nor here\n");
+    let error = read_coordinates(&path, None, None).unwrap_err().to_string();
+    assert!(error.contains("holds no atoms"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_structures_never_panic(damages in damage()) {
+        let damages: Vec<Damage> = damages;
+        let (_folder, path) = file("damaged", &apply(PDB.as_bytes(), &damages));
+        match read_coordinates(&path, None, None) {
+            Ok(found) => assert_eq!(found.labels.len(), found.positions.len()),
+            Err(error) => assert!(error.exit_code() == 2 && error.to_string().contains("damaged"), "{error}"),
+        }
+    }
+}

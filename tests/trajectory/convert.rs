@@ -1,0 +1,395 @@
+//! `md convert`: every format to every other, frames and atoms chosen, molecules placed, structures superposed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use assert_cmd::cargo::CommandCargoExt;
+use md::cell::PeriodicCell;
+use md::format::{read_coordinates, read_topology};
+use md::observe::trajectory::{
+    Contents, EXTENSIONS, Fields, Format, Frame, Placement, Precision, Spacing, StoredFrame, open,
+};
+use md::vec3::{Vec3, vec3};
+use tempfile::TempDir;
+
+use crate::sample;
+
+const FRAMES: usize = 6;
+const WATERS: usize = 20;
+
+/// The sample as H5MD with velocities and forces, and how often its atoms come.
+fn original(folder: &Path, kind: &str, waters: usize, frames: usize) -> (PathBuf, usize) {
+    let (path, topology) = (folder.join("original.h5md"), sample::topology(waters));
+    let (observables, provenance) = (sample::observables(), sample::provenance());
+    let contents = Contents {
+        fields: Fields { velocities: true, forces: true, image: false },
+        ..sample::contents(&topology, kind, Precision::Lossless, &observables, &provenance)
+    };
+    let mut sink = Format::of_name("x.h5md").unwrap().files.create(&path, &contents).unwrap();
+    for frame in 0..frames {
+        sample::with_frame(kind, frame, topology.atoms.len(), |frame| sink.write(frame)).unwrap();
+    }
+    sink.close().unwrap();
+    (path, topology.atoms.len())
+}
+
+fn run(arguments: &[&str], input: &Path, output: &Path) -> Output {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.arg("convert").args([input, output]).args(arguments).env("NO_COLOR", "1").output().unwrap()
+}
+
+#[track_caller]
+fn converted(arguments: &[&str], input: &Path, output: &Path) {
+    let done = run(arguments, input, output);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// What a refusal says, on one line.
+#[track_caller]
+fn refused(arguments: &[&str], input: &Path, output: &Path) -> String {
+    let done = run(arguments, input, output);
+    assert_eq!(done.status.code(), Some(2), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stderr).unwrap().split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+fn frames(path: &Path) -> Vec<StoredFrame> {
+    let mut trajectory = open(path).unwrap();
+    let count = trajectory.frames();
+    let read = |index| {
+        let mut frame = StoredFrame::default();
+        trajectory.read(index, &mut frame).unwrap();
+        frame
+    };
+    (0..count).map(read).collect()
+}
+
+/// Largest component of the differences.
+fn away(a: &[Vec3], b: &[Vec3]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).flat_map(|(a, b)| (*a - *b).to_array()).fold(0.0, |most, d| d.abs().max(most))
+}
+
+/// Positions in a file of this format, nm.
+fn rounding(extension: &str) -> f64 {
+    match extension {
+        "xtc" => 0.5e-3,
+        "pdb" => 0.5e-4,
+        _ => 0.0,
+    }
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_format_becomes_every_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let expected = frames(&original);
+    let topology = original.to_str().unwrap();
+    for from in EXTENSIONS {
+        let first = folder.path().join("first").with_extension(from);
+        converted(&[], &original, &first);
+        for to in EXTENSIONS {
+            let second = folder.path().join("second").with_extension(to);
+            converted(&["--topology", topology, "--force"], &first, &second);
+            let found = frames(&second);
+            assert_eq!(found.len(), FRAMES, "{from} {to}");
+            let tolerance = rounding(from) + rounding(to) + 1e-6;
+            let full = |name: &str| ["h5md", "trr", "nc"].contains(&name);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found.step, expected.step, "{from} {to}");
+                assert!(away(&found.positions, &expected.positions) < tolerance, "{from} {to}");
+                assert!(found.cell.is_some());
+                // DCD holds no times: frames are evenly spaced from the first step on
+                let time = if [from, to].contains(&"dcd") { found.time } else { expected.time };
+                assert!((found.time - time).abs() < 1e-5, "{from} {to}: {}", found.time);
+                let held = full(from) && full(to);
+                assert_eq!((found.velocities.is_empty(), found.forces.is_empty()), (!held, !held), "{from} {to}");
+                if held {
+                    assert!(away(&found.velocities, &expected.velocities) < 1e-6);
+                    assert!(away(&found.forces, &expected.forces) < 1e-3);
+                }
+            }
+        }
+    }
+    // nothing is left of the temporary files
+    let left = names(folder.path());
+    assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
+}
+
+#[test]
+fn atoms_and_frames_are_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let all = frames(&original);
+    let output = folder.path().join("some.h5md");
+    // times are 0.5, 0.7, … 1.5 ps
+    converted(
+        &["--select", "not water", "--begin", "0.7 ps", "--end", "0.0013 ns", "--stride", "2"],
+        &original,
+        &output,
+    );
+    let found = frames(&output);
+    let times: Vec<f64> = found.iter().map(|frame| (frame.time * 10.0).round() / 10.0).collect();
+    assert_eq!(times, [0.7, 1.1]);
+    // six atoms of the chain, and the ion behind the waters
+    let chosen = |frame: &StoredFrame| [&frame.positions[..6], &frame.positions[66..]].concat();
+    assert!(away(&found[0].positions, &chosen(&all[1])) < 1e-6 && away(&found[1].positions, &chosen(&all[3])) < 1e-6);
+    let topology = open(&output).unwrap().topology().cloned().unwrap();
+    assert_eq!((topology.atoms.len(), topology.residues.len(), topology.connectivity.len()), (7, 3, 5));
+    assert_eq!(topology.atoms[6].name.as_str(), "Na+");
+    for extension in EXTENSIONS {
+        let output = folder.path().join("water").with_extension(extension);
+        converted(&["--select", "water", "--frame", "3"], &original, &output);
+        let found = frames(&output);
+        assert_eq!((found.len(), found[0].positions.len()), (1, 60), "{extension}");
+        assert!(away(&found[0].positions, &all[3].positions[6..66]) < rounding(extension) + 1e-6, "{extension}");
+    }
+}
+
+/// Waters that move by 0.3 nm a frame through a cell of 3 nm.
+fn drifting(folder: &Path, frames: usize) -> (PathBuf, Vec<Vec<Vec3>>) {
+    let (path, topology) = (folder.join("drift.h5md"), sample::topology(5));
+    let provenance = sample::provenance();
+    let atoms = topology.atoms.len();
+    let contents = Contents {
+        fields: Fields::default(),
+        observables: &[],
+        placement: Placement::WHOLE,
+        spacing: Spacing { steps: 1, timestep: 0.1 },
+        ..sample::contents(&topology, "triclinic", Precision::Lossless, &[], &provenance)
+    };
+    let cell = sample::cell("triclinic", 0).unwrap();
+    let mut sink = Format::of_name("x.h5md").unwrap().files.create(&path, &contents).unwrap();
+    let mut all = vec![];
+    for frame in 0..frames {
+        // each molecule on its own way
+        let moved = |(atom, r): (usize, Vec3)| {
+            let way = 0.3 * frame as f64 * (1.0 - 0.2 * (atom.saturating_sub(3) / 3) as f64);
+            if atom < 6 { r } else { r + vec3(way, -0.5 * way, 0.7 * way) }
+        };
+        let positions: Vec<Vec3> = sample::placed("triclinic", 0, atoms).into_iter().enumerate().map(moved).collect();
+        let (step, time) = (frame as u64, 0.1 * frame as f64);
+        let (velocities, forces, observables) = (&[], &[], &[]);
+        let frame = Frame { step, time, cell: Some(cell), positions: &positions, velocities, forces, observables };
+        sink.write(&frame).unwrap();
+        all.push(positions);
+    }
+    sink.close().unwrap();
+    (path, all)
+}
+
+#[test]
+fn molecules_are_unwrapped_and_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, expected) = drifting(folder.path(), 40);
+    let wrapped = frames(&path);
+    assert!(away(&wrapped[39].positions, &expected[39]) > 2.0, "nothing crosses the cell");
+    let [unwrapped, xtc, back] = ["unwrapped.trr", "cut.xtc", "back.h5md"].map(|name| folder.path().join(name));
+    // strides do not matter: the frames between are seen
+    converted(&["--unwrap", "--stride", "13"], &path, &unwrapped);
+    let found = frames(&unwrapped);
+    assert_eq!(found.len(), 4);
+    for (found, expected) in found.iter().zip(expected.iter().step_by(13)) {
+        assert!(away(&found.positions, expected) < 1e-5);
+    }
+    let topology = path.to_str().unwrap();
+    converted(&["--topology", topology], &unwrapped, &xtc);
+    converted(&["--topology", topology, "--whole"], &xtc, &back);
+    for (found, expected) in frames(&back).iter().zip(wrapped.iter().step_by(13)) {
+        assert!(away(&found.positions, &expected.positions) < 1.1e-3);
+    }
+}
+
+#[test]
+fn a_selection_is_centred_and_the_rest_around_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = drifting(folder.path(), 5);
+    let output = folder.path().join("centred.trr");
+    converted(&["--center", "protein"], &path, &output);
+    for frame in frames(&output) {
+        let cell: PeriodicCell = frame.cell.unwrap();
+        let centre = frame.positions[..6].iter().copied().sum::<Vec3>() / 6.0;
+        assert!((cell.to_fractional(centre) - Vec3::splat(0.5)).norm() < 1e-6);
+        for water in frame.positions[6..21].chunks(3) {
+            let s = cell.to_fractional(water.iter().copied().sum::<Vec3>() / 3.0).to_array();
+            assert!(s.iter().all(|s| (-1e-6..1.0 + 1e-6).contains(s)), "{s:?}");
+        }
+    }
+}
+
+#[test]
+fn superposed_frames_have_the_deviation_that_analyze_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "none", WATERS, FRAMES);
+    let [aligned, again, result] = ["aligned.trr", "again.trr", "rmsd.h5"].map(|name| folder.path().join(name));
+    converted(&["--align", "protein", "--reference", "2"], &original, &aligned);
+    let mut analyze = Command::cargo_bin("md").unwrap();
+    analyze
+        .args(["analyze", "rmsd"])
+        .arg(&original)
+        .args(["--select", "protein", "--reference", "2", "-o"])
+        .arg(&result);
+    assert!(analyze.output().unwrap().status.success());
+    let expected = hdf5::File::open(&result).unwrap().dataset("rmsd").unwrap().read_raw::<f64>().unwrap();
+    let found = frames(&aligned);
+    let reference = &frames(&original)[2];
+    for (frame, expected) in found.iter().zip(&expected) {
+        let squares = frame.positions[..6].iter().zip(&reference.positions).map(|(a, b)| (*a - *b).norm_squared());
+        let deviation = (squares.sum::<f64>() / 6.0).sqrt();
+        assert!((deviation - expected).abs() < 1e-6, "{deviation} {expected}");
+        assert!(frame.cell.is_none());
+    }
+    assert!(expected.iter().any(|&value| value > 1e-3), "{expected:?}");
+    // velocities turn with the atoms: their products with distances stay
+    let before = &frames(&original)[5];
+    let product = |frame: &StoredFrame| frame.velocities[1].dot(frame.positions[4] - frame.positions[0]);
+    assert!((product(before) - product(&found[5])).abs() < 1e-6);
+    // a file as the reference: the first frame of these is the one that was aligned
+    let structure = folder.path().join("reference.pdb");
+    converted(&["--frame", "2"], &original, &structure);
+    converted(&["--align", "protein", "--reference", structure.to_str().unwrap()], &original, &again);
+    for (a, b) in frames(&again).iter().zip(&found) {
+        assert!(away(&a.positions, &b.positions) < 2e-3);
+    }
+}
+
+#[test]
+fn structures_are_written_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, atoms) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let frame = &frames(&original)[4];
+    let [rst7, pdb, gro] = ["x.rst7", "x.pdb", "x.gro"].map(|name| folder.path().join(name));
+    for path in [&rst7, &pdb, &gro] {
+        converted(&["--frame", "4"], &original, path);
+    }
+    let found = read_coordinates(&rst7, Some(atoms), None).unwrap();
+    assert!(away(&found.positions, &frame.positions) < 1e-7);
+    // 12.7 digits of 20.455 Å/ps
+    assert!(away(&found.velocities.unwrap(), &frame.velocities) < 1.1e-7);
+    let found = read_coordinates(&pdb, Some(atoms), None).unwrap();
+    assert!(away(&found.positions, &frame.positions) < 0.51e-4 && found.labels.len() == atoms);
+    let text = fs::read_to_string(&gro).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines[1].trim(), lines.len()), ("67", 70));
+    assert!(lines[3].starts_with("    1ALA     CA    2"), "{}", lines[3]);
+    assert_eq!(lines[69].split_whitespace().count(), 9);
+    // and a structure becomes a trajectory
+    let trr = folder.path().join("x.trr");
+    converted(&[], &rst7, &trr);
+    assert!(away(&frames(&trr)[0].positions, &frame.positions) < 1e-6);
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_nothing_is_left() {
+    let folder: TempDir = tempfile::tempdir().unwrap();
+    let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
+    let path = |name: &str| folder.path().join(name);
+    converted(&[], &original, &path("a.xtc"));
+    let before = names(folder.path());
+    let cases: [(&[&str], &Path, &str, &str); 12] = [
+        (&[], &original, "a.xtc", "there is such a file already"),
+        (&["--force"], &original, "original.h5md", "replace the trajectory itself"),
+        (&[], &path("a.xtc"), "b.pdb", "--topology"),
+        (&["--select", "water"], &path("a.xtc"), "b.dcd", "--topology"),
+        (&["--whole"], &path("a.xtc"), "b.dcd", "--topology"),
+        (&["--frame", "6"], &original, "b.dcd", "there is no frame 6"),
+        (&["--begin", "3 ps"], &original, "b.dcd", "no frame is chosen"),
+        (&["--begin", "3"], &original, "b.dcd", "missing unit"),
+        (&["--select", "name XYZ"], &original, "b.dcd", "no atom is selected"),
+        (&[], &original, "b.txt", "no ending by which its format is known"),
+        (&[], &original, "b.gro", "--frame"),
+        (&["--unwrap", "--whole"], &original, "b.trr", "cannot be used with"),
+    ];
+    for (arguments, input, output, part) in cases {
+        let message = refused(arguments, input, &path(output));
+        assert!(message.contains(part), "{part}: {message}");
+        assert_eq!(names(folder.path()), before, "{part}");
+    }
+    // a damaged frame ends it: the result is not there
+    let mut bytes = fs::read(path("a.xtc")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(255);
+    fs::write(path("a.xtc"), bytes).unwrap();
+    assert!(!run(&[], &path("a.xtc"), &path("b.trr")).status.success());
+    assert_eq!(names(folder.path()), before);
+}
+
+/// Largest memory of a conversion, bytes.
+#[allow(clippy::zombie_processes, reason = "wait4 waits for it")]
+fn memory(input: &Path, output: &Path) -> i64 {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.arg("convert").args([input, output, Path::new("--force")]).env("MD_ISOLATED", "1");
+    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    // SAFETY: a structure of numbers, for which zero is a value; both pointers live through the call.
+    unsafe {
+        let (mut status, mut used) = (0, std::mem::zeroed::<libc::rusage>());
+        assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut used), child.id() as i32);
+        assert_eq!(status, 0);
+        1024 * used.ru_maxrss
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    let frame = 12.0 * 30_007.0;
+    let sizes = [4, 64].map(|count| {
+        let (original, _) = original(folder.path(), "triclinic", 10_000, 2);
+        let many = folder.path().join("many.dcd");
+        let _ = fs::remove_file(&many);
+        // the frames of the sample again and again
+        converted(&["--force"], &original, &many);
+        let bytes = fs::read(&many).unwrap();
+        let size = 8 + 48 + 3 * (8 + 4 * 30_007);
+        let (header, frames) = bytes.split_at(bytes.len() - 2 * size);
+        fs::write(&many, [header, &frames.repeat(count / 2)].concat()).unwrap();
+        assert_eq!(open(&many).unwrap().frames(), count);
+        fs::remove_file(&original).unwrap();
+        memory(&many, &folder.path().join("out.trr")) as f64
+    });
+    // of the 60 frames more
+    assert!(sizes[1] - sizes[0] < 10.0 * frame, "{sizes:?}");
+}
+
+/// Structures of the golden systems with their topologies: the order of atoms is compared where files have names.
+#[test]
+fn other_orders_of_atoms_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum");
+    let [topology, rst7] = ["prmtop", "rst7"].map(|kind| system.join(format!("peptide-vacuum.{kind}.xz")));
+    let prmtop = topology.to_str().unwrap();
+    let pdb = folder.path().join("x.pdb");
+    converted(&["--topology", prmtop], &rst7, &pdb);
+    let known = read_topology(&topology).unwrap().topology;
+    let check = |text: &str| {
+        fs::write(&pdb, text).unwrap();
+        let found = read_coordinates(&pdb, Some(known.atoms.len()), None).unwrap();
+        md::format::check_order(&known, &found.labels).map_err(|problem| problem.message)
+    };
+    let good = fs::read_to_string(&pdb).unwrap();
+    assert_eq!(check(&good), Ok(()));
+    let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
+    let atom = |lines: &[String], name: &str| lines.iter().position(|line| line.get(12..16) == Some(name)).unwrap();
+    // other names in their order are other names
+    let renamed = good.replace(" HA ", " HX ");
+    assert!(renamed != good);
+    assert_eq!(check(&renamed), Ok(()));
+    // two carbons of a residue
+    let (ca, cb) = (atom(&lines, " CA "), atom(&lines, " CB "));
+    lines.swap(ca, cb);
+    let error = check(&lines.join("\n")).unwrap_err();
+    assert!(error.contains("CB") && error.contains("in the topology CA of"), "{error}");
+    lines.swap(ca, cb);
+    // a carbon and a hydrogen, called alike
+    let nitrogen = atom(&lines, " N  ");
+    lines.swap(ca, nitrogen);
+    let error = check(&lines.join("\n")).unwrap_err();
+    assert!(error.contains("but in the topology N (N) of"), "{error}");
+}
