@@ -9,7 +9,7 @@ use clap::Args;
 use super::outputs;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
-use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
+use crate::format::known::{COORDINATES, Format, TOPOLOGIES, TopologyOptions, recognise};
 use crate::format::{self, Coordinates};
 use crate::observe::energies::TABLE_START;
 use crate::observe::trajectory;
@@ -46,7 +46,7 @@ fn describe(path: &Path) -> Result<String> {
     }
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
-        return Ok(topology(format.name, &(format.read)(path, &bytes)?));
+        return Ok(topology(format.name, &(format.read)(path, &bytes, &TopologyOptions::default())?));
     }
     match bytes.trim_ascii_start() {
         [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),

@@ -31,7 +31,12 @@ pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
 }
 
 fn system(table: &Table) -> Option<SystemFiles> {
-    Some(SystemFiles { topology: table.text("topology")?.into(), coordinates: table.text("coordinates")?.into() })
+    Some(SystemFiles {
+        topology: table.text("topology")?.into(),
+        coordinates: table.text("coordinates")?.into(),
+        parameters: table.texts("parameters")?.iter().map(Into::into).collect(),
+        cell: table.cell("cell"),
+    })
 }
 
 fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {

@@ -4,8 +4,17 @@ use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys without influence on the physics.
-const FREE: [&str; 7] = ["output", "run.device", "run.threads", "run.pin", "run.simd", "run.max_time", "run.max_steps"];
+/// Sections and keys without influence on the physics; the fingerprint of the system tells whether parameter files did.
+const FREE: [&str; 8] = [
+    "output",
+    "system.parameters",
+    "run.device",
+    "run.threads",
+    "run.pin",
+    "run.simd",
+    "run.max_time",
+    "run.max_steps",
+];
 
 /// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
 const SPELLING: f64 = 1e-14;
@@ -56,7 +65,7 @@ fn stage_label(index: usize, stage: &Value) -> String {
 }
 
 fn same(path: &str, old: &Value, new: &Value) -> bool {
-    if path.starts_with("system.") {
+    if ["system.topology", "system.coordinates"].contains(&path) {
         let file =
             |value: &Value| value.as_str().map(|text| std::path::Path::new(text).file_name().map(ToOwned::to_owned));
         return file(old) == file(new);

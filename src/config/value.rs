@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::key::Key;
+use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::run::Interval;
 
@@ -36,6 +37,10 @@ pub enum Value {
     Word(&'static str),
     /// text, or an absolute path
     Text(String),
+    /// texts, or absolute paths
+    Texts(Vec<String>),
+    /// a periodic cell
+    Cell(PeriodicCell),
     /// yes or no
     Boolean(bool),
     /// whole number
@@ -121,6 +126,22 @@ impl Table {
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {
             Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Texts.
+    pub fn texts(&self, name: &str) -> Option<&[String]> {
+        match &self.get(name)?.value {
+            Value::Texts(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A periodic cell.
+    pub fn cell(&self, name: &str) -> Option<PeriodicCell> {
+        match self.get(name)?.value {
+            Value::Cell(cell) => Some(cell),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! The known formats of topologies and coordinates: one row each. Files are told apart by their content, not their name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{netcdf, prmtop, restart};
+use super::{charmm, netcdf, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -20,18 +20,28 @@ pub struct Format<R> {
     pub read: R,
 }
 
+/// What a topology needs besides its own file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopologyOptions {
+    /// files of parameters (CHARMM), in their order
+    pub parameters: Vec<PathBuf>,
+}
+
 /// Reads the unpacked bytes of the topology at a path, which only names the file in messages.
-pub type TopologyReader = fn(&Path, &[u8]) -> Parsed<Description>;
+pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
 /// Reads unpacked coordinates; an angle (degrees) completes a box given by its edges only.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topologies; the first row that recognises a file reads it.
-pub const TOPOLOGIES: &[Format<TopologyReader>] = &[Format {
-    name: "AMBER topology (prmtop, parm7)",
-    recognises: |bytes| bytes.starts_with(b"%"),
-    read: prmtop::read,
-}];
+pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
+    Format {
+        name: "AMBER topology (prmtop, parm7)",
+        recognises: |bytes| bytes.starts_with(b"%"),
+        read: |path, bytes, _| prmtop::read(path, bytes),
+    },
+    Format { name: "CHARMM topology (psf)", recognises: |bytes| bytes.starts_with(b"PSF"), read: charmm::read },
+];
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
@@ -40,6 +50,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         recognises: |bytes| bytes.starts_with(b"CDF"),
         read: |bytes, _| netcdf::read_restart(bytes),
     },
+    Format { name: "CHARMM coordinates (crd)", recognises: charmm::is_card, read: |bytes, _| charmm::read_card(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
 
@@ -62,7 +73,12 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
 /// Read a topology of any known format, compressed or not; the format is told by the content. Fails with a [`Problem`] that
 /// names file and line.
 pub fn read_topology(path: &Path) -> Result<Description> {
+    read_topology_with(path, &TopologyOptions::default())
+}
+
+/// As [`read_topology`], with options.
+pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Description> {
     let bytes = super::read(path)?;
     let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(|problem| problem.in_file(path))?;
-    Ok((format.read)(path, &bytes)?)
+    Ok((format.read)(path, &bytes, options)?)
 }

@@ -6,6 +6,7 @@
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
 //! [`restart`] also writes, and so does [`pdb`] (for viewers).
 
+mod charmm;
 pub mod compressed;
 pub mod coordinates;
 pub mod element;
@@ -21,6 +22,6 @@ mod text;
 
 pub use compressed::read;
 pub use coordinates::{Coordinates, read_coordinates};
-pub use known::read_topology;
+pub use known::{TopologyOptions, read_topology, read_topology_with};
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::checkpoint::Checkpoint;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, file, read_coordinates, read_topology};
+use crate::format::{Coordinates, file, read_coordinates, read_topology_with};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
@@ -13,15 +13,19 @@ use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, pre
 /// found.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
-    let (description, coordinates) =
-        rayon::join(|| read_topology(&plan.system.topology), || read_coordinates_or_checkpoint(path, None, None));
+    let options = plan.system.topology_options();
+    let (description, coordinates) = rayon::join(
+        || read_topology_with(&plan.system.topology, &options),
+        || read_coordinates_or_checkpoint(path, None, None),
+    );
     let description = description?;
     let atoms = description.topology.atoms.len();
-    let coordinates = match coordinates {
+    let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
         // again with atoms and cell of the topology: this may be enough, or else gives the better message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
+    coordinates.cell = plan.system.cell.or(coordinates.cell);
     let contradictions = check_stages(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
     let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };

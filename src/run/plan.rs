@@ -9,9 +9,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::reporter::StepInfo;
+use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
+use crate::format::TopologyOptions;
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, TuningMethod};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -64,12 +66,23 @@ impl Plan {
 }
 
 /// Files of the system, absolute paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFiles {
     /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
     /// positions, and where the format has them velocities and cell
     pub coordinates: PathBuf,
+    /// parameters of the topology, in their order
+    pub parameters: Vec<PathBuf>,
+    /// in place of the cell of the coordinates
+    pub cell: Option<PeriodicCell>,
+}
+
+impl SystemFiles {
+    /// What the topology is read with.
+    pub fn topology_options(&self) -> TopologyOptions {
+        TopologyOptions { parameters: self.parameters.clone() }
+    }
 }
 
 /// Seed, device, threads.

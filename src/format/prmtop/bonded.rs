@@ -96,13 +96,7 @@ pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<
 /// Bonds as the chemical graph.
 pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
     let pairs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
-    pairs.filter(|&pair| !is_water_brace(topology, pair)).collect()
-}
-
-/// The H–H bond that LEaP gives a water in place of its angle: a term, not a chemical bond.
-fn is_water_brace(topology: &Topology, pair: [u32; 2]) -> bool {
-    let [a, b] = pair.map(|i| &topology.atoms[i as usize]);
-    a.element == 1 && b.element == 1 && a.residue == b.residue && topology.is_water(a.residue as usize)
+    pairs.filter(|&pair| !topology.is_water_brace(pair)).collect()
 }
 
 /// Angles.
