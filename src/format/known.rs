@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{charmm, netcdf, prmtop, restart};
+use super::{charmm, netcdf, openmm, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -41,6 +41,11 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
         read: |path, bytes, _| prmtop::read(path, bytes),
     },
     Format { name: "CHARMM topology (psf)", recognises: |bytes| bytes.starts_with(b"PSF"), read: charmm::read },
+    Format {
+        name: "OpenMM system (XML)",
+        recognises: openmm::is_system,
+        read: |path, bytes, _| openmm::read(path, bytes),
+    },
 ];
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.

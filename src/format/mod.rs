@@ -15,6 +15,7 @@ pub mod known;
 mod netcdf;
 pub mod npy;
 mod number;
+mod openmm;
 pub mod pdb;
 mod prmtop;
 pub mod restart;

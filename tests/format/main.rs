@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
 mod broken;
+mod charmm;
 mod cut;
 #[path = "../damage/mod.rs"]
 mod damage;
 mod energy;
 mod fuzz;
+#[path = "../golden/mod.rs"]
+mod golden;
 mod literal;
+mod openmm;
 mod restart;
 mod systems;
 

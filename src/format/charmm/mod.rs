@@ -40,12 +40,14 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
     let types = types(path, &psf, &parameters)?;
-    let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(|problem| problem.in_file(path))?;
+    // a problem without a file is one of what the PSF file needs
+    let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
+    let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let (atoms, residues) = atoms(&psf, &types, &lj_types, &parameters);
     let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
-    terms::add(&psf, &types, &parameters, &mut topology).map_err(|problem| problem.in_file(path))?;
-    nonbonded::add_pairs(&types, &parameters, &mut topology);
+    terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
+    nonbonded::add_pairs(&types, &parameters, &mut topology)?;
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
 

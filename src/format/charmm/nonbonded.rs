@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Parsed;
-use super::parameters::{LennardJonesParameters, Parameters, Type, Well, pair};
+use super::parameters::{Parameters, Type, Well, pair};
 use super::terms::listed;
 use crate::error::Problem;
 use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
@@ -28,15 +28,18 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     let (mut used, mut indices, mut missing) = (vec![], HashMap::new(), BTreeSet::new());
     let mut of_atoms = Vec::with_capacity(types.len());
     for &atom_type in types {
-        let index = *indices.entry(atom_type).or_insert_with(|| {
-            match parameters.nonbonded.get(&atom_type) {
-                Some(found) => used.push((atom_type, found.general)),
-                None => {
-                    missing.insert(parameters.names.of(&[atom_type]));
-                }
+        if let Some(&index) = indices.get(&atom_type) {
+            of_atoms.push(index);
+            continue;
+        }
+        let index = used.len() as u32;
+        match parameters.nonbonded.get(&atom_type)? {
+            Some(found) => used.push((atom_type, found.general)),
+            None => {
+                missing.insert(parameters.names.of(&[atom_type]));
             }
-            used.len().saturating_sub(1) as u32
-        });
+        }
+        indices.insert(atom_type, index);
         of_atoms.push(index);
     }
     if !missing.is_empty() {
@@ -49,7 +52,7 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, rounding: vec![] };
     for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
         for (b, &(type_b, well_b)) in (0..=a).zip(&used) {
-            let special = parameters.nbfix.get(&pair([type_a, type_b]));
+            let special = parameters.nbfix.get(&pair([type_a, type_b]))?;
             let well = special.map_or_else(|| combined(well_a, well_b), |found| found.general);
             table.set_pair(a, b, coefficients(well));
         }
@@ -58,13 +61,13 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
 }
 
 /// Exclusions of pairs up to three bonds apart, and 1-4 terms of those that are three apart.
-pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) {
+pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let Topology { atoms, connectivity, bonded, exclusions, .. } = topology;
-    let scale = parameters.electrostatics14.as_ref().map_or(1.0, |factor| factor.value);
-    let well = |a: Type, b: Type| {
-        let own = |t: Type| parameters.nonbonded.get(&t).map(|found: &LennardJonesParameters| found.pairs14);
-        let special = parameters.nbfix.get(&pair([a, b])).map(|found| found.pairs14);
-        special.or_else(|| Some(combined(own(a)?, own(b)?)))
+    let scale = parameters.electrostatics14.unwrap_or(1.0);
+    let own = |t: Type| Ok(parameters.nonbonded.get(&t)?.map_or(Well::default(), |found| found.pairs14));
+    let well = |a: Type, b: Type| match parameters.nbfix.get(&pair([a, b]))? {
+        Some(special) => Ok(special.pairs14),
+        None => Ok(combined(own(a)?, own(b)?)),
     };
     let mut neighbours = Neighbours::new(atoms.len(), connectivity);
     let mut excluded = vec![];
@@ -75,12 +78,12 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
                 if index + 1 < BONDS_OF_PAIR14 {
                     continue;
                 }
-                let LennardJones { c6, c12 } =
-                    well(types[i as usize], types[j as usize]).map(coefficients).unwrap_or_default();
+                let LennardJones { c6, c12 } = coefficients(well(types[i as usize], types[j as usize])?);
                 let charge_product = scale * atoms[i as usize].charge * atoms[j as usize].charge;
                 bonded.pairs14.push(Pair14 { atoms: [i, j], charge_product, c6, c12 });
             }
         }
     }
     *exclusions = Exclusions::from_pairs(atoms.len(), excluded);
+    Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::Parsed;
 use super::table::{Entry, Table};
 
 /// A type of atoms: its place in [`Parameters::names`].
@@ -30,8 +31,8 @@ pub(super) struct TorsionParameters {
     pub(super) phase: f64,
 }
 
-/// −ε [(R/r)¹² − 2 (R/r)⁶].
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// ε [(R/r)¹² − 2 (R/r)⁶].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Well {
     /// |ε|
     pub(super) depth: f64,
@@ -71,27 +72,29 @@ pub(super) struct Parameters {
     /// pairs of types whose parameters replace those of the combination rule
     pub(super) nbfix: Table<[Type; 2], LennardJonesParameters>,
     /// factor of the Coulomb energy of 1-4 pairs (`E14FAC`)
-    pub(super) electrostatics14: Option<Entry<f64>>,
+    pub(super) electrostatics14: Option<f64>,
 }
 
 impl Parameters {
     /// All terms of a torsion: those of its types, else those of `X B C X`.
-    pub(super) fn dihedral(&self, types: [Type; 4]) -> Option<&[Entry<TorsionParameters>]> {
+    pub(super) fn dihedral(&self, types: [Type; 4]) -> Parsed<Option<Vec<&TorsionParameters>>> {
         let [_, b, c, _] = types;
         let forms = [types, [ANY, b, c, ANY]];
-        forms.into_iter().find_map(|form| self.dihedrals.get(&quadruple(form))).map(Vec::as_slice)
+        let found = forms.into_iter().find_map(|form| self.dihedrals.get(&quadruple(form)));
+        found.map(|terms| terms.iter().map(Entry::get).collect()).transpose()
     }
 
     /// An improper by the forms that `parmfile.doc` of CHARMM lists, in their order: `A B C D`, `A X X D`, `X B C D`,
     /// `X B C X`, `X X C D`. Each reads the same from both ends.
-    pub(super) fn improper(&self, types: [Type; 4]) -> Option<TorsionParameters> {
+    pub(super) fn improper(&self, types: [Type; 4]) -> Parsed<Option<TorsionParameters>> {
         let forms = |[a, b, c, d]: [Type; 4]| {
             [[a, b, c, d], [a, ANY, ANY, d], [ANY, b, c, d], [ANY, b, c, ANY], [ANY, ANY, c, d]]
         };
         let [a, b, c, d] = types;
         let both = forms(types).into_iter().zip(forms([d, c, b, a]));
         let mut both = both.flat_map(|(form, reversed)| [form, reversed]);
-        both.find_map(|form| self.impropers.get(&quadruple(form))).copied()
+        let found = both.find_map(|form| self.impropers.get(&quadruple(form)).transpose());
+        Ok(found.transpose()?.copied())
     }
 }
 

@@ -77,7 +77,8 @@ impl<'a> Reader<'a> {
         let types = self.types::<2>(words);
         let entry = Entry::new(row.reals(2)?, self.number, row);
         let Parameters { names, bonds, .. } = &mut *self.parameters;
-        bonds.insert(pair(types), entry, row, || format!("bond {}", names.of(&types)))
+        bonds.insert(pair(types), entry, row, || format!("bond {}", names.of(&types)));
+        Ok(())
     }
 
     fn angle(&mut self, line: &Line) -> Parsed<()> {
@@ -87,7 +88,8 @@ impl<'a> Reader<'a> {
         let urey_bradley = (words.len() > 5).then(|| row.reals(5)).transpose()?;
         let entry = Entry::new(AngleParameters { angle: row.reals(3)?, urey_bradley }, self.number, row);
         let Parameters { names, angles, .. } = &mut *self.parameters;
-        angles.insert(triple(types), entry, row, || format!("angle {}", names.of(&types)))
+        angles.insert(triple(types), entry, row, || format!("angle {}", names.of(&types)));
+        Ok(())
     }
 
     fn torsion(row: Row<'_>) -> Parsed<TorsionParameters> {
@@ -104,22 +106,20 @@ impl<'a> Reader<'a> {
             return Err(row.problem("expected the types A B C D or X B C X"));
         }
         let new = Entry::new(Self::torsion(row)?, self.number, row);
-        if new.value.periodicity == 0 && new.value.force_constant != 0.0 {
+        if new.last().periodicity == 0 && new.last().force_constant != 0.0 {
             let problem = row.problem("a torsion with n = 0, which programs read in different ways");
             return Err(problem.help("give the row a periodicity, or its k as 0"));
         }
         let Parameters { names, dihedrals, .. } = &mut *self.parameters;
         let terms = dihedrals.entry(quadruple(types)).or_default();
-        match terms.iter_mut().find(|term| term.value.periodicity == new.value.periodicity) {
+        match terms.iter_mut().find(|term| term.last().periodicity == new.last().periodicity) {
             Some(term) => {
-                let n = new.value.periodicity;
-                term.replace(new, row, || format!("dihedral {} with n = {n}", names.of(&types)))
+                let n = new.last().periodicity;
+                term.replace(new, row, || format!("dihedral {} with n = {n}", names.of(&types)));
             }
-            None => {
-                terms.push(new);
-                Ok(())
-            }
+            None => terms.push(new),
         }
+        Ok(())
     }
 
     fn improper(&mut self, line: &Line) -> Parsed<()> {
@@ -131,7 +131,8 @@ impl<'a> Reader<'a> {
         }
         let entry = Entry::new(Self::torsion(row)?, self.number, row);
         let Parameters { names, impropers, .. } = &mut *self.parameters;
-        impropers.insert(quadruple(types), entry, row, || format!("improper {}", names.of(&types)))
+        impropers.insert(quadruple(types), entry, row, || format!("improper {}", names.of(&types)));
+        Ok(())
     }
 
     /// A map: a line with eight types and the number of points of an angle, then the energies in any number of lines. Returns
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         }
         let entry = Entry::new(CmapParameters { size, energies }, self.number, row);
         let Parameters { names, cmaps, .. } = &mut *self.parameters;
-        cmaps.insert(two_quadruples(types), entry, row, || format!("map {}", names.of(&types)))?;
+        cmaps.insert(two_quadruples(types), entry, row, || format!("map {}", names.of(&types)));
         Ok(lines)
     }
 
@@ -175,8 +176,7 @@ impl<'a> Reader<'a> {
                 "RDIE" => return Err(row.problem("RDIE: a dielectric constant that grows with the distance")),
                 "GEOM" => return Err(row.problem("GEOM: the geometric combination rule")),
                 "E14F" => {
-                    let entry = Entry::new(row.real(index + 1)?, self.number, row);
-                    self.electrostatics14(entry, row)?;
+                    self.electrostatics14(row.real(index + 1)?, row)?;
                 }
                 _ => {}
             }
@@ -185,9 +185,9 @@ impl<'a> Reader<'a> {
     }
 
     /// One factor is for all 1-4 pairs.
-    fn electrostatics14(&mut self, new: Entry<f64>, row: Row<'_>) -> Parsed<()> {
-        if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| old.value != new.value) {
-            let message = format!("E14FAC is {}, but {} in a section before", new.value, old.value);
+    fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
+        if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
+            let message = format!("E14FAC is {new}, but {old} in a section before");
             return Err(row.problem(message).help("force fields with different 1-4 factors do not go together"));
         }
         self.parameters.electrostatics14 = Some(new);
@@ -204,7 +204,8 @@ impl<'a> Reader<'a> {
         let pairs14 = if words.len() > 4 { well(row, 5)? } else { general };
         let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
         let Parameters { names, nonbonded, .. } = &mut *self.parameters;
-        nonbonded.insert(named, entry, row, || format!("type {}", names.of(&[named])))
+        nonbonded.insert(named, entry, row, || format!("type {}", names.of(&[named])));
+        Ok(())
     }
 
     /// `type type −ε R`, and perhaps the same of 1-4 pairs.
@@ -216,7 +217,8 @@ impl<'a> Reader<'a> {
         let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };
         let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
         let Parameters { names, nbfix, .. } = &mut *self.parameters;
-        nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", names.of(&types)))
+        nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", names.of(&types)));
+        Ok(())
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) enum Section {
 }
 
 /// Sections whose headings have further words.
-const WITH_OPTIONS: [Section; 2] = [Section::Nonbonded, Section::HydrogenBonds];
+const WITH_OPTIONS: [Section; 3] = [Section::Nonbonded, Section::HydrogenBonds, Section::Thole];
 
 impl Section {
     /// The section that a line begins.

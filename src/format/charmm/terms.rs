@@ -47,11 +47,11 @@ impl Missing {
 /// Adds all bonded terms but 1-4 pairs. Fails with all that have no parameters.
 pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let mut missing = Missing::default();
-    bonds(psf, types, parameters, topology, &mut missing);
-    angles(psf, types, parameters, topology, &mut missing);
-    dihedrals(psf, types, parameters, topology, &mut missing);
-    impropers(psf, types, parameters, topology, &mut missing);
-    maps(psf, types, parameters, topology, &mut missing);
+    bonds(psf, types, parameters, topology, &mut missing)?;
+    angles(psf, types, parameters, topology, &mut missing)?;
+    dihedrals(psf, types, parameters, topology, &mut missing)?;
+    impropers(psf, types, parameters, topology, &mut missing)?;
+    maps(psf, types, parameters, topology, &mut missing)?;
     missing.problem().map_or(Ok(()), Err)
 }
 
@@ -65,21 +65,34 @@ fn harmonic(atoms: [u32; 2], [k, length]: [f64; 2]) -> Bond {
 }
 
 /// The H–H bond of a water needs no parameters: it is there for SHAKE.
-fn bonds(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology, missing: &mut Missing) {
+fn bonds(
+    psf: &Psf,
+    types: &[Type],
+    parameters: &Parameters,
+    topology: &mut Topology,
+    missing: &mut Missing,
+) -> Parsed<()> {
     for &atoms in &psf.bonds {
         let types = of(types, atoms);
-        match parameters.bonds.get(&pair(types)) {
+        match parameters.bonds.get(&pair(types))? {
             Some(&values) => topology.bonded.bonds.push(harmonic(atoms, values)),
             None if topology.is_water_brace(atoms) => {}
             None => missing.add("BONDS", parameters, &types),
         }
     }
+    Ok(())
 }
 
-fn angles(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology, missing: &mut Missing) {
+fn angles(
+    psf: &Psf,
+    types: &[Type],
+    parameters: &Parameters,
+    topology: &mut Topology,
+    missing: &mut Missing,
+) -> Parsed<()> {
     for &atoms in &psf.angles {
         let types = of(types, atoms);
-        let Some(found) = parameters.angles.get(&triple(types)) else {
+        let Some(found) = parameters.angles.get(&triple(types))? else {
             missing.add("ANGLES", parameters, &types);
             continue;
         };
@@ -88,28 +101,42 @@ fn angles(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Top
         let urey_bradley = found.urey_bradley.map(|values| harmonic([atoms[0], atoms[2]], values));
         topology.bonded.urey_bradleys.extend(urey_bradley);
     }
+    Ok(())
 }
 
-fn dihedrals(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology, missing: &mut Missing) {
+fn dihedrals(
+    psf: &Psf,
+    types: &[Type],
+    parameters: &Parameters,
+    topology: &mut Topology,
+    missing: &mut Missing,
+) -> Parsed<()> {
     for &atoms in &psf.dihedrals {
         let types = of(types, atoms);
-        let Some(terms) = parameters.dihedral(types) else {
+        let Some(terms) = parameters.dihedral(types)? else {
             missing.add("DIHEDRALS", parameters, &types);
             continue;
         };
         topology.bonded.propers.extend(terms.iter().map(|term| Torsion {
             atoms,
-            periodicity: term.value.periodicity,
-            phase: term.value.phase.to_radians(),
-            force_constant: term.value.force_constant * KCAL,
+            periodicity: term.periodicity,
+            phase: term.phase.to_radians(),
+            force_constant: term.force_constant * KCAL,
         }));
     }
+    Ok(())
 }
 
-fn impropers(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology, missing: &mut Missing) {
+fn impropers(
+    psf: &Psf,
+    types: &[Type],
+    parameters: &Parameters,
+    topology: &mut Topology,
+    missing: &mut Missing,
+) -> Parsed<()> {
     for &atoms in &psf.impropers {
         let types = of(types, atoms);
-        let Some(found) = parameters.improper(types) else {
+        let Some(found) = parameters.improper(types)? else {
             missing.add("IMPROPER", parameters, &types);
             continue;
         };
@@ -121,14 +148,21 @@ fn impropers(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut 
             topology.bonded.impropers.push(Torsion { atoms, periodicity, phase: angle, force_constant: k });
         }
     }
+    Ok(())
 }
 
 /// Only the maps that are used become grids.
-fn maps(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology, missing: &mut Missing) {
+fn maps(
+    psf: &Psf,
+    types: &[Type],
+    parameters: &Parameters,
+    topology: &mut Topology,
+    missing: &mut Missing,
+) -> Parsed<()> {
     let mut grids: HashMap<[Type; 8], u32> = HashMap::new();
     for &atoms in &psf.maps {
         let key = two_quadruples(of(types, atoms));
-        let Some(CmapParameters { size, energies }) = parameters.cmaps.get(&key) else {
+        let Some(CmapParameters { size, energies }) = parameters.cmaps.get(&key)? else {
             missing.add("CMAP", parameters, &of(types, atoms));
             continue;
         };
@@ -140,4 +174,5 @@ fn maps(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topol
         });
         topology.bonded.cmaps.push(Cmap { atoms, grid });
     }
+    Ok(())
 }
