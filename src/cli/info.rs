@@ -47,10 +47,8 @@ fn describe(path: &Path) -> Result<String> {
     }
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
-        return Ok(topology(
-            format.name,
-            &(format.read)(path, &bytes, &TopologyOptions { include: gromacs_folders(), ..Default::default() })?,
-        ));
+        let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
+        return Ok(topology(format.name, &(format.read)(path, &bytes, &options)?));
     }
     match bytes.trim_ascii_start() {
         [b'{', ..] if contains(&bytes, "\"stage_number\"") => outputs::status(path),

@@ -36,6 +36,8 @@ fn system(table: &Table) -> Option<SystemFiles> {
         coordinates: table.text("coordinates")?.into(),
         include: table.texts("include")?.iter().map(Into::into).collect(),
         define: table.texts("define")?.to_vec(),
+        parameters: table.texts("parameters")?.iter().map(Into::into).collect(),
+        cell: table.cell("cell"),
     })
 }
 

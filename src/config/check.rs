@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::key::{Kind, nearest};
+use super::key::{Key, Kind, nearest};
 use super::value::{Table, Value};
 use crate::error::Problem;
 
@@ -11,20 +11,32 @@ pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
             (_, Value::Table(nested)) => missing_files(nested, problems),
-            (Kind::File, Value::Text(text)) if Path::new(text).exists() && !Path::new(text).is_file() => {
-                let problem = Problem::new(format!("{}: {text} is not a regular file", key.name));
-                problems.push(entry.place.problem(problem.help("folders, pipes and devices are not read")));
+            (Kind::File, Value::Text(text)) => {
+                problems.extend(missing_file(key, text).map(|problem| entry.place.problem(problem)));
             }
-            (Kind::File, Value::Text(text)) if !Path::new(text).is_file() => {
-                let problem = Problem::new(format!("{}: there is no file {text}", key.name));
-                problems.push(entry.place.problem(match neighbour(Path::new(text)) {
-                    Some(name) => problem.help(format!("did you mean \"{name}\"?")),
-                    None => problem.help("paths are relative to the folder of the input file"),
-                }));
+            (Kind::Files, Value::Texts(texts)) => {
+                texts.iter().for_each(|text| problems.extend(missing_file(key, text).map(|p| entry.place.problem(p))));
             }
             _ => {}
         }
     }
+}
+
+/// The problem of a path that is no file.
+fn missing_file(key: &Key, text: &str) -> Option<Problem> {
+    let path = Path::new(text);
+    if path.is_file() {
+        return None;
+    }
+    if path.exists() {
+        let problem = Problem::new(format!("{}: {text} is not a regular file", key.name));
+        return Some(problem.help("folders, pipes and devices are not read"));
+    }
+    let problem = Problem::new(format!("{}: there is no file {text}", key.name));
+    Some(match neighbour(path) {
+        Some(name) => problem.help(format!("did you mean \"{name}\"?")),
+        None => problem.help("paths are relative to the folder of the input file"),
+    })
 }
 
 /// The file in the same folder whose name is nearest.

@@ -4,9 +4,19 @@ use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys without influence on the physics; the fingerprint of the system tells whether included files did.
-const FREE: [&str; 8] =
-    ["output", "system.include", "run.device", "run.threads", "run.pin", "run.simd", "run.max_time", "run.max_steps"];
+/// Sections and keys without influence on the physics; the fingerprint of the system tells whether other files of a topology
+/// did.
+const FREE: [&str; 9] = [
+    "output",
+    "system.include",
+    "system.parameters",
+    "run.device",
+    "run.threads",
+    "run.pin",
+    "run.simd",
+    "run.max_time",
+    "run.max_steps",
+];
 
 /// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
 const SPELLING: f64 = 1e-14;

@@ -40,6 +40,10 @@ pub enum Kind {
     Texts,
     /// a list of texts naming folders, relative to the folder of the input file
     Folders,
+    /// a list of texts naming files that must exist, relative to the folder of the input file
+    Files,
+    /// three edges of a periodic cell, and perhaps its three angles
+    Cell,
     /// `true` or `false`
     Boolean,
     /// a whole number in this range
@@ -121,7 +125,10 @@ impl Key {
         let kind = match &self.kind {
             Kind::Word => String::new(),
             Kind::Text | Kind::File | Kind::Folder => "text in quotes".to_owned(),
-            Kind::Texts | Kind::Folders => format!("a list of texts in quotes, for example {}", self.example),
+            Kind::Texts | Kind::Folders | Kind::Files => {
+                format!("a list of texts in quotes, for example {}", self.example)
+            }
+            Kind::Cell => format!("three lengths, or three lengths and three angles, for example {}", self.example),
             Kind::Boolean => "true or false".to_owned(),
             Kind::Integer(low, i64::MAX) => format!("a whole number, at least {low}"),
             Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),

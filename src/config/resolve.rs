@@ -7,6 +7,7 @@ use super::keys;
 use super::raw::{self, Member, Node, Raw};
 use super::value::{Entry, Place, Table, Value};
 use crate::error::Problem;
+use crate::format::coordinates::cell_of;
 use crate::run::Interval;
 use crate::units::Dimension;
 
@@ -126,16 +127,17 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
             let path = absolute(base, text).map_err(named)?;
             Ok((Value::Text(path.clone()), quote(&path)))
         }
-        (Kind::Texts | Kind::Folders, Node::Array(items)) => {
+        (Kind::Texts | Kind::Folders | Kind::Files, Node::Array(items)) => {
             let texts = items.iter().map(|item| match (&item.node, &key.kind) {
-                (Node::Text(text), Kind::Folders) if !text.is_empty() => absolute(base, text).map_err(named),
                 (Node::Text(text), Kind::Texts) if !text.is_empty() => Ok(text.clone()),
+                (Node::Text(text), _) if !text.is_empty() => absolute(base, text).map_err(named),
                 _ => Err(range("a list of texts in quotes, none of them empty")),
             });
             let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
             let written: Vec<String> = texts.iter().map(|text| quote(text)).collect();
             Ok((Value::Texts(texts), format!("[{}]", written.join(", "))))
         }
+        (Kind::Cell, Node::Array(items)) => cell(items).map_err(named)?.ok_or_else(|| range(CELL_WORDS)),
         (Kind::Boolean, Node::Boolean(value)) => Ok((Value::Boolean(*value), value.to_string())),
         (Kind::Integer(low, high), Node::Number { integer: Some(value), .. }) => {
             if (low..=high).contains(&value) {
@@ -178,6 +180,32 @@ fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
     // TOML is UTF-8, and so is the path unless the working directory is not
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
+}
+
+const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";
+
+/// A cell of edges a, b, c, and angles α, β, γ where they are not 90°; `None` where the values make none.
+fn cell(items: &[Raw]) -> Result<Option<(Value, String)>, Problem> {
+    let mut values = [0.0, 0.0, 0.0, 90.0, 90.0, 90.0];
+    let mut written = vec![];
+    if ![3, 6].contains(&items.len()) {
+        return Ok(None);
+    }
+    for (index, item) in items.iter().enumerate() {
+        let dimension = if index < 3 { Dimension::Length } else { Dimension::Angle };
+        let value = match &item.node {
+            Node::Text(text) => dimension.parse(text)?,
+            Node::Number { text, .. } => return Err(dimension.bare(text)),
+            _ => return Ok(None),
+        };
+        if let Node::Text(text) = &item.node {
+            written.push(quote(text.trim()));
+        }
+        values[index] = if index < 3 { value } else { value.to_degrees() };
+    }
+    let [a, b, c, alpha, beta, gamma] = values;
+    let cell = cell_of([a, b, c], [alpha, beta, gamma]);
+    Ok(cell.map(|cell| (Value::Cell(cell), format!("[{}]", written.join(", ")))))
 }
 
 /// An interval is a time above zero or a whole number of steps.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::key::Key;
+use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::run::Interval;
 
@@ -38,6 +39,8 @@ pub enum Value {
     Text(String),
     /// texts, or absolute paths
     Texts(Vec<String>),
+    /// a periodic cell
+    Cell(PeriodicCell),
     /// yes or no
     Boolean(bool),
     /// whole number
@@ -127,6 +130,22 @@ impl Table {
         }
     }
 
+    /// Texts.
+    pub fn texts(&self, name: &str) -> Option<&[String]> {
+        match &self.get(name)?.value {
+            Value::Texts(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A periodic cell.
+    pub fn cell(&self, name: &str) -> Option<PeriodicCell> {
+        match self.get(name)?.value {
+            Value::Cell(cell) => Some(cell),
+            _ => None,
+        }
+    }
+
     /// Yes or no.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         match self.get(name)?.value {
@@ -155,14 +174,6 @@ impl Table {
     pub fn interval(&self, name: &str) -> Option<Interval> {
         match self.get(name)?.value {
             Value::Interval(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Texts.
-    pub fn texts(&self, name: &str) -> Option<&[String]> {
-        match &self.get(name)?.value {
-            Value::Texts(value) => Some(value),
             _ => None,
         }
     }

@@ -72,6 +72,6 @@ pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
 }
 
 /// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
-pub(super) fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
+pub(crate) fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{gromacs, netcdf, pdb, prmtop, restart};
+use super::{charmm, gromacs, netcdf, openmm, pdb, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -23,10 +23,28 @@ pub struct Format<R> {
 /// What a topology is read with in addition to its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopologyOptions {
-    /// folders in which files are looked for that it includes, after its own
+    /// folders in which files are looked for that it includes (GROMACS), after its own
     pub include: Vec<PathBuf>,
-    /// macros of its preprocessor, `NAME` or `NAME=text`
+    /// macros of its preprocessor (GROMACS), `NAME` or `NAME=text`
     pub define: Vec<String>,
+    /// files of parameters (CHARMM), in their order
+    pub parameters: Vec<PathBuf>,
+}
+
+impl TopologyOptions {
+    /// Refuses macros or parameters for a format that has no use for them; `used` are the keys that it has a use for.
+    fn are_used(&self, used: &[&str], path: &Path) -> Parsed<()> {
+        let given = [("define", !self.define.is_empty()), ("parameters", !self.parameters.is_empty())];
+        match given.into_iter().find(|(key, is_given)| *is_given && !used.contains(key)) {
+            Some((key, _)) => {
+                let problem = Problem::new(format!("system.{key} has no effect on a topology of this format"));
+                Err(problem
+                    .in_file(path)
+                    .help("remove it: macros are for GROMACS, files of parameters for CHARMM topologies"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Reads the unpacked bytes of the topology at a path, which names the file in messages; other files that it includes are
@@ -41,15 +59,29 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
         recognises: |bytes| bytes.starts_with(b"%"),
-        read: |path, bytes, options| match options.define.as_slice() {
-            [] => prmtop::read(path, bytes),
-            _ => {
-                let problem = Problem::new("system.define has no effect on an AMBER topology").in_file(path);
-                Err(problem.help("remove it; GROMACS topologies have macros"))
-            }
+        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| prmtop::read(path, bytes)),
+    },
+    Format {
+        name: "GROMACS topology (top)",
+        recognises: gromacs::is_topology,
+        read: |path, bytes, options| {
+            options.are_used(&["define"], path)?;
+            gromacs::read_topology(path, bytes, options)
         },
     },
-    Format { name: "GROMACS topology (top)", recognises: gromacs::is_topology, read: gromacs::read_topology },
+    Format {
+        name: "CHARMM topology (psf)",
+        recognises: |bytes| bytes.starts_with(b"PSF"),
+        read: |path, bytes, options| {
+            options.are_used(&["parameters"], path)?;
+            charmm::read(path, bytes, options)
+        },
+    },
+    Format {
+        name: "OpenMM system (XML)",
+        recognises: openmm::is_system,
+        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| openmm::read(path, bytes)),
+    },
 ];
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
@@ -70,6 +102,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         read: |bytes, _| gromacs::read_g96(bytes),
     },
     Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
+    Format { name: "CHARMM coordinates (crd)", recognises: charmm::is_card, read: |bytes, _| charmm::read_card(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
 
@@ -95,7 +128,7 @@ pub fn read_topology(path: &Path) -> Result<Description> {
     read_topology_with(path, &TopologyOptions::default())
 }
 
-/// [`read_topology`] with a search path of included files, and macros.
+/// [`read_topology`] with a search path of included files, macros, and files of parameters.
 pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Description> {
     let bytes = super::read(path)?;
     let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(|problem| problem.in_file(path))?;

@@ -4,8 +4,9 @@
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
 //! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`] and [`pdb`] also write, and so does [`gro`].
+//! [`restart`], [`pdb`] and [`write_gro`] also write.
 
+mod charmm;
 pub mod compressed;
 pub mod coordinates;
 pub mod element;
@@ -15,6 +16,7 @@ pub mod known;
 pub(crate) mod netcdf;
 pub mod npy;
 mod number;
+mod openmm;
 mod order;
 pub mod pdb;
 mod prmtop;

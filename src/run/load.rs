@@ -20,12 +20,13 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     );
     let description = description?;
     let atoms = description.topology.atoms.len();
-    let coordinates = match coordinates {
+    let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
         // again with atoms and cell of the topology: this may be enough, or else gives the better message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
+    coordinates.cell = plan.system.cell.or(coordinates.cell);
     let contradictions = check_stages(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
     let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::reporter::StepInfo;
+use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
@@ -65,7 +66,7 @@ impl Plan {
 }
 
 /// Files of the system, absolute paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFiles {
     /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
@@ -75,12 +76,17 @@ pub struct SystemFiles {
     pub include: Vec<PathBuf>,
     /// macros of the topology
     pub define: Vec<String>,
+    /// parameters of the topology, in their order
+    pub parameters: Vec<PathBuf>,
+    /// in place of the cell of the coordinates
+    pub cell: Option<PeriodicCell>,
 }
 
 impl SystemFiles {
     /// What the topology is read with.
     pub fn topology_options(&self) -> TopologyOptions {
-        TopologyOptions { include: self.include.clone(), define: self.define.clone() }
+        let SystemFiles { include, define, parameters, .. } = self.clone();
+        TopologyOptions { include, define, parameters }
     }
 }
 

@@ -177,7 +177,8 @@ impl Topology {
         count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
     }
 
-    /// True for the H–H bond of a water, which keeps its angle: a term or a constraint, not a chemical bond.
+    /// True for an H–H bond of a water, which LEaP gives it in place of its angle and CHARMM for SHAKE: a distance, not a
+    /// chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -31,10 +31,13 @@ pub enum Dimension {
     Pressure,
     /// nm³/(kJ/mol)
     Compressibility,
+    /// rad
+    Angle,
 }
 
 use Dimension::{
-    Compressibility, Energy, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Temperature, Time, WallTime,
+    Angle, Compressibility, Energy, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Temperature, Time,
+    WallTime,
 };
 
 /// Spelling, dimension, size in internal units. The first of a dimension is the one messages recommend.
@@ -80,6 +83,8 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("bar^-1", Compressibility, 1.0 / BAR),
     ("1/atm", Compressibility, 1.0 / (1.013_25 * BAR)),
     ("1/Pa", Compressibility, 1e5 / BAR),
+    ("deg", Angle, std::f64::consts::PI / 180.0),
+    ("rad", Angle, 1.0),
 ];
 
 impl Dimension {
@@ -97,6 +102,7 @@ impl Dimension {
             EnergyRate => "an energy per time",
             Pressure => "a pressure",
             Compressibility => "a compressibility",
+            Angle => "an angle",
         }
     }
 
@@ -114,6 +120,7 @@ impl Dimension {
             EnergyRate => "0.005 kJ/mol/ps",
             Pressure => "1 bar",
             Compressibility => "4.5e-5 1/bar",
+            Angle => "90 deg",
         }
     }
 

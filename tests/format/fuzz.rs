@@ -55,6 +55,22 @@ proptest! {
     }
 
     #[test]
+    fn damaged_xml_never_panics(damages in damage()) {
+        let read = |path: &std::path::Path| read_topology(path).map(|read| read.topology.atoms.len());
+        check(crate::openmm::XML.as_bytes(), &damages, read);
+    }
+
+    #[test]
+    fn damaged_charmm_files_never_panic(file in 0..5usize, damages in damage()) {
+        crate::charmm::read_damaged(file, &damages);
+    }
+
+    #[test]
+    fn damaged_cards_never_panic(damages in damage()) {
+        check(crate::charmm::CARD.as_bytes(), &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
+    }
+
+    #[test]
     fn damaged_restarts_never_panic(damages in damage()) {
         check(&NETCDF, &damages, |path| read_coordinates(path, None, None).map(|c| c.positions.len()));
     }

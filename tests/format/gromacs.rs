@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use md::backend::{Energies, Reference, Workload};
 use md::format::{TopologyOptions, read_coordinates, read_topology, read_topology_with};
 use md::system::{
-    Constraints, Construction, Description, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier,
-    System,
+    Constraints, Construction, Description, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
+    LjModifier, Modifier, System,
 };
 use md::vec3::Vec3;
 
@@ -27,7 +27,7 @@ fn energies(description: Description, positions: &[Vec3]) -> Energies {
         cutoff: None,
         cutoff_lj: None,
         electrostatics: Electrostatics::Plain,
-        lj_modifier: Modifier::None,
+        lj_modifier: LjModifier::None,
         coulomb_modifier: Modifier::None,
         dispersion_correction: DispersionCorrection::Off,
         list: ListPolicy::Exact { buffer: 0.1 },

@@ -135,6 +135,7 @@ fn read(files: &[(&str, &str)], define: &[&str], include: &[&str]) -> Result<Top
     let options = TopologyOptions {
         include: include.iter().map(|name| folder.path().join(name)).collect(),
         define: define.iter().map(ToString::to_string).collect(),
+        ..TopologyOptions::default()
     };
     let found = read_topology_with(&folder.path().join(files[0].0), &options);
     found.map(|description| description.topology).map_err(|error| {

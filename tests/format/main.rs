@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
 mod broken;
+mod charmm;
 mod cut;
 #[path = "../damage/mod.rs"]
 mod damage;
@@ -14,6 +15,7 @@ mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
 mod literal;
+mod openmm;
 mod pdb;
 mod restart;
 mod systems;

@@ -4,7 +4,9 @@ mod forces;
 mod stage;
 
 use super::key::Default::{Is, Required, Rule, Unset};
-use super::key::Kind::{Boolean, File, Folder, Folders, Integer, Interval, Quantity, Tables, Text, Texts, Word};
+use super::key::Kind::{
+    Boolean, Cell, File, Files, Folder, Folders, Integer, Interval, Quantity, Tables, Text, Texts, Word,
+};
 use super::key::{Key, Kind, Range};
 use super::value::Table;
 use super::words;
@@ -68,7 +70,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7 or GROMACS top. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
+        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System in XML. Files packed with gzip, bzip2, xz or zstd are read as they are. Relative to the folder of the input file.",
         ..KEY
     },
     Key {
@@ -76,7 +78,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, or the checkpoint.md of another run.",
+        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB, or the checkpoint.md of another run.",
         ..KEY
     },
     Key {
@@ -93,6 +95,21 @@ static SYSTEM: &[Key] = &[
         default: Is("[]"),
         example: "[\"FLEXIBLE\"]",
         doc: "Macros of the preprocessor of a GROMACS topology, as -D of grompp: \"NAME\" or \"NAME=text\". One that no file asks for is an error.",
+        ..KEY
+    },
+    Key {
+        name: "parameters",
+        kind: Files,
+        default: Is("[]"),
+        example: "[\"par_all36m_prot.prm\", \"toppar_water_ions.str\"]",
+        doc: "Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Relative to the folder of the input file.",
+        ..KEY
+    },
+    Key {
+        name: "cell",
+        kind: Cell,
+        example: "[\"6 nm\", \"6 nm\", \"9 nm\"]",
+        doc: "Periodic cell, in place of that of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM coordinates have no cell.",
         ..KEY
     },
 ];

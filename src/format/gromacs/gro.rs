@@ -10,10 +10,13 @@ use rayon::prelude::*;
 use super::Parsed;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, too_long};
 use crate::format::number;
+use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
+/// Columns of the name of an atom.
+const NAME: std::ops::Range<usize> = 10..15;
 /// Columns before the numbers.
 const LABELS: usize = 20;
 
@@ -60,7 +63,9 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     };
     let columns = Columns::of(rows[0]).map_err(|problem| problem.at_line(3))?;
     let (positions, velocities) = columns.read(rows)?;
-    Ok(Coordinates { time: time(&title), title, positions, velocities, cell })
+    let label = |row: &&[u8]| Label { name: Name::new(&String::from_utf8_lossy(&row[NAME])), element: 0 };
+    let labels = rows.par_iter().map(label).collect();
+    Ok(Coordinates { time: time(&title), title, labels, positions, velocities, cell })
 }
 
 /// Where the numbers of an atom stand.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 
-use crate::format::text::{push_fixed, write_in_pieces};
 use crate::cell::PeriodicCell;
+use crate::format::text::{push_fixed, write_in_pieces};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 

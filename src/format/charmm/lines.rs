@@ -1,0 +1,89 @@
+//! Lines of CHARMM text: words in free columns, in capitals; `!` begins a comment, `*` a line of the title, and a `-` at the
+//! end continues with the next line.
+
+use std::path::Path;
+
+use super::Parsed;
+use crate::error::Problem;
+use crate::format::number;
+
+/// A line with words.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// 1-based number of its first part
+    pub(super) number: usize,
+    pub(super) words: Vec<String>,
+}
+
+impl Line {
+    /// The first word; empty where a `-` is all there is.
+    pub(super) fn first(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+}
+
+/// All lines that hold words.
+pub(super) fn split(bytes: &[u8]) -> Vec<Line> {
+    let mut lines: Vec<Line> = vec![];
+    let mut continued = false;
+    for (index, text) in bytes.split(|&b| b == b'\n').enumerate() {
+        let text = text.split(|&b| b == b'!').next().unwrap_or_default().trim_ascii();
+        if text.is_empty() || text[0] == b'*' {
+            continue;
+        }
+        let (text, goes_on) = text.strip_suffix(b"-").map_or((text, false), |text| (text, true));
+        let text = String::from_utf8_lossy(text).to_uppercase();
+        let words = text.split_whitespace().map(ToOwned::to_owned);
+        match lines.last_mut().filter(|_| continued) {
+            Some(line) => line.words.extend(words),
+            None => lines.push(Line { number: index + 1, words: words.collect() }),
+        }
+        continued = goes_on;
+    }
+    lines
+}
+
+/// A line as a row of a table: names of types, then numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) file: &'a Path,
+    pub(super) line: &'a Line,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem::new(message).in_file(self.file).at_line(self.line.number)
+    }
+
+    /// The words, if there are `allowed` many; `form` says what they are.
+    pub(super) fn words(&self, allowed: &[usize], form: &str) -> Parsed<&'a [String]> {
+        if allowed.contains(&self.line.words.len()) {
+            return Ok(&self.line.words);
+        }
+        let message = format!("expected {form}, found {}", number::quoted(self.line.words.join(" ").as_bytes()));
+        Err(self.problem(message).help("a comment begins with `!`"))
+    }
+
+    /// Word `index` as a number.
+    pub(super) fn real(&self, index: usize) -> Parsed<f64> {
+        let word = self.line.words.get(index).map_or("", String::as_str);
+        let message = || self.problem(format!("expected a number, found {}", number::quoted(word.as_bytes())));
+        number::real(word.as_bytes()).ok_or_else(message)
+    }
+
+    /// The numbers from word `first` on.
+    pub(super) fn reals<const N: usize>(&self, first: usize) -> Parsed<[f64; N]> {
+        let mut values = [0.0; N];
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = self.real(first + k)?;
+        }
+        Ok(values)
+    }
+
+    /// Word `index` as a whole number from 0 to 255, with or without decimals.
+    pub(super) fn periodicity(&self, index: usize) -> Parsed<u8> {
+        let value = self.real(index)?;
+        let whole = value.fract() == 0.0 && (0.0..=f64::from(u8::MAX)).contains(&value);
+        if whole { Ok(value as u8) } else { Err(self.problem(format!("{value} is no periodicity"))) }
+    }
+}

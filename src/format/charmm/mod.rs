@@ -1,0 +1,102 @@
+//! Systems of CHARMM: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates as CHARMM
+//! cards ([`card`]).
+//!
+//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb
+//! + Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
+//! excluded, those three bonds apart have parameters of their own. Charges are in e, and Coulomb's constant is that of the engine
+//! ([`crate::units::COULOMB`], as in OpenMM), 2.2e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
+
+mod card;
+mod lines;
+mod nonbonded;
+mod parameters;
+mod psf;
+mod rows;
+mod sections;
+mod table;
+mod terms;
+
+use std::path::Path;
+
+use super::element;
+use super::known::TopologyOptions;
+use crate::error::Problem;
+use crate::system::{Atom, Description, Name, Residue, Topology};
+
+use parameters::{Parameters, Type};
+use psf::{Psf, PsfAtom};
+
+pub(super) use card::{is_card, read_card};
+
+/// Result of a reading step.
+type Parsed<T> = std::result::Result<T, Problem>;
+
+/// Read the bytes of a PSF file, with the parameters that the options name; `path` names it in messages.
+pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    if options.parameters.is_empty() {
+        let problem = Problem::new("a PSF file holds no parameters").in_file(path).at_line(1);
+        return Err(problem.help("list those of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
+    }
+    let psf = psf::read(path, bytes)?;
+    let parameters = sections::read(&options.parameters)?;
+    let types = types(path, &psf, &parameters)?;
+    // a problem without a file is one of what the PSF file needs
+    let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
+    let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
+    let (atoms, residues) = atoms(&psf, &types, &lj_types, &parameters);
+    let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
+    topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
+    terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
+    nonbonded::add_pairs(&types, &parameters, &mut topology)?;
+    Ok(Description { topology, nonbonded, ..Description::default() })
+}
+
+/// The type of each atom; files of CHARMM format give the number of a `MASS` line.
+fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
+    let of = |atom: &PsfAtom| match atom.type_name.parse::<i32>() {
+        Ok(number) => parameters.numbers.get(&number).copied(),
+        Err(_) => parameters.names.get(&atom.type_name),
+    };
+    let mut unknown = std::collections::BTreeSet::new();
+    let types = psf.atoms.iter().map(|atom| {
+        of(atom).unwrap_or_else(|| {
+            unknown.insert(atom.type_name.as_str());
+            parameters::ANY
+        })
+    });
+    let types = types.collect();
+    if unknown.is_empty() {
+        return Ok(types);
+    }
+    let message = format!("no file of system.parameters knows the atom types {}", terms::listed(unknown));
+    let help = "types that are numbers are those of MASS lines: list the .rtf, .prm or .str file that has them";
+    Err(Problem::new(message).in_file(path).help(help))
+}
+
+/// Atoms and residues: a residue ends where segment, number or name change.
+fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -> (Vec<Atom>, Vec<Residue>) {
+    let mut residues: Vec<Residue> = vec![];
+    let mut atoms = Vec::with_capacity(psf.atoms.len());
+    let mut last: Option<&PsfAtom> = None;
+    for (index, atom) in psf.atoms.iter().enumerate() {
+        let key = |atom: &PsfAtom| (atom.segment.clone(), atom.residue_number.clone(), atom.residue.clone());
+        if last.is_none_or(|last| key(last) != key(atom)) {
+            // digits before the letter of an insertion
+            let digits = atom.residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
+            residues.push(Residue { name: Name::new(&atom.residue), number, first: index as u32 });
+        }
+        last = Some(atom);
+        let name = Name::new(&atom.name);
+        atoms.push(Atom {
+            name,
+            type_name: Name::new(&parameters.names.of(&types[index..=index])),
+            element: element::guess(name, atom.mass),
+            mass: atom.mass,
+            charge: atom.charge,
+            lj_type: lj_types[index],
+            residue: residues.len() as u32 - 1,
+        });
+    }
+    (atoms, residues)
+}

@@ -1,0 +1,89 @@
+//! Lennard-Jones tables, exclusions and 1-4 pairs.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Parsed;
+use super::parameters::{Parameters, Type, Well, pair};
+use super::terms::listed;
+use crate::error::Problem;
+use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
+use crate::units::{ANGSTROM, KCAL};
+
+/// Bonds between the atoms of a 1-4 pair, whose parameters are apart; closer pairs are excluded.
+const BONDS_OF_PAIR14: usize = 3;
+
+/// ε [(R/r)¹² − 2 (R/r)⁶] as c12/r¹² − c6/r⁶.
+fn coefficients(Well { depth, r_min }: Well) -> LennardJones {
+    let (depth, r6) = (depth * KCAL, (r_min * ANGSTROM).powi(6));
+    LennardJones { c6: 2.0 * depth * r6, c12: depth * r6 * r6 }
+}
+
+/// ε = √(εᵢεⱼ), R = Rᵢ/2 + Rⱼ/2.
+fn combined(a: Well, b: Well) -> Well {
+    Well { depth: (a.depth * b.depth).sqrt(), r_min: a.r_min + b.r_min }
+}
+
+/// The table of the types in use, and the index of each atom's type in it.
+pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded, Vec<u32>)> {
+    let (mut used, mut indices, mut missing) = (vec![], HashMap::new(), BTreeSet::new());
+    let mut of_atoms = Vec::with_capacity(types.len());
+    for &atom_type in types {
+        if let Some(&index) = indices.get(&atom_type) {
+            of_atoms.push(index);
+            continue;
+        }
+        let index = used.len() as u32;
+        match parameters.nonbonded.get(&atom_type)? {
+            Some(found) => used.push((atom_type, found.general)),
+            None => {
+                missing.insert(parameters.names.of(&[atom_type]));
+            }
+        }
+        indices.insert(atom_type, index);
+        of_atoms.push(index);
+    }
+    if !missing.is_empty() {
+        let names = listed(missing.iter().map(String::as_str).collect());
+        let problem = Problem::new(format!("no parameters for NONBONDED {names}"));
+        return Err(problem.help("list the file that has them in system.parameters"));
+    }
+    let count = used.len();
+    let zeros = vec![0.0; count * count];
+    let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+    for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
+        for (b, &(type_b, well_b)) in (0..=a).zip(&used) {
+            let special = parameters.nbfix.get(&pair([type_a, type_b]))?;
+            let well = special.map_or_else(|| combined(well_a, well_b), |found| found.general);
+            table.set_pair(a, b, coefficients(well));
+        }
+    }
+    Ok((table, of_atoms))
+}
+
+/// Exclusions of pairs up to three bonds apart, and 1-4 terms of those that are three apart.
+pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
+    let Topology { atoms, connectivity, bonded, exclusions, .. } = topology;
+    let scale = parameters.electrostatics14.unwrap_or(1.0);
+    let own = |t: Type| Ok(parameters.nonbonded.get(&t)?.map_or(Well::default(), |found| found.pairs14));
+    let well = |a: Type, b: Type| match parameters.nbfix.get(&pair([a, b]))? {
+        Some(special) => Ok(special.pairs14),
+        None => Ok(combined(own(a)?, own(b)?)),
+    };
+    let mut neighbours = Neighbours::new(atoms.len(), connectivity);
+    let mut excluded = vec![];
+    for i in 0..atoms.len() as u32 {
+        for (index, shell) in neighbours.shells(i, BONDS_OF_PAIR14).into_iter().enumerate() {
+            for j in shell.into_iter().filter(|&j| i < j) {
+                excluded.push([i, j]);
+                if index + 1 < BONDS_OF_PAIR14 {
+                    continue;
+                }
+                let LennardJones { c6, c12 } = coefficients(well(types[i as usize], types[j as usize])?);
+                let charge_product = scale * atoms[i as usize].charge * atoms[j as usize].charge;
+                bonded.pairs14.push(Pair14 { atoms: [i, j], charge_product, c6, c12 });
+            }
+        }
+    }
+    *exclusions = Exclusions::from_pairs(atoms.len(), excluded);
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! PSF files of CHARMM, X-PLOR and NAMD: atoms, and the lists of terms without their parameters.
+//!
+//! A first line `PSF` with words on the form, then sections: a line with a count, `!` and a name, then the contents. All
+//! numbers are separated by blanks, also in the wide columns of `EXT`.
+
+use std::path::Path;
+
+use super::Parsed;
+use crate::error::Problem;
+use crate::format::number;
+
+/// Columns of the segment, which may be blank: in the usual form, and in that of `EXT`.
+const SEGMENT: std::ops::Range<usize> = 9..13;
+const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
+
+/// An atom as written.
+#[derive(Debug)]
+pub(super) struct PsfAtom {
+    pub(super) segment: String,
+    pub(super) residue_number: String,
+    pub(super) residue: String,
+    pub(super) name: String,
+    /// a name, in capitals, or in CHARMM format the number of a `MASS` line
+    pub(super) type_name: String,
+    /// e
+    pub(super) charge: f64,
+    /// amu
+    pub(super) mass: f64,
+}
+
+/// What a PSF file holds; atoms are counted from 0.
+#[derive(Debug, Default)]
+pub(super) struct Psf {
+    pub(super) title: String,
+    pub(super) atoms: Vec<PsfAtom>,
+    pub(super) bonds: Vec<[u32; 2]>,
+    pub(super) angles: Vec<[u32; 3]>,
+    pub(super) dihedrals: Vec<[u32; 4]>,
+    pub(super) impropers: Vec<[u32; 4]>,
+    /// atoms of φ, then of ψ
+    pub(super) maps: Vec<[u32; 8]>,
+}
+
+/// Sections that every file has; `NCRTERM` too, where the first line says `CMAP`.
+const ALWAYS: [&str; 5] = ["NATOM", "NBOND", "NTHETA", "NPHI", "NIMPHI"];
+
+/// Lines and what has been read of them.
+struct Lines<'a> {
+    path: &'a Path,
+    lines: Vec<&'a [u8]>,
+    /// index of the next line
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.at += 1;
+        self.lines.get(self.at - 1).map(|line| line.trim_ascii_end())
+    }
+
+    /// A problem with the line read last.
+    fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem::new(message).in_file(self.path).at_line(self.at.min(self.lines.len()))
+    }
+
+    fn cut(&self, expected: &str) -> Problem {
+        self.problem(format!("the file ends where {expected} is expected")).help("the file is cut off: copy it again")
+    }
+}
+
+/// A section's first line.
+struct Heading {
+    name: String,
+    /// usually one
+    counts: Vec<usize>,
+    /// 1-based
+    line: usize,
+}
+
+pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Psf> {
+    let mut lines = Lines { path, lines: bytes.split(|&b| b == b'\n').collect(), at: 0 };
+    let first = String::from_utf8_lossy(lines.next().unwrap_or_default()).to_uppercase();
+    let flags: Vec<&str> = first.split_whitespace().skip(1).collect();
+    if flags.contains(&"DRUDE") {
+        return Err(lines.problem("Drude particles").help("md does not support polarisable force fields"));
+    }
+    let segment = if flags.contains(&"EXT") { SEGMENT_EXT } else { SEGMENT };
+    let (mut psf, mut found) = (Psf::default(), vec![]);
+    while let Some(heading) = heading(&mut lines)? {
+        if found.contains(&heading.name) {
+            return Err(lines.problem(format!("a second section {}", heading.name)));
+        }
+        section(&mut lines, &heading, segment.clone(), &mut psf)?;
+        found.push(heading.name);
+    }
+    let maps = flags.contains(&"CMAP").then_some("NCRTERM");
+    match ALWAYS.into_iter().chain(maps).find(|name| !found.iter().any(|found| found == name)) {
+        Some(name) => Err(lines.cut(&format!("a section {name}"))),
+        None => Ok(psf),
+    }
+}
+
+/// The next section: `10 !NBOND: bonds`.
+fn heading(lines: &mut Lines<'_>) -> Parsed<Option<Heading>> {
+    let text = loop {
+        match lines.next() {
+            None => return Ok(None),
+            Some(line) if line.is_empty() => {}
+            Some(line) => break line,
+        }
+    };
+    let expected = || {
+        let message = format!("expected a section such as `10 !NBOND`, found {}", number::quoted(text));
+        lines.problem(message).help("the section before may have another count than it says")
+    };
+    let mark = text.iter().position(|&b| b == b'!').ok_or_else(expected)?;
+    let name = String::from_utf8_lossy(&text[mark + 1..]).to_uppercase();
+    let name = name.split(|c: char| c == ':' || c.is_whitespace()).find(|word| !word.is_empty()).unwrap_or_default();
+    let words = text[..mark].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let counts = words.map(|word| number::integer(word).and_then(|n| usize::try_from(n).ok()).ok_or_else(expected));
+    let counts: Vec<usize> = counts.collect::<Parsed<_>>()?;
+    if counts.is_empty() {
+        return Err(expected());
+    }
+    Ok(Some(Heading { name: name.to_owned(), counts, line: lines.at }))
+}
+
+fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<usize>, psf: &mut Psf) -> Parsed<()> {
+    let (count, atoms) = (heading.counts[0], psf.atoms.len());
+    match heading.name.as_str() {
+        "NTITLE" => psf.title = title(lines, count)?,
+        "NATOM" => psf.atoms = self::atoms(lines, count, segment)?,
+        "NBOND" => psf.bonds = terms(lines, heading, atoms)?,
+        "NTHETA" => psf.angles = terms(lines, heading, atoms)?,
+        "NPHI" => psf.dihedrals = terms(lines, heading, atoms)?,
+        "NIMPHI" => psf.impropers = terms(lines, heading, atoms)?,
+        "NCRTERM" => psf.maps = terms(lines, heading, atoms)?,
+        "NDON" | "NACC" | "NGRP" | "MOLNT" => numbers(lines).map(|_| ())?,
+        "NNB" if count == 0 => numbers(lines).map(|_| ())?,
+        "NNB" => {
+            let problem = lines.problem(format!("{count} explicit exclusions (NNB)"));
+            return Err(
+                problem.help("md does not support them in PSF files; the exclusions that it applies follow from bonds")
+            );
+        }
+        "NUMLP" | "NUMANISO" if heading.counts.iter().all(|&count| count == 0) => {}
+        "NUMLP" => {
+            let problem = lines.problem(format!("{count} lone pairs (NUMLP)"));
+            return Err(problem.help("md does not support lone pairs of PSF files"));
+        }
+        name => {
+            let problem = lines.problem(format!("a section {name}"));
+            return Err(problem.help("md does not support it; polarisable force fields have such sections"));
+        }
+    }
+    Ok(())
+}
+
+/// The first line of the title that says something.
+fn title(lines: &mut Lines<'_>, count: usize) -> Parsed<String> {
+    let mut title = String::new();
+    for _ in 0..count {
+        let line = String::from_utf8_lossy(lines.next().ok_or_else(|| lines.cut("a title"))?);
+        let text = line.trim().trim_start_matches("REMARKS").trim_start_matches('*').trim();
+        if title.is_empty() {
+            title = text.to_owned();
+        }
+    }
+    Ok(title)
+}
+
+fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -> Parsed<Vec<PsfAtom>> {
+    let mut atoms = vec![];
+    for index in 0..count {
+        let line = lines.next().ok_or_else(|| lines.cut(&format!("atom {}", index + 1)))?;
+        let text = String::from_utf8_lossy(line);
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        if line.get(segment.clone()).is_some_and(|columns| columns.trim_ascii().is_empty()) && !words.is_empty() {
+            words.insert(1, "");
+        }
+        let atom = atom(&words).ok_or_else(|| {
+            let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
+            lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
+        })?;
+        if atom.mass <= 0.0 {
+            let problem = lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass));
+            return Err(problem.help("md does not support lone pairs and other sites without mass in PSF files"));
+        }
+        atoms.push(atom);
+    }
+    Ok(atoms)
+}
+
+fn atom(words: &[&str]) -> Option<PsfAtom> {
+    let [_, segment, residue_number, residue, name, type_name, charge, mass, ..] = *words else { return None };
+    Some(PsfAtom {
+        segment: segment.to_owned(),
+        residue_number: residue_number.to_owned(),
+        residue: residue.to_owned(),
+        name: name.to_owned(),
+        type_name: type_name.to_uppercase(),
+        charge: number::real(charge.as_bytes())?,
+        mass: number::real(mass.as_bytes())?,
+    })
+}
+
+/// All whole numbers before the next section, each with the 1-based line that holds it.
+fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
+    let mut numbers = vec![];
+    while lines.lines.get(lines.at).is_some_and(|line| !line.contains(&b'!')) {
+        let line = lines.next().unwrap_or_default();
+        for word in line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+            let problem = || lines.problem(format!("expected a whole number, found {}", number::quoted(word)));
+            numbers.push((number::integer(word).ok_or_else(problem)?, lines.at));
+        }
+    }
+    Ok(numbers)
+}
+
+/// Terms of `N` atoms, which the file counts from 1.
+fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<[u32; N]>> {
+    let numbers = numbers(lines)?;
+    let at = |line: usize, message: String| Problem::new(message).in_file(lines.path).at_line(line);
+    let expected = heading.counts[0].checked_mul(N);
+    if expected != Some(numbers.len()) {
+        let (name, count, found) = (&heading.name, heading.counts[0], numbers.len());
+        let message = format!("{name} announces {count} terms of {N} atoms, but {found} numbers follow");
+        return Err(at(heading.line, message).help("the file is damaged or cut off"));
+    }
+    let mut terms = Vec::with_capacity(numbers.len() / N);
+    for row in numbers.as_chunks::<N>().0 {
+        let mut term = [0; N];
+        for (atom, &(number, line)) in term.iter_mut().zip(row) {
+            if number < 1 || number as usize > atoms {
+                return Err(at(line, format!("atom {number} is not in 1 to {atoms}")));
+            }
+            *atom = number as u32 - 1;
+        }
+        terms.push(term);
+    }
+    Ok(terms)
+}

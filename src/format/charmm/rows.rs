@@ -1,0 +1,233 @@
+//! Rows of the sections of a parameter file.
+
+use std::path::Path;
+
+use super::Parsed;
+use super::lines::{Line, Row};
+use super::parameters::{
+    AngleParameters, CmapParameters, LennardJonesParameters, Parameters, TorsionParameters, Type, Well,
+    is_dihedral_form, is_improper_form, pair, quadruple, triple, two_quadruples,
+};
+use super::sections::Section;
+use super::table::Entry;
+use crate::format::number;
+
+/// No map in use is finer than 24 points; a larger one is a damaged file.
+const MOST_POINTS: i32 = 1000;
+/// Bicubic interpolation takes differences over two neighbours on each side.
+const FEWEST_POINTS: i32 = 4;
+
+/// Adds the rows of one file to the parameters.
+pub(super) struct Reader<'a> {
+    pub(super) file: &'a Path,
+    /// of the file in the list of files
+    pub(super) number: usize,
+    pub(super) parameters: &'a mut Parameters,
+}
+
+impl<'a> Reader<'a> {
+    fn row_of<'l>(&self, line: &'l Line) -> Row<'l>
+    where
+        'a: 'l,
+    {
+        Row { file: self.file, line }
+    }
+
+    fn types<const N: usize>(&mut self, words: &[String]) -> [Type; N] {
+        std::array::from_fn(|k| self.parameters.names.number(&words[k]))
+    }
+
+    /// `MASS number name mass [element]`: the number of a type, which files of CHARMM format give in place of its name. Masses
+    /// are those of the PSF file.
+    pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
+        let problem = || row.problem(format!("expected a whole number, found {}", number::quoted(words[1].as_bytes())));
+        let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
+        row.real(3)?;
+        let [named] = self.types(&words[2..]);
+        // −1 leaves the number to CHARMM
+        if number > 0 {
+            self.parameters.numbers.insert(number, named);
+        }
+        Ok(())
+    }
+
+    /// A row of any section but `CMAP`.
+    pub(super) fn row(&mut self, section: Section, line: &Line) -> Parsed<()> {
+        match section {
+            Section::Bonds => self.bond(line),
+            Section::Angles => self.angle(line),
+            Section::Dihedrals => self.dihedral(line),
+            Section::Impropers => self.improper(line),
+            Section::Nonbonded => self.nonbonded(line),
+            Section::Nbfix => self.nbfix(line),
+            Section::HydrogenBonds => Ok(()),
+            Section::Atoms | Section::Cmap => Err(self.row_of(line).problem("expected a MASS line")),
+            Section::Thole => {
+                let problem = self.row_of(line).problem("Thole screening between Drude particles (NBTHOLE)");
+                Err(problem.help("md does not support polarisable force fields; take an additive one"))
+            }
+        }
+    }
+
+    fn bond(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[4], "two types, k and b0")?;
+        let types = self.types::<2>(words);
+        let entry = Entry::new(row.reals(2)?, self.number, row);
+        let Parameters { names, bonds, .. } = &mut *self.parameters;
+        bonds.insert(pair(types), entry, row, || format!("bond {}", names.of(&types)));
+        Ok(())
+    }
+
+    fn angle(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[5, 7], "three types, k and theta0, and perhaps k and s0 of Urey and Bradley")?;
+        let types = self.types::<3>(words);
+        let urey_bradley = (words.len() > 5).then(|| row.reals(5)).transpose()?;
+        let entry = Entry::new(AngleParameters { angle: row.reals(3)?, urey_bradley }, self.number, row);
+        let Parameters { names, angles, .. } = &mut *self.parameters;
+        angles.insert(triple(types), entry, row, || format!("angle {}", names.of(&types)));
+        Ok(())
+    }
+
+    fn torsion(row: Row<'_>) -> Parsed<TorsionParameters> {
+        let (force_constant, periodicity, phase) = (row.real(4)?, row.periodicity(5)?, row.real(6)?);
+        Ok(TorsionParameters { force_constant, periodicity, phase })
+    }
+
+    /// Rows of the same types with another n add up.
+    fn dihedral(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[7], "four types, k, n and delta")?;
+        let types = self.types::<4>(words);
+        if !is_dihedral_form(types) {
+            return Err(row.problem("expected the types A B C D or X B C X"));
+        }
+        let new = Entry::new(Self::torsion(row)?, self.number, row);
+        if new.last().periodicity == 0 && new.last().force_constant != 0.0 {
+            let problem = row.problem("a torsion with n = 0, which programs read in different ways");
+            return Err(problem.help("give the row a periodicity, or its k as 0"));
+        }
+        let Parameters { names, dihedrals, .. } = &mut *self.parameters;
+        let terms = dihedrals.entry(quadruple(types)).or_default();
+        match terms.iter_mut().find(|term| term.last().periodicity == new.last().periodicity) {
+            Some(term) => {
+                let n = new.last().periodicity;
+                term.replace(new, row, || format!("dihedral {} with n = {n}", names.of(&types)));
+            }
+            None => terms.push(new),
+        }
+        Ok(())
+    }
+
+    fn improper(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[7], "four types, k, n and psi0")?;
+        let types = self.types::<4>(words);
+        if !is_improper_form(types) {
+            return Err(row.problem("expected the types A B C D, A X X D, X B C D, X B C X or X X C D"));
+        }
+        let entry = Entry::new(Self::torsion(row)?, self.number, row);
+        let Parameters { names, impropers, .. } = &mut *self.parameters;
+        impropers.insert(quadruple(types), entry, row, || format!("improper {}", names.of(&types)));
+        Ok(())
+    }
+
+    /// A map: a line with eight types and the number of points of an angle, then the energies in any number of lines. Returns
+    /// the number of those.
+    pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
+        let row = self.row_of(line);
+        let words = row.words(&[9], "eight types and the number of points of an angle")?;
+        let size = number::integer(words[8].as_bytes()).filter(|n| (FEWEST_POINTS..=MOST_POINTS).contains(n));
+        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} points of an angle"));
+        let size = size.ok_or_else(problem)? as usize;
+        let types = self.types::<8>(words);
+        let (mut energies, mut lines) = (vec![], 0);
+        while energies.len() < size * size {
+            let missing = || row.problem(format!("the map has {} energies, expected {}", energies.len(), size * size));
+            let line = rest.get(lines).ok_or_else(missing)?;
+            let row = self.row_of(line);
+            for k in 0..line.words.len() {
+                energies.push(row.real(k)?);
+            }
+            lines += 1;
+        }
+        if energies.len() > size * size {
+            return Err(row.problem(format!("the map has {} energies, expected {}", energies.len(), size * size)));
+        }
+        let entry = Entry::new(CmapParameters { size, energies }, self.number, row);
+        let Parameters { names, cmaps, .. } = &mut *self.parameters;
+        cmaps.insert(two_quadruples(types), entry, row, || format!("map {}", names.of(&types)));
+        Ok(lines)
+    }
+
+    /// Options of `NONBONDED`. Those of cutoffs and switches are for the input file of md to decide.
+    pub(super) fn options(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        for (index, word) in line.words.iter().enumerate().skip(1) {
+            match word.get(..4).unwrap_or(word) {
+                "NBXM" if row.real(index + 1)?.abs() != 5.0 => {
+                    let problem = row.problem("NBXMOD is not 5: other exclusions than those of CHARMM force fields");
+                    return Err(problem.help("md excludes 1-2 and 1-3 pairs, and takes 1-4 parameters for 1-4 pairs"));
+                }
+                "EPS" if row.real(index + 1)? != 1.0 => return Err(row.problem("EPS is not 1: a dielectric constant")),
+                "RDIE" => return Err(row.problem("RDIE: a dielectric constant that grows with the distance")),
+                "GEOM" => return Err(row.problem("GEOM: the geometric combination rule")),
+                "E14F" => {
+                    self.electrostatics14(row.real(index + 1)?, row)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// One factor is for all 1-4 pairs.
+    fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
+        if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
+            let message = format!("E14FAC is {new}, but {old} in a section before");
+            return Err(row.problem(message).help("force fields with different 1-4 factors do not go together"));
+        }
+        self.parameters.electrostatics14 = Some(new);
+        Ok(())
+    }
+
+    /// `type ignored −ε R/2`, and perhaps the same of 1-4 pairs.
+    fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let form = "a type, a number, -epsilon and Rmin/2, and perhaps the same three numbers of 1-4 pairs";
+        let words = row.words(&[4, 7], form)?;
+        let [named] = self.types(words);
+        let general = well(row, 2)?;
+        let pairs14 = if words.len() > 4 { well(row, 5)? } else { general };
+        let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
+        let Parameters { names, nonbonded, .. } = &mut *self.parameters;
+        nonbonded.insert(named, entry, row, || format!("type {}", names.of(&[named])));
+        Ok(())
+    }
+
+    /// `type type −ε R`, and perhaps the same of 1-4 pairs.
+    fn nbfix(&mut self, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
+        let words = row.words(&[4, 6], "two types, -epsilon and Rmin, and perhaps the same numbers of 1-4 pairs")?;
+        let types = self.types::<2>(words);
+        let general = well(row, 2)?;
+        let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };
+        let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
+        let Parameters { names, nbfix, .. } = &mut *self.parameters;
+        nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", names.of(&types)));
+        Ok(())
+    }
+}
+
+/// −ε and R from word `first` on.
+fn well(row: Row<'_>, first: usize) -> Parsed<Well> {
+    let [epsilon, r_min] = row.reals(first)?;
+    if epsilon > 0.0 {
+        let problem = row.problem(format!("epsilon is {epsilon}, expected a negative number or 0"));
+        return Err(problem.help("CHARMM takes a positive one for the formula of Slater and Kirkwood"));
+    }
+    Ok(Well { depth: epsilon.abs(), r_min })
+}

@@ -1,0 +1,146 @@
+//! Bonded forces.
+
+use std::f64::consts::PI;
+
+use super::Parsed;
+use super::node::Node;
+use crate::error::Problem;
+use crate::format::number;
+use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
+
+/// Harmonic impropers as the readers of OpenMM write them, without blanks: those of CHARMM and AMBER files, and of GROMACS files.
+const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
+const GROMACS: &str =
+    "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";
+/// That of older force-field files.
+const UNWRAPPED: &str = "k*(theta-theta0)^2";
+
+/// Bicubic interpolation takes differences over two neighbours on each side.
+const FEWEST_POINTS: usize = 4;
+/// No map in use is finer than 24 points; a larger one is a damaged file.
+const MOST_POINTS: usize = 1000;
+
+/// How precisely a harmonic improper must state π.
+const PI_TOLERANCE: f64 = 1e-6;
+
+/// Adds the terms of a force of `count` particles.
+pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Topology) -> Parsed<()> {
+    let bonded = &mut topology.bonded;
+    match kind {
+        "HarmonicBondForce" => {
+            for node in force.list("Bonds")? {
+                let atoms = node.particles(["p1", "p2"], count)?;
+                let [length, force_constant] = node.reals(["d", "k"])?;
+                bonded.bonds.push(Bond { atoms, length, force_constant });
+            }
+        }
+        "HarmonicAngleForce" => {
+            for node in force.list("Angles")? {
+                let atoms = node.particles(["p1", "p2", "p3"], count)?;
+                let [angle, force_constant] = node.reals(["a", "k"])?;
+                bonded.angles.push(Angle { atoms, angle, force_constant });
+            }
+        }
+        "PeriodicTorsionForce" => {
+            for node in force.list("Torsions")? {
+                let (atoms, periodicity) = (quadruple(&node, count)?, node.index("periodicity", 256)? as u8);
+                let [phase, force_constant] = node.reals(["phase", "k"])?;
+                bonded.propers.push(Torsion { atoms, periodicity, phase, force_constant });
+            }
+        }
+        "RBTorsionForce" => {
+            for node in force.list("Torsions")? {
+                let coefficients = node.reals(["c0", "c1", "c2", "c3", "c4", "c5"])?;
+                bonded.ryckaert_bellemans.push(RyckaertBellemans { atoms: quadruple(&node, count)?, coefficients });
+            }
+        }
+        "CMAPTorsionForce" => maps(force, count, topology)?,
+        "CustomTorsionForce" => match harmonic_factor(force)? {
+            Some(factor) => harmonic_impropers(force, factor, count, topology)?,
+            None => return Err(unsupported(force, "CustomTorsionForce of another energy than harmonic impropers")),
+        },
+        kind => return Err(unsupported(force, kind)),
+    }
+    Ok(())
+}
+
+fn unsupported(force: &Node<'_>, kind: &str) -> Problem {
+    let problem = force.problem(format!("a force of the kind {kind}"));
+    problem.help("md does not support it; take it out of the system if it is not needed")
+}
+
+fn quadruple(node: &Node<'_>, count: usize) -> Parsed<[u32; 4]> {
+    node.particles(["p1", "p2", "p3", "p4"], count)
+}
+
+/// OpenMM's maps begin at 0 and have φ fast, ours begin at −π and have φ slow.
+fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
+    let bonded = &mut topology.bonded;
+    let first = bonded.cmap_grids.len();
+    for node in force.list("Maps")? {
+        let energies = node.children().map(|energy| energy.real("e")).collect::<Parsed<Vec<f64>>>()?;
+        let size = node.index("size", MOST_POINTS + 1)? as usize;
+        if size < FEWEST_POINTS || size % 2 != 0 || energies.len() != size * size {
+            let message = format!("a map of size {size} with {} energies", energies.len());
+            return Err(node.problem(message).help("expected an even size of at least 4, and its square of energies"));
+        }
+        let from_zero = |i: usize| (i + size / 2) % size;
+        let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];
+        let energies = (0..size * size).map(|index| of(index / size, index % size)).collect();
+        bonded.cmap_grids.push(CmapGrid { size, energies });
+    }
+    let maps = bonded.cmap_grids.len() - first;
+    for node in force.list("Torsions")? {
+        let [a, b, c, d] = node.particles(["a1", "a2", "a3", "a4"], count)?;
+        let [e, f, g, h] = node.particles(["b1", "b2", "b3", "b4"], count)?;
+        let grid = first as u32 + node.index("map", maps)?;
+        bonded.cmaps.push(Cmap { atoms: [a, b, c, d, e, f, g, h], grid });
+    }
+    Ok(())
+}
+
+/// The factor of ½ k (θ − θ₀)² that the energy of a force amounts to; `None` where it is something else.
+fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
+    let energy: String = force.text("energy")?.split_whitespace().collect();
+    let energy = energy.trim_end_matches(';');
+    let (formula, pi) = match energy.rsplit_once(";pi=") {
+        Some((formula, pi)) => (formula.to_owned(), pi),
+        None => {
+            let inline = energy.split_once("2*").and_then(|(_, rest)| rest.split_once("-dtheta"));
+            let pi = inline.map_or("", |(pi, _)| pi);
+            (if pi.is_empty() { energy.to_owned() } else { energy.replace(pi, "pi") }, pi)
+        }
+    };
+    let has_pi = number::real(pi.as_bytes()).is_some_and(|pi| (pi - PI).abs() < PI_TOLERANCE);
+    Ok(match formula.as_str() {
+        CHARMM if has_pi => Some(WITHOUT_HALF),
+        GROMACS if has_pi => Some(1.0),
+        UNWRAPPED => Some(WITHOUT_HALF),
+        _ => None,
+    })
+}
+
+/// The factor of force fields of CHARMM, whose files have no ½.
+const WITHOUT_HALF: f64 = 2.0;
+
+/// Harmonic impropers, whose differences are wrapped to (−π, π]; without wrapping only θ₀ = 0 means the same.
+fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
+    let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
+    let names = names.collect::<Parsed<Vec<&str>>>()?;
+    let place = |name| names.iter().position(|&known| known == name).map(|index| format!("param{}", index + 1));
+    let (Some(k), Some(theta0)) = (place("k"), place("theta0")) else {
+        return Err(force.problem("lacks the parameter k or theta0 of its torsions"));
+    };
+    topology.charmm |= factor == WITHOUT_HALF;
+    let wrapped = force.text("energy")?.contains(';');
+    for node in force.list("Torsions")? {
+        let (k, angle) = (node.real(&k)?, node.real(&theta0)?);
+        if angle != 0.0 && !wrapped {
+            let problem = node.problem(format!("theta0 is {angle}, and the energy does not wrap theta - theta0"));
+            return Err(problem.help("md wraps it to -pi to pi; write the energy so"));
+        }
+        let atoms = quadruple(&node, count)?;
+        topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant: factor * k });
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Systems of OpenMM as its `XmlSerializer` writes them.
+//!
+//! Units and conventions are the engine's. Bonded forces may be there more than once; cutoffs and methods of the
+//! `NonbondedForce`, thermostats and barostats are left to the input file. Every other force is refused by name. The file has no
+//! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]).
+
+mod forces;
+mod names;
+mod node;
+mod nonbonded;
+mod sites;
+
+use std::path::Path;
+
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
+use crate::vec3::vec3;
+
+use node::Node;
+use nonbonded::Nonbonded;
+
+/// Result of a reading step.
+type Parsed<T> = std::result::Result<T, Problem>;
+
+/// The version of the format; forces have their own.
+const VERSION: &str = "1";
+
+/// Forces that the input file decides in their place.
+const IGNORED: [&str; 7] = [
+    "AndersenThermostat",
+    "CMMotionRemover",
+    "MonteCarloAnisotropicBarostat",
+    "MonteCarloBarostat",
+    "MonteCarloFlexibleBarostat",
+    "MonteCarloMembraneBarostat",
+    "MonteCarloMoleculeBarostat",
+];
+
+/// XML that may be a system.
+pub(super) fn is_system(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_start();
+    text.starts_with(b"<?xml") || text.starts_with(b"<System")
+}
+
+/// Read the bytes of a system; `path` names it in messages.
+pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
+    let text = std::str::from_utf8(bytes).map_err(|error| Problem::new(error.to_string()).in_file(path).at_line(1))?;
+    let document = roxmltree::Document::parse(text).map_err(|error| {
+        Problem::new(format!("not valid XML: {error}")).in_file(path).at_line(error.pos().row as usize)
+    })?;
+    let root = Node::root(&document, path);
+    if root.name() != "System" {
+        let problem = root.problem("expected a <System> of OpenMM");
+        return Err(problem.help("write one with XmlSerializer.serialize(system); a State or a force field is none"));
+    }
+    if root.text("version")? != VERSION {
+        return Err(root.problem(format!("version {}, expected {VERSION}", root.text("version")?)));
+    }
+    let mut topology = Topology { title: "OpenMM system".to_owned(), ..Topology::default() };
+    let masses = particles(&root, &mut topology)?;
+    let count = masses.len();
+    for node in root.list("Constraints")? {
+        let (atoms, length) = (node.particles(["p1", "p2"], count)?, node.real("d")?);
+        topology.constraints.push(Constraint { atoms, length });
+    }
+    let mut nonbonded = None;
+    for force in root.list("Forces")? {
+        let kind = force.text("type")?;
+        match kind {
+            "NonbondedForce" if nonbonded.is_some() => return Err(force.problem("a second NonbondedForce")),
+            "NonbondedForce" => nonbonded = Some(nonbonded::read(&force, count)?),
+            kind if IGNORED.contains(&kind) => {}
+            _ => forces::add(&force, kind, count, &mut topology)?,
+        }
+    }
+    let no_force = || root.problem("no NonbondedForce").help("md needs charges and Lennard-Jones parameters");
+    let Nonbonded { charges, lj_types, table, excluded, pairs14, periodic } = nonbonded.ok_or_else(no_force)?;
+    topology.exclusions = Exclusions::from_pairs(count, excluded);
+    topology.bonded.pairs14 = pairs14;
+    names::add(&masses, &charges, &lj_types, &mut topology);
+    let kind = if periodic { box_kind(&root)? } else { BoxKind::None };
+    Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None } })
+}
+
+/// Masses of the particles, and the virtual sites among them.
+fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
+    let nodes: Vec<Node<'_>> = root.list("Particles")?.collect();
+    let mut masses = Vec::with_capacity(nodes.len());
+    for (index, node) in nodes.iter().enumerate() {
+        let (mass, site) = (node.real("mass")?, node.children().next());
+        if mass < 0.0 || (site.is_some() != (mass == 0.0)) {
+            let what = if site.is_some() { "a virtual site" } else { "a particle without a site" };
+            let problem = node.problem(format!("particle {index}, {what}, has the mass {mass}"));
+            return Err(problem.help("OpenMM keeps massless particles in place; md has restraints for that"));
+        }
+        masses.push(mass);
+        if let Some(site) = site {
+            topology.virtual_sites.push(sites::read(&site, index as u32, nodes.len())?);
+        }
+    }
+    Ok(masses)
+}
+
+/// The form of the periodic cell, which the coordinates contain.
+fn box_kind(root: &Node<'_>) -> Parsed<BoxKind> {
+    let mut rows = [vec3(0.0, 0.0, 0.0); 3];
+    for (row, node) in rows.iter_mut().zip(root.list("PeriodicBoxVectors")?) {
+        let [x, y, z] = node.reals(["x", "y", "z"])?;
+        *row = vec3(x, y, z);
+    }
+    let cell = PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors span no cell"))?;
+    let [a, b, c] = cell.rows();
+    let rectangular = [a.y, a.z, b.x, b.z, c.x, c.y] == [0.0; 6];
+    Ok(if rectangular { BoxKind::Rectangular } else { BoxKind::Triclinic })
+}

@@ -1,0 +1,60 @@
+//! What the file does not say: elements, names, residues, and which springs are chemical bonds.
+
+use std::collections::HashSet;
+
+use crate::format::element;
+use crate::system::{Atom, Molecules, Name, Residue, Topology};
+
+/// Residues of waters, and of other molecules of several atoms; single atoms have the name of their element.
+const WATER: &str = "HOH";
+const OTHER: &str = "MOL";
+
+/// Adds atoms, residues and bonds, and moves Urey–Bradley terms into their own list.
+///
+/// A residue is a molecule, or where atoms of others lie between its own, each run of them.
+pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &mut Topology) {
+    let springs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
+    let constraints = topology.constraints.iter().map(|constraint| constraint.atoms);
+    let mut bonds: Vec<[u32; 2]> = springs.chain(constraints).map(|[i, j]| [i.min(j), i.max(j)]).collect();
+    bonds.sort_unstable();
+    bonds.dedup();
+    let sites = topology.virtual_sites.iter();
+    let sites = sites.flat_map(|site| site.construction.atoms().iter().map(|&atom| [site.site, atom]));
+    let connected: Vec<[u32; 2]> = bonds.iter().copied().chain(sites).collect();
+    let molecules = Molecules::from_bonds(masses.len(), &connected);
+    let mut last = None;
+    for (index, &mass) in masses.iter().enumerate() {
+        let molecule = molecules.of_atom(index);
+        if last.replace(molecule) != Some(molecule) {
+            let number = topology.residues.len() as i32 + 1;
+            topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
+        }
+        let number = element::guess(Name::default(), mass);
+        let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
+        let (charge, lj_type) = (charges[index], lj_types[index]);
+        let residue = topology.residues.len() as u32 - 1;
+        topology.atoms.push(Atom { name, type_name: name, element: number, mass, charge, lj_type, residue });
+    }
+    for residue in 0..topology.residues.len() {
+        let atoms = topology.residue_atoms(residue);
+        if topology.is_water(residue) {
+            topology.residues[residue].name = Name::new(WATER);
+        } else if atoms.len() == 1 {
+            topology.residues[residue].name = Name::new(&topology.atoms[atoms.start].name.as_str().to_uppercase());
+        }
+    }
+    let urey_bradleys = urey_bradleys(topology);
+    let is_distance = |&[i, j]: &[u32; 2]| urey_bradleys.contains(&[i.min(j), i.max(j)]);
+    topology.connectivity =
+        bonds.into_iter().filter(|pair| !is_distance(pair) && !topology.is_water_brace(*pair)).collect();
+    let bonded = &mut topology.bonded;
+    (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
+}
+
+/// Pairs of outer atoms of angles that are no side of any angle; the bonds of a ring of three are sides.
+fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
+    let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
+    let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);
+    let sides: HashSet<[u32; 2]> = angles().flat_map(|[i, j, k]| [pair(i, j), pair(j, k)]).collect();
+    angles().map(|[i, _, k]| pair(i, k)).filter(|ends| !sides.contains(ends)).collect()
+}

@@ -1,0 +1,89 @@
+//! Elements of the XML file with their attributes, checked.
+
+use std::path::Path;
+
+use super::Parsed;
+use crate::error::Problem;
+use crate::format::number;
+
+/// An element.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    node: roxmltree::Node<'a, 'a>,
+    path: &'a Path,
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn root(document: &'a roxmltree::Document<'a>, path: &'a Path) -> Self {
+        Node { node: document.root_element(), path }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        self.node.tag_name().name()
+    }
+
+    /// A problem with this element.
+    pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
+        let line = self.node.document().text_pos_at(self.node.range().start).row as usize;
+        Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(line)
+    }
+
+    /// The elements in it.
+    pub(super) fn children(&self) -> impl Iterator<Item = Node<'a>> + use<'a> {
+        let path = self.path;
+        self.node.children().filter(roxmltree::Node::is_element).map(move |node| Node { node, path })
+    }
+
+    /// The elements of its part of this name.
+    pub(super) fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
+        let part = self.children().find(|child| child.name() == name);
+        Ok(part.ok_or_else(|| self.problem(format!("lacks its part <{name}>")))?.children())
+    }
+
+    pub(super) fn text(&self, attribute: &str) -> Parsed<&'a str> {
+        self.node.attribute(attribute).ok_or_else(|| self.problem(format!("lacks its attribute {attribute}")))
+    }
+
+    pub(super) fn real(&self, attribute: &str) -> Parsed<f64> {
+        let text = self.text(attribute)?;
+        let message = || self.problem(format!("{attribute} is {}, no finite number", number::quoted(text.as_bytes())));
+        number::real(text.as_bytes()).ok_or_else(message)
+    }
+
+    pub(super) fn reals<const N: usize>(&self, attributes: [&str; N]) -> Parsed<[f64; N]> {
+        let mut values = [0.0; N];
+        for (value, attribute) in values.iter_mut().zip(attributes) {
+            *value = self.real(attribute)?;
+        }
+        Ok(values)
+    }
+
+    /// A number from 0 to `count` − 1.
+    pub(super) fn index(&self, attribute: &str, count: usize) -> Parsed<u32> {
+        let text = self.text(attribute)?;
+        let index = text.parse::<u32>().ok().filter(|&index| (index as usize) < count);
+        let message = || {
+            let last = count.saturating_sub(1);
+            self.problem(format!("{attribute} is {}, not in 0 to {last}", number::quoted(text.as_bytes())))
+        };
+        index.ok_or_else(message)
+    }
+
+    /// Particles of which there are `count`, none of them twice.
+    pub(super) fn particles<const N: usize>(&self, attributes: [&str; N], count: usize) -> Parsed<[u32; N]> {
+        let mut particles = [0; N];
+        for (k, attribute) in attributes.into_iter().enumerate() {
+            particles[k] = self.index(attribute, count)?;
+            if particles[..k].contains(&particles[k]) {
+                return Err(self.problem(format!("names particle {} twice", particles[k])));
+            }
+        }
+        Ok(particles)
+    }
+
+    /// Values of the attributes `prefix1`, `prefix2`, … as far as there are.
+    pub(super) fn numbered<T>(&self, prefix: &str, value: impl Fn(&str) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let names = (1..).map(|k| format!("{prefix}{k}"));
+        names.take_while(|name| self.node.has_attribute(name.as_str())).map(|name| value(&name)).collect()
+    }
+}

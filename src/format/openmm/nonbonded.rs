@@ -1,0 +1,69 @@
+//! The `NonbondedForce`: charges, Lennard-Jones parameters, and exceptions.
+
+use std::collections::HashMap;
+
+use super::Parsed;
+use super::node::Node;
+use crate::system::{self, CombinationRule, LennardJones, Pair14};
+
+/// What it holds.
+pub(super) struct Nonbonded {
+    /// e
+    pub(super) charges: Vec<f64>,
+    pub(super) lj_types: Vec<u32>,
+    pub(super) table: system::Nonbonded,
+    /// all exceptions
+    pub(super) excluded: Vec<[u32; 2]>,
+    /// exceptions that are not zero
+    pub(super) pairs14: Vec<Pair14>,
+    pub(super) periodic: bool,
+}
+
+/// Methods of OpenMM without a periodic cell: `NoCutoff`, `CutoffNonPeriodic`.
+const WITHOUT_CELL: [&str; 2] = ["0", "1"];
+
+/// Reads the force of `count` particles. Particles with the same parameters are of one type.
+pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
+    let parts = force.children().filter(|part| ["ParticleOffsets", "ExceptionOffsets"].contains(&part.name()));
+    if let Some(offset) = parts.flat_map(|part| part.children()).next() {
+        let problem = offset.problem("parameters that depend on a global parameter");
+        return Err(problem.help("md does not support parameter offsets"));
+    }
+    let (mut charges, mut lj_types) = (vec![], vec![]);
+    let (mut types, mut indices) = (vec![], HashMap::new());
+    for node in force.list("Particles")? {
+        let [charge, sigma, epsilon] = node.reals(["q", "sig", "eps"])?;
+        let parameters = lennard_jones(&node, sigma, epsilon)?;
+        let key = [parameters.c6, parameters.c12].map(f64::to_bits);
+        let index = *indices.entry(key).or_insert_with(|| {
+            types.push(parameters);
+            types.len() as u32 - 1
+        });
+        charges.push(charge);
+        lj_types.push(index);
+    }
+    if charges.len() != count {
+        return Err(force.problem(format!("has {} particles, the system {count}", charges.len())));
+    }
+    let (mut excluded, mut pairs14) = (vec![], vec![]);
+    for node in force.list("Exceptions")? {
+        let atoms = node.particles(["p1", "p2"], count)?;
+        let [charge_product, sigma, epsilon] = node.reals(["q", "sig", "eps"])?;
+        excluded.push(atoms);
+        if charge_product != 0.0 || epsilon != 0.0 {
+            let LennardJones { c6, c12 } = lennard_jones(&node, sigma, epsilon)?;
+            pairs14.push(Pair14 { atoms, charge_product, c6, c12 });
+        }
+    }
+    let table = system::Nonbonded::combine(&types, CombinationRule::LorentzBerthelot);
+    let periodic = !WITHOUT_CELL.contains(&force.text("method")?);
+    Ok(Nonbonded { charges, lj_types, table, excluded, pairs14, periodic })
+}
+
+fn lennard_jones(node: &Node<'_>, sigma: f64, epsilon: f64) -> Parsed<LennardJones> {
+    let parameters = LennardJones::from_sigma_epsilon(sigma, epsilon);
+    if parameters.is_combined_by(CombinationRule::LorentzBerthelot) {
+        return Ok(parameters);
+    }
+    Err(node.problem(format!("no Lennard-Jones parameters: sigma {sigma} nm, epsilon {epsilon} kJ/mol")))
+}

@@ -1,0 +1,41 @@
+//! Virtual sites.
+
+use super::Parsed;
+use super::node::Node;
+use crate::system::{Construction, VirtualSite};
+
+/// The construction of particle `site`, of `count` in all.
+pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSite> {
+    let three = || node.particles(["p1", "p2", "p3"], count);
+    let construction = match node.name() {
+        "TwoParticleAverageSite" => {
+            Construction::Average2 { atoms: node.particles(["p1", "p2"], count)?, weights: node.reals(["w1", "w2"])? }
+        }
+        "ThreeParticleAverageSite" => {
+            Construction::Average3 { atoms: three()?, weights: node.reals(["w1", "w2", "w3"])? }
+        }
+        "OutOfPlaneSite" => {
+            Construction::OutOfPlane { atoms: three()?, weights: node.reals(["w12", "w13"])?, cross: node.real("wc")? }
+        }
+        "LocalCoordinatesSite" => local_frame(node, count)?,
+        kind => {
+            let problem = node.problem(format!("virtual sites of the kind {kind}"));
+            return Err(problem.help("md does not support them"));
+        }
+    };
+    if construction.atoms().contains(&site) {
+        return Err(node.problem(format!("site {site} is placed by itself")));
+    }
+    Ok(VirtualSite { site, construction })
+}
+
+fn local_frame(node: &Node<'_>, count: usize) -> Parsed<Construction> {
+    let atoms = node.numbered("p", |name| node.index(name, count))?;
+    let weights = |prefix| node.numbered(prefix, |name| node.real(name));
+    let (origin, x, y) = (weights("wo")?, weights("wx")?, weights("wy")?);
+    if [origin.len(), x.len(), y.len()] != [atoms.len(); 3] || atoms.len() < 2 {
+        return Err(node.problem(format!("{} particles, expected at least 2 and as many wo, wx and wy", atoms.len())));
+    }
+    let weights = origin.into_iter().zip(x).zip(y).map(|((o, x), y)| [o, x, y]).collect();
+    Ok(Construction::LocalFrame { atoms, weights, position: node.reals(["pos1", "pos2", "pos3"])? })
+}
