@@ -15,7 +15,7 @@
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
-//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; couplings |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; virtual sites; couplings |
 //! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its start, in one call |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from lists that hold |
@@ -240,6 +240,7 @@ pub mod team;
 pub mod term;
 pub mod units;
 pub mod vec3;
+pub mod virtual_sites;
 
 /// Source revision that this was built from; empty where the build did not know it.
 pub const COMMIT: &str = env!("MD_COMMIT");

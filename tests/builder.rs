@@ -10,7 +10,9 @@ use md::format::{Coordinates, read_coordinates, read_topology};
 use md::prepare::{
     AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, SystemBuilder, TuningMethod, prepare,
 };
-use md::system::{Angle, Bond, Cmap, CmapGrid, CombinationRule, Description, LennardJones, Pair14, System, Torsion};
+use md::system::{
+    Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, LennardJones, Pair14, System, Torsion,
+};
 use md::vec3::{Vec3, vec3};
 
 fn file(name: &str, extension: &str) -> PathBuf {
@@ -254,4 +256,66 @@ fn types_and_options_that_contradict_each_other_are_refused() {
         Err(Error::Input(problems)) => assert_eq!(problems.len(), 3, "{problems:?}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// A water with a virtual site: its position follows, whatever was given, and it takes part in the interactions.
+#[test]
+fn virtual_sites_are_placed() {
+    let water = |site: Construction| {
+        let mut builder = System::builder();
+        let (oxygen, none) = (LennardJones::from_sigma_epsilon(0.316, 0.68), LennardJones { c6: 0.0, c12: 0.0 });
+        let (o, h) = (builder.lj_type("OW", oxygen), builder.lj_type("HW", none));
+        let places = [vec3(0.0, 0.0, 0.0), vec3(0.09572, 0.0, 0.0), vec3(-0.024, 0.09266, 0.0)];
+        let masses = [(8, 15.9994, o), (1, 1.008, h), (1, 1.008, h)];
+        for ((element, mass, lj_type), position) in masses.into_iter().zip(places) {
+            let charge = if element == 1 { 0.5242 } else { 0.0 };
+            builder.atom(AtomSpec { name: "X", element, mass, charge, lj_type, position });
+        }
+        for hydrogen in [1, 2] {
+            builder.harmonic_bond(Bond { atoms: [0, hydrogen], length: 0.09572, force_constant: 4e5 });
+        }
+        builder.bonded().angles.push(Angle { atoms: [1, 0, 2], angle: 1.824, force_constant: 400.0 });
+        builder.exclude_neighbours(3);
+        let spec = AtomSpec { name: "M", charge: -1.0484, lj_type: h, ..AtomSpec::default() };
+        builder.virtual_site(spec, site);
+        builder.build()
+    };
+    let average = |weights: [f64; 3]| Construction::Average3 { atoms: [0, 1, 2], weights };
+    let Prepared { system, state, .. } = water(average([0.8, 0.1, 0.1])).expect("a water");
+    assert!((state.positions[3] - vec3(0.007172, 0.009266, 0.0)).norm() < 1e-6, "{:?}", state.positions);
+    // SETTLE, and the site in its molecule and in its group
+    assert_eq!((system.constraints.settles.len(), system.constrained_groups().len()), (1, 1));
+    assert_eq!(system.topology.connectivity, [[0, 1], [0, 2], [0, 3]]);
+    for (wrong, expected) in [
+        (average([0.8, 0.1, 0.2]), "its weights add up to 1.1"),
+        (average([f64::NAN, 0.1, 0.2]), "its weights add up to NaN"),
+        (Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] }, "it follows from atom 1 twice"),
+        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "it follows from atom 4, which is none"),
+        (Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] }, "it follows from atom 10, which is none"),
+        (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "1 weights of 2 atoms"),
+        (Construction::FixedDistance2 { atoms: [0, 1], distance: 0.0 }, "its distance is 0 nm"),
+        (Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN }, "its distance is NaN nm"),
+        (Construction::FixedAngle3 { atoms: [0, 1, 2], angle: f64::INFINITY, distance: 0.1 }, "are no numbers"),
+        (Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: f64::NAN }, "are no numbers"),
+        (
+            Construction::LocalFrame {
+                atoms: vec![0, 1],
+                weights: vec![[1.0, -1.0, 0.0], [0.0, 0.5, 0.0]],
+                position: [0.0; 3],
+            },
+            "weights of an axis add up to -0.5",
+        ),
+    ] {
+        let refusal = water(wrong).expect_err("a wrong site").to_string();
+        assert!(refusal.contains("virtual site 4") && refusal.contains(expected), "{expected}: {refusal}");
+    }
+}
+
+#[test]
+fn particles_without_mass_are_virtual_sites() {
+    let mut builder = System::builder();
+    builder.lj_type("AR", LennardJones::from_sigma_epsilon(0.34, 1.0));
+    builder.atom(AtomSpec { name: "AR", element: 18, mass: 0.0, ..AtomSpec::default() });
+    let refusal = builder.build().expect_err("no mass").to_string();
+    assert!(refusal.contains("has the mass 0") && refusal.contains("virtual sites"), "{refusal}");
 }

@@ -48,8 +48,16 @@ fn mixed(
         field.rebuild(cell, positions);
         field.prune(cell, positions);
         field.evaluate(cell, positions, workload, &mut out).expect("an evaluation");
+        golden::spread(system, positions, &mut out);
         out
     })
+}
+
+/// The same in double precision.
+fn exact(system: &System, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Evaluation {
+    let mut out = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
+    golden::spread(system, positions, &mut out);
+    out
 }
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -80,7 +88,7 @@ fn compare(name: &str) {
         golden.choose(&case);
         let Some(theirs) = golden.forces(&case) else { continue };
         let (system, cell, positions) = (&golden.system, golden.cell.as_ref(), &golden.positions);
-        let exact = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
+        let exact = exact(system, cell, positions);
         for way in ways() {
             let ours = mixed(system, cell, positions, way, EVERYTHING);
             let (relative, excess) = force_excess(&ours.forces, &theirs);
@@ -128,6 +136,8 @@ systems! {
     own_salt_off_the_lattice: "salt-displaced";
     own_argon: "argon";
     own_truncated_octahedron: "octahedron";
+    own_four_site_water: "tip4pew";
+    own_five_site_water: "tip5p";
     alanine_dipeptide_in_vacuum: "ala2-vacuum";
     alanine_dipeptide_in_water: "ala2-explicit";
     charmm_with_cmap: "charmm36-ala3";
@@ -148,7 +158,7 @@ fn compare_changed(name: &str, levels: &[Level], change: impl Fn(&mut System)) {
     golden.choose(&case);
     change(&mut golden.system);
     let (system, cell, positions) = (&golden.system, golden.cell.as_ref(), &golden.positions);
-    let exact = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
+    let exact = exact(system, cell, positions);
     for &level in levels {
         let ours = mixed(system, cell, positions, (level, 2), EVERYTHING);
         let (relative, excess) = force_excess(&ours.forces, &exact.forces);

@@ -4,26 +4,28 @@
 //! the number of threads.
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
+use super::leapfrog::{LeapfrogKernel, Section, StepResult};
 use super::{
     Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
     Workload,
 };
 use crate::cell::PeriodicCell;
-use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
+use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
-use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::simd::{Level, dispatch};
 use crate::system::{Coupling, Molecules, State, System};
 use crate::team::Team;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
+use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
@@ -42,6 +44,7 @@ pub struct Host<F> {
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
     constraints: ConstraintPlan,
+    sites: SitePlan,
     /// the longer cutoff, nm; infinite without one
     cutoff: f64,
     cell: Option<PeriodicCell>,
@@ -90,6 +93,7 @@ impl<F: ForceField> Host<F> {
             masses,
             step_results: vec![StepResult::NONE; constraints.sections()],
             constraints,
+            sites: SitePlan::new(&system.topology),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
             positions: vec![],
@@ -227,6 +231,7 @@ impl<F: ForceField> Host<F> {
             *r += position * further + velocity * (faster * timestep);
             *v += velocity * faster;
         });
+        self.sites.place(&self.team, &mut self.positions);
         self.field.cell_changed(self.cell.as_ref());
     }
 
@@ -263,8 +268,9 @@ impl<F: ForceField> Backend for Host<F> {
     fn upload(&mut self, state: &State) -> Result<()> {
         self.cell = state.cell;
         memory::copy(&state.positions, &mut self.positions);
+        self.sites.place(&self.team, &mut self.positions);
         memory::copy(&state.velocities, &mut self.velocities);
-        memory::copy(&state.positions, &mut self.old);
+        memory::copy(&self.positions, &mut self.old);
         self.coupling = state.coupling;
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
@@ -317,6 +323,7 @@ impl<F: ForceField> Backend for Host<F> {
             memory::resize(predicted, self.positions.len(), Vec3::ZERO);
             let flights = predicted.par_iter_mut().zip(&self.positions).zip(&self.velocities);
             self.team.for_each(flights, |((to, from), v)| *to = *from + *v * lookahead);
+            self.sites.place(&self.team, predicted);
         } else {
             memory::copy(&self.positions, predicted);
         }
@@ -345,6 +352,10 @@ impl<F: ForceField> Backend for Host<F> {
                 evaluation.virial += virial;
             }
         }
+        let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
+        if workload.virial {
+            evaluation.virial += virial;
+        }
         Ok(())
     }
 
@@ -358,7 +369,11 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn reciprocal_forces(&self, atoms: &[u32]) -> Option<Vec<Vec3>> {
-        self.field.reciprocal_forces(self.cell.as_ref(), atoms)
+        let with_sites = self.sites.with_sites(atoms);
+        let mut forces = self.field.reciprocal_forces(self.cell.as_ref(), &with_sites)?;
+        self.sites.spread_listed(&self.positions, &with_sites, &mut forces);
+        let wanted = with_sites.iter().zip(forces).filter(|(atom, _)| atoms.binary_search(atom).is_ok());
+        Some(wanted.map(|(_, force)| force).collect())
     }
 
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
@@ -368,6 +383,7 @@ impl<F: ForceField> Backend for Host<F> {
         }
         self.timestep = step.timestep;
         let constraint_virial = self.leapfrog(step)?.scaled(1.0 / step.timestep.powi(2));
+        self.sites.place(&self.team, &mut self.positions);
         let [before, after] = self.kinetic_energies();
         self.kinetic_after = after;
         self.check_motion(before + after)?;
@@ -426,74 +442,5 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn pair_counts(&self) -> Result<PairCounts> {
         Ok(self.field.pair_counts())
-    }
-}
-
-/// Σ ½ m v²
-#[inline(always)]
-fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
-    velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
-}
-
-/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
-struct Section<'a> {
-    plan: &'a ConstraintPlan,
-    section: usize,
-    motion: &'a Motion<'a>,
-    velocities: &'a SharedVectors<'a>,
-    forces: &'a [Vec3],
-    masses: &'a [f64],
-    inverse_masses: &'a [f64],
-    timestep: f64,
-}
-
-/// Its result.
-#[derive(Clone)]
-struct StepResult {
-    /// kinetic energies half a step before and after, kJ/mol
-    before: f64,
-    after: f64,
-    /// Σ r⊗(m Δx) of the constraints
-    constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
-    /// time spent on them
-    constraining: Duration,
-}
-
-impl StepResult {
-    /// before the first step
-    const NONE: Self =
-        StepResult { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
-}
-
-/// [`Section`] with or without the virial of the constraints.
-struct LeapfrogKernel<'a, const VIRIAL: bool>(Section<'a>);
-
-impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
-    type Output = StepResult;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> StepResult {
-        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
-        let atoms = plan.atoms(section);
-        let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
-        let before = {
-            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
-            let (positions, velocities) =
-                unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
-            let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
-            let before = kinetic(velocities, masses);
-            for (i, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
-                *v += forces[i] * (inverse_masses[i] * timestep);
-                *r = old[i] + *v * timestep;
-            }
-            before
-        };
-        let start = Instant::now();
-        // SAFETY: as above
-        let constraint_virial = unsafe { plan.apply::<VIRIAL>(section, motion) };
-        let constraining = start.elapsed();
-        // SAFETY: as above
-        let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
-        StepResult { before, after, constraint_virial, constraining }
     }
 }

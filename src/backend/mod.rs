@@ -10,6 +10,7 @@ mod dispersion;
 mod energies;
 mod external;
 mod host;
+mod leapfrog;
 mod phases;
 mod potential;
 mod reference;

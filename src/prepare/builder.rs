@@ -6,8 +6,8 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::Coordinates;
 use crate::system::{
-    Atom, Bond, BondedTerms, CombinationRule, Description, Exclusions, LennardJones, Name, Neighbours, Nonbonded,
-    Pair14, Residue, System, Topology,
+    Atom, Bond, BondedTerms, CombinationRule, Construction, Description, Exclusions, LennardJones, Name, Neighbours,
+    Nonbonded, Pair14, Residue, System, Topology, VirtualSite,
 };
 use crate::vec3::Vec3;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ pub struct AtomSpec<'a> {
     pub name: &'a str,
     /// atomic number, 0 where there is none
     pub element: u8,
-    /// mass in amu, positive
+    /// mass in amu, positive; zero for virtual sites
     pub mass: f64,
     /// charge in e
     pub charge: f64,
@@ -139,6 +139,14 @@ impl SystemBuilder {
         self.topology.atoms.push(Atom { name, type_name, element, mass, charge, lj_type, residue });
         self.positions.push(position);
         (self.topology.atoms.len() - 1) as u32
+    }
+
+    /// Adds a virtual site, whose mass is zero and whose position follows from those of atoms; the one given does not matter.
+    /// It takes part in bonded terms, exclusions and non-bonded interactions like an atom. Returns its index.
+    pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
+        let index = self.atom(site);
+        self.topology.virtual_sites.push(VirtualSite { site: index, construction });
+        index
     }
 
     /// Adds a chemical bond without an energy term; molecules, exclusions and constraints of hydrogens follow from bonds.

@@ -1,5 +1,6 @@
 //! Checks of a description: every index within its list, every number finite, residues in order.
 
+use super::sites;
 use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
 
@@ -17,7 +18,10 @@ pub(super) fn problems(description: &Description) -> Vec<Problem> {
     }
     let mut problems = vec![];
     problems.extend(check_types(&description.nonbonded));
-    problems.extend(atoms.iter().enumerate().find_map(|(i, atom)| check_atom(i, atom, description.nonbonded.types)));
+    let is_site = sites::mask(&description.topology);
+    let check = |(i, atom)| check_atom(i, atom, is_site[i], description.nonbonded.types);
+    problems.extend(atoms.iter().enumerate().find_map(check));
+    problems.extend(sites::problem(&description.topology, &is_site));
     problems.extend(check_residues(&description.topology));
     problems.extend(check_terms("chemical bonds", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
     let (constraints, number) = (&description.topology.constraints, atoms.len());
@@ -32,10 +36,11 @@ pub(super) fn problems(description: &Description) -> Vec<Problem> {
     problems
 }
 
-fn check_atom(index: usize, atom: &Atom, types: usize) -> Option<Problem> {
+fn check_atom(index: usize, atom: &Atom, is_site: bool, types: usize) -> Option<Problem> {
     let problem = |what: String| Some(Problem::new(format!("atom {} ({}) {what}", index + 1, atom.name)));
-    if !(atom.mass > 0.0 && atom.mass.is_finite()) {
-        let help = "a mass is positive, in amu; virtual sites, which have none, are not supported";
+    let sound = if is_site { atom.mass == 0.0 } else { atom.mass > 0.0 && atom.mass.is_finite() };
+    if !sound {
+        let help = "a mass is positive, in amu, and zero for virtual sites";
         return problem(format!("has the mass {}", atom.mass)).map(|problem| problem.help(help));
     }
     if !atom.charge.is_finite() {

@@ -1,6 +1,7 @@
 //! From a description to the [`System`], which does not change, and its initial [`State`].
 //!
-//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole;
+//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; places virtual
+//! sites;
 //! repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for tuning; and drops the
 //! bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
@@ -10,6 +11,7 @@ mod check;
 mod description;
 mod electrostatics;
 mod options;
+mod sites;
 mod terms;
 mod whole;
 
@@ -26,6 +28,8 @@ use crate::error::{Error, Result};
 use crate::format::Coordinates;
 use crate::pme;
 use crate::system::{Coupling, Description, Electrostatics, ForceSettings, State, System};
+use crate::team::Team;
+use crate::virtual_sites::SitePlan;
 
 /// How a description becomes a system.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +80,11 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
         velocities: coordinates.velocities.unwrap_or_default(),
         coupling: Coupling::default(),
     };
+    topology.link_sites();
     if let Some(cell) = &state.cell {
         whole::make_molecules_whole(&topology, cell, &mut state.positions);
     }
+    SitePlan::new(&topology).place(&Team::single(), &mut state.positions);
     let forces = options.forces;
     if let Some(mass) = forces.hydrogen_mass {
         repartition_hydrogen_mass(&mut topology, mass, forces.rigid_water)?;

@@ -15,15 +15,18 @@ pub enum ConstrainedTerms {
     Keep,
 }
 
-/// Drops the terms that constraints hold at a fixed value: bonds of fixed length, angles of rigid waters.
+/// Drops the terms that are held at a fixed value: bonds of constrained length, angles of rigid waters, bonds between a virtual
+/// site and an atom that it follows from (files of AMBER mark sites by them).
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
     let rigid = constraints.settles.iter().flat_map(|settle| {
         let [o, h1, h2] = settle.atoms;
         [ordered(o, h1), ordered(o, h2), ordered(h1, h2)]
     });
-    let mut fixed: Vec<(u32, u32)> =
-        constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1])).chain(rigid).collect();
+    let constrained = constraints.bonds.iter().map(|bond| ordered(bond.atoms[0], bond.atoms[1]));
+    let sites = topology.virtual_sites.iter();
+    let placed = sites.flat_map(|site| site.construction.atoms().iter().map(|&atom| ordered(atom, site.site)));
+    let mut fixed: Vec<(u32, u32)> = constrained.chain(rigid).chain(placed).collect();
     fixed.sort_unstable();
     let is_fixed = |i, j| fixed.binary_search(&ordered(i, j)).is_ok();
     let BondedTerms { bonds, angles, .. } = &mut topology.bonded;

@@ -378,6 +378,17 @@ mod tests {
     }
 
     #[test]
+    fn a_gpu_is_not_given_what_it_lacks() {
+        let (sample, plan) = (Sample::load("tip4pew"), Plan::default());
+        let refusal = engine(false).placement(&sample.system).expect_err("no virtual sites on a GPU").to_string();
+        assert!(refusal.contains("virtual sites") && refusal.contains("run.device = \"cpu\""), "{refusal}");
+        let mut automatic = engine(true);
+        assert_eq!(automatic.verify(&plan, &sample.system, &sample.state).unwrap(), None);
+        let placement = automatic.placement(&sample.system).unwrap();
+        assert!(matches!(&placement, Placement::Cpu(why) if why.contains("virtual sites")), "{placement:?}");
+    }
+
+    #[test]
     fn auto_leaves_a_gpu_that_differs_or_fails_and_says_why() {
         for verdict in [Ok(Verdict::Differs("off by 3".into())), Err(Error::Device("off by 3: no memory".into()))] {
             let mut engine = engine(true);

@@ -1,7 +1,8 @@
 //! Identity of a system: a hash of each of its parts, so that messages can name what has changed.
 
 use crate::system::{
-    Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, bonded_terms,
+    Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
+    bonded_terms,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,7 @@ impl Fingerprint {
                 (bytes(name), number, first)
             }),
             part("chemical bonds", "atoms", &topology.connectivity, |&pair| pair),
+            part("virtual sites", "atoms or geometry", &topology.virtual_sites, |site: &VirtualSite| site.clone()),
             part("CMAP grids", "energies", &bonded.cmap_grids, |CmapGrid { size, energies }| (*size, energies.clone())),
             Box::new(|| Part::new("exclusions", "pairs", topology.exclusions.len(), topology.exclusions.pairs())),
             part("Lennard-Jones parameters", "C6", &nonbonded.c6, |&value| value),

@@ -120,8 +120,8 @@ impl BackendForces {
     }
 }
 
-/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number`, evenly spaced within each
-/// Lennard-Jones type.
+/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number` with mass, evenly spaced
+/// within each Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -132,7 +132,8 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
     }
     let types = system.nonbonded.types;
     let mut count = vec![0; types];
-    atoms.iter().for_each(|atom| count[atom.lj_type as usize] += 1);
+    let massive = || (0..).zip(atoms).filter(|(_, atom)| atom.mass > 0.0).map(|(i, atom)| (i, atom.lj_type as usize));
+    massive().for_each(|(_, lj_type)| count[lj_type] += 1);
     let share = (number / types.max(1)).max(1);
     let mut seen = vec![0; types];
     let chosen = |atom: &(u32, usize)| {
@@ -140,7 +141,7 @@ fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32>
         *place += 1;
         (*place - 1) % usize::div_ceil(of_all, share) == 0
     };
-    (0..).zip(atoms).map(|(i, atom)| (i, atom.lj_type as usize)).filter(chosen).map(|(i, _)| i).collect()
+    massive().filter(chosen).map(|(i, _): (u32, usize)| i).collect()
 }
 
 fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Sampled) -> Verdict {
@@ -254,7 +255,8 @@ mod tests {
     #[test]
     fn the_fast_path_agrees_on_every_level() {
         let names = ["peptide-charged", "peptide-vacuum", "peptide-charmm36", "peptide-nbfix", "octahedron", "argon"];
-        for sample in names.map(Sample::load).into_iter().chain([Sample::load("peptide-ff19sb").rigid()]) {
+        let rigid = ["peptide-ff19sb", "tip5p"].map(|name| Sample::load(name).rigid());
+        for sample in names.map(Sample::load).into_iter().chain(rigid) {
             for level in Simd::available() {
                 let lists = schedule(&sample);
                 let mut host = host(&sample.system, lists, level);
@@ -374,6 +376,26 @@ mod tests {
         let mut wrong = system.clone();
         wrong.topology.atoms.iter_mut().filter(|atom| atom.lj_type == 0).for_each(|atom| atom.lj_type = 1);
         differs(verdict(&wrong), "most on atom");
+    }
+
+    #[test]
+    fn a_sample_has_the_forces_of_its_virtual_sites() {
+        let sample = Sample::load("tip5p").rigid();
+        let (system, lists) = (&sample.system, schedule(&sample));
+        let atoms = choose(system, &sample.state, 0.0, 60);
+        assert!(atoms.len() > 40 && atoms.iter().all(|&i| system.topology.atoms[i as usize].mass > 0.0), "{atoms:?}");
+        let host = computed(&sample, system, lists, &sample.state);
+        let [mut now, mut pruned] = [(); 2].map(|()| State::default());
+        host.download(&mut now).expect("a state");
+        host.list_positions(ListLevel::Inner, &mut pruned).expect("positions");
+        let made = ListsMade { schedule: &lists, searched: &now, pruned: &pruned };
+        for reciprocal in [true, false] {
+            let found = BackendForces::new(&host, &atoms, !reciprocal);
+            let expected = crate::backend::sample(system, &now, &atoms, made, reciprocal);
+            assert_eq!([expected.forces.len(), expected.lacking.len()], [atoms.len(); 2]);
+            let verdict = judge(system, &atoms, &found, &expected);
+            assert!(matches!(verdict, Verdict::Agrees(_)), "{verdict:?}");
+        }
     }
 
     #[test]

@@ -6,11 +6,16 @@ use crate::constraint::ConstraintPlan;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::system::{State, System};
+use crate::team::Team;
 use crate::vec3::Vec3;
+use crate::virtual_sites::SitePlan;
+use std::sync::Arc;
 
 /// A context for the minimiser. Constraints use unit masses, so that projections are Euclidean.
 pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
+    sites: SitePlan,
+    team: Arc<Team>,
     /// passed to the context; velocities are zero
     state: State,
     context: Context<B>,
@@ -33,7 +38,8 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
             let origins = ListOrigins { rebuilt: still.clone(), pruned: still.clone() };
             context.restore_lists(&origins, 0)?;
         }
-        Ok(ForceSurface { constraints, state: still, context })
+        let (sites, team) = (SitePlan::new(&system.topology), Team::single());
+        Ok(ForceSurface { constraints, sites, team, state: still, context })
     }
 
     /// Device, threads and instruction set, for the log.
@@ -49,6 +55,7 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
 
 impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64> {
+        self.sites.place(&self.team, positions);
         self.state.positions.clear();
         self.state.positions.extend_from_slice(positions);
         self.context.set_state(&self.state)?;
@@ -149,6 +156,21 @@ mod tests {
         let mut again = gpu(&sample, Some(&surface.origin().expect("an origin")));
         let whole = descend(half.clone(), &mut surface, STEPS);
         assert_eq!(whole.positions(), descend(half, &mut again, STEPS).positions());
+    }
+
+    #[test]
+    fn virtual_sites_follow_their_atoms_down() {
+        let sample = Sample::load("tip5p").rigid();
+        let (sites, team) = (SitePlan::new(&sample.system.topology), Team::single());
+        let reference = Reference::new(&sample.system).expect("a supported system");
+        let host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
+        let mut surface = surface(&sample, host, None);
+        let start = begin(&sample, &mut surface);
+        let found = descend(start.clone(), &mut surface, STEPS);
+        assert!(found.energy() < start.energy());
+        let mut placed = found.positions().to_vec();
+        sites.place(&team, &mut placed);
+        assert_eq!(placed, found.positions());
     }
 
     #[test]

@@ -75,11 +75,13 @@ impl Molecules {
 }
 
 impl System {
-    /// The groups of atoms that constraints hold together; an atom without a constraint is a group by itself.
+    /// The groups of atoms that constraints hold together, with the virtual sites that follow from them; an atom without a
+    /// constraint is a group by itself.
     pub fn constrained_groups(&self) -> Molecules {
         let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
         let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);
-        let pairs: Vec<[u32; 2]> = rigid.chain(self.constraints.bonds.iter().map(|bond| bond.atoms)).collect();
+        let constrained = rigid.chain(self.constraints.bonds.iter().map(|bond| bond.atoms));
+        let pairs: Vec<[u32; 2]> = constrained.chain(self.topology.site_links()).collect();
         Molecules::from_bonds(self.topology.atoms.len(), &pairs)
     }
 }

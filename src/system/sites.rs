@@ -1,7 +1,7 @@
 //! Virtual sites: particles without mass whose positions follow from those of atoms.
 
 /// A virtual site. Its charge and Lennard-Jones type are those of its entry in the list of atoms, where its mass is zero.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct VirtualSite {
     /// the site
     pub site: u32,
@@ -11,7 +11,7 @@ pub struct VirtualSite {
 
 /// The position of a virtual site, with r_ij = r_j − r_i; i, j, k, l are the atoms in order. Names of GROMACS and OpenMM in
 /// brackets.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 [2; `TwoParticleAverageSite`]
     Average2 {
@@ -113,6 +113,16 @@ impl Construction {
             | Construction::OutOfPlane { atoms, .. } => atoms,
             Construction::FixedDistance4 { atoms, .. } => atoms,
             Construction::Average { atoms, .. } | Construction::LocalFrame { atoms, .. } => atoms,
+        }
+    }
+
+    /// Atoms and weights, if the position is an average of theirs.
+    pub fn average(&self) -> Option<(&[u32], &[f64])> {
+        match self {
+            Construction::Average2 { atoms, weights } => Some((atoms, weights)),
+            Construction::Average3 { atoms, weights } => Some((atoms, weights)),
+            Construction::Average { atoms, weights } => Some((atoms, weights)),
+            _ => None,
         }
     }
 }

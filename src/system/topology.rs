@@ -137,7 +137,8 @@ pub struct Topology {
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`
     pub residues: Vec<Residue>,
-    /// chemical bonds, with or without an energy term (what output files list; molecules follow from these)
+    /// chemical bonds, with or without an energy term, and links of virtual sites (what output files list; molecules follow
+    /// from these)
     pub connectivity: Vec<[u32; 2]>,
     /// bonded interactions
     pub bonded: BondedTerms,
@@ -154,6 +155,19 @@ impl Topology {
     pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {
         let end = self.residues.get(index + 1).map_or(self.atoms.len(), |next| next.first as usize);
         self.residues[index].first as usize..end
+    }
+
+    /// Each virtual site with the first of the atoms that it follows from.
+    pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
+    }
+
+    /// Joins each virtual site to its molecule where no chemical bond does.
+    pub(crate) fn link_sites(&mut self) {
+        let mut bonded = vec![false; self.atoms.len()];
+        self.connectivity.iter().flatten().for_each(|&atom| bonded[atom as usize] = true);
+        let links: Vec<[u32; 2]> = self.site_links().filter(|[_, site]| !bonded[*site as usize]).collect();
+        self.connectivity.extend(links);
     }
 
     /// True for a residue with the composition of water: one oxygen, two hydrogens, and at most massless sites.

@@ -22,7 +22,7 @@ mod ryckaert_bellemans;
 mod torsion;
 
 #[cfg(test)]
-mod dual;
+pub(crate) mod dual;
 #[cfg(test)]
 pub(crate) mod rounded;
 #[cfg(test)]

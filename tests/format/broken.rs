@@ -205,7 +205,6 @@ fn what_md_cannot_compute_is_refused() {
         Some(pointers + 4),
         &["IFBOX is 7"],
     );
-    refused(&with_line(PRMTOP, "POINTERS", 5, "       2"), Some(pointers + 5), &["extra points", "TIP3P"]);
     refused(&with_line(PRMTOP, "POINTERS", 5, "       0       8"), Some(pointers + 5), &["NCOPY"]);
     refused(&with_line(PRMTOP, "IPOL", 2, "       1"), Some(flag("IPOL")), &["polarizable"]);
     refused(&added("POLARIZABILITY"), Some(end), &["polarizable"]);
@@ -215,7 +214,9 @@ fn what_md_cannot_compute_is_refused() {
     refused(&added("LENNARD_JONES_ACOEFF"), Some(end), &["unknown section", "LENNARD_JONES_ACOEF"]);
     refused(&added("CMAP_PARAMETER_01"), None, &["CMAP_COUNT is missing"]);
     let massless = with_line(PRMTOP, "MASS", 3, "  0.00000000E+00  1.00800000E+00");
-    refused(&massless, Some(flag("MASS") + 3), &["atom 6", "extra point"]);
+    refused(&massless, Some(flag("MASS") + 3), &["atom 6", "extra point that is not part of a water"]);
+    let negative = with_line(PRMTOP, "MASS", 3, " -1.00000000E+00  1.00800000E+00");
+    refused(&negative, Some(flag("MASS") + 3), &["atom 6", "mass -1"]);
 }
 
 #[test]

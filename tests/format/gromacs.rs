@@ -84,6 +84,7 @@ fn systems_of_amber_files_agree_with_openmm() {
         ("salt-crystal", false),
         ("salt-displaced", false),
         ("water", true),
+        ("tip4pew", true),
     ];
     for (name, has_water) in systems {
         let mut golden = Golden::load(name).unwrap();

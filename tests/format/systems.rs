@@ -2,7 +2,7 @@
 
 use md::cell::PeriodicCell;
 use md::format::{read_coordinates, read_topology};
-use md::system::BoxKind;
+use md::system::{BoxKind, Construction, VirtualSite};
 use md::units::DENSITY;
 use md::vec3::vec3;
 
@@ -64,11 +64,29 @@ fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
     assert!((cell.volume() / diagonal - 1.0).abs() < BOX_TOLERANCE_NM);
 }
 
+/// a of `r = r_O + a (r_H1 − r_O) + …`, by the force field files of OpenMM (tip4pew.xml, tip5p.xml), which print ten digits.
 #[test]
-fn extra_points_are_refused() {
-    let Some(root) = shared_systems() else { return };
-    let error = read_topology(&system_file(&root.join("tip4pew-3k"), "prmtop")).unwrap_err();
-    assert!(error.to_string().contains("extra points"), "{error}");
+fn extra_points_of_waters_are_virtual_sites() {
+    let read = |name: &str| {
+        let path = format!("{}/tests/systems/{name}/{name}.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
+        read_topology(path.as_ref()).unwrap().topology
+    };
+    let four = read("tip4pew");
+    assert_eq!(four.virtual_sites.len(), four.residues.len());
+    let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = four.virtual_sites[0].construction else {
+        panic!("{:?}", four.virtual_sites[0]);
+    };
+    assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
+    let five = read("tip5p");
+    let lone_pair = |index: usize| match &five.virtual_sites[index] {
+        VirtualSite { site, construction: Construction::OutOfPlane { atoms: [0, 1, 2], weights, cross } } => {
+            (*site, *weights, *cross)
+        }
+        other => panic!("{other:?}"),
+    };
+    let ((3, [a, b], c), (4, _, minus_c)) = (lone_pair(0), lone_pair(1)) else { panic!("sites of the first water") };
+    assert!((a + 0.344_908_261_58).abs() < 1e-9 && a == b, "{a}");
+    assert!((c - 6.443_790_371_4).abs() < 1e-7 && minus_c == -c, "{c}");
 }
 
 #[test]

@@ -3,12 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
+use md::backend::Evaluation;
 use md::cell::PeriodicCell;
 use md::format::{read, read_coordinates, read_topology};
 use md::system::{
     Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, Modifier, PmeParameters, System,
 };
+use md::team::Team;
 use md::vec3::{Vec3, vec3};
+use md::virtual_sites::SitePlan;
 use serde_json::Value;
 
 /// The folder of one system: the project's own, or one that lies beside this checkout.
@@ -63,6 +66,8 @@ impl Golden {
             list: ListPolicy::Exact { buffer: 0.1 },
         };
         let reference: Value = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+        let mut positions = coordinates.positions;
+        SitePlan::new(&amber.topology).place(&Team::single(), &mut positions);
         Ok(Self {
             system: System {
                 topology: amber.topology,
@@ -70,7 +75,7 @@ impl Golden {
                 constraints: Constraints::default(),
                 settings,
             },
-            positions: coordinates.positions,
+            positions,
             cell: reference_cell(&reference),
             reference,
             folder,
@@ -106,6 +111,12 @@ impl Golden {
         let bytes = read(&file(&self.folder, &format!("forces_{case}.npy"))?).expect("a readable file");
         Some(parse_npy(&bytes))
     }
+}
+
+/// Moves forces on virtual sites to the atoms that these follow from, as a run does.
+pub(crate) fn spread(system: &System, positions: &[Vec3], evaluation: &mut Evaluation) {
+    let mut sites = SitePlan::new(&system.topology);
+    evaluation.virial += sites.spread(&Team::single(), positions, &mut evaluation.forces);
 }
 
 /// `box_vectors_nm`; `None` in vacuum.

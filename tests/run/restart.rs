@@ -52,6 +52,12 @@ fn constant_pressure() {
 }
 
 #[test]
+fn virtual_sites() {
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    in_pieces("tip5p", &input("threads = 2", PERIODIC, &stage), ["37", "100", "110", "200"]);
+}
+
+#[test]
 fn reproducible_on_any_number_of_threads() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     let record = |reproducible: bool, threads: &str| {

@@ -31,6 +31,9 @@ fn rule(system: &System) -> (u32, u8) {
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
+    if !system.topology.virtual_sites.is_empty() {
+        return refuse("the CUDA backend has no virtual sites yet");
+    }
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
     if masses.len() > 1 << SLOT_BITS {

@@ -75,7 +75,7 @@ impl Sums {
 }
 
 impl Reference {
-    /// Refuses what the formulas do not cover: virtual sites, unusual periodicities, PME without a cutoff.
+    /// Refuses what the formulas do not cover: unusual periodicities, PME without a cutoff.
     pub fn new(system: &System) -> Result<Self, Problem> {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -153,20 +153,9 @@ impl Reference {
     }
 }
 
-/// Refuse what the formulas do not cover: virtual sites, unusual periodicities, PME without a cutoff.
+/// Refuse what the formulas do not cover: unusual periodicities, PME without a cutoff.
 pub fn check_system(system: &System) -> Result<(), Problem> {
     let topology = &system.topology;
-    if let Some(index) = topology.atoms.iter().position(|atom| atom.mass <= 0.0) {
-        let atom = &topology.atoms[index];
-        let residue = topology.residues.get(atom.residue as usize).map(|r| format!(" of {} {}", r.name, r.number));
-        return Err(Problem::new(format!(
-            "atom {} ({}{}) has no mass: virtual sites are not supported",
-            index + 1,
-            atom.name,
-            residue.unwrap_or_default()
-        ))
-        .help("use a model without extra points, such as TIP3P, SPC/E or OPC3 water"));
-    }
     let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);
     if let Some(torsion) = torsions.clone().find(|torsion| torsion.periodicity > MAX_PERIODICITY) {
         return Err(Problem::new(format!(

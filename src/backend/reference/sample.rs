@@ -11,6 +11,7 @@ use crate::system::{Electrostatics, State, System};
 use crate::term::CmapTable;
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
+use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
 /// Fast backends test distances in `f32` from offsets of a few nm, to some 10⁻⁶ nm: a pair so close to a list radius (nm)
@@ -76,9 +77,24 @@ struct Pairs {
 /// Forces on `atoms` (ascending) at positions and cell of `state`, as [`super::Reference`] computes them; without the mesh
 /// unless `reciprocal`.
 ///
-/// Pairs run over the given atoms only; bonded terms and the mesh run over the whole system. The system must be one that
-/// [`super::check_system`] accepts.
+/// Pairs run over the given atoms and their virtual sites only; bonded terms and the mesh run over the whole system. The
+/// system must be one that [`super::check_system`] accepts.
 pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
+    let sites = SitePlan::new(&system.topology);
+    let listed = sites.with_sites(atoms);
+    let mut sampled = sample_unspread(system, state, &listed, lists, reciprocal);
+    sites.spread_listed(&state.positions, &listed, &mut sampled.forces);
+    sites.spread_errors(&state.positions, &listed, &mut sampled.lacking);
+    let is_wanted = |index: usize| atoms.binary_search(&listed[index]).is_ok();
+    let mut index = 0..listed.len();
+    sampled.forces.retain(|_| index.next().is_some_and(is_wanted));
+    let mut index = 0..listed.len();
+    sampled.lacking.retain(|_| index.next().is_some_and(is_wanted));
+    sampled
+}
+
+/// [`sample`] with forces on virtual sites where these are.
+fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
     let potential = PairPotential::new(&system.settings);

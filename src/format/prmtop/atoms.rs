@@ -2,7 +2,6 @@
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections};
-use super::unsupported;
 use crate::format::element;
 use crate::system::{Atom, Exclusions, Residue};
 use crate::units::AMBER_CHARGE;
@@ -45,18 +44,13 @@ pub(super) fn read(
     Ok((atoms.collect(), residues))
 }
 
+/// Zero for extra points.
 fn masses(section: &Section<'_>, count: usize) -> Parsed<Vec<f64>> {
     let masses = section.reals(count)?;
-    for (atom, &mass) in masses.iter().enumerate() {
-        if mass == 0.0 {
-            let what = format!("atom {} has no mass: an extra point (virtual site)", atom + 1);
-            return Err(unsupported(section.problem_at(atom, what), super::EXTRA_POINTS_HELP));
-        }
-        if mass < 0.0 {
-            return Err(section.problem_at(atom, format!("atom {} has the mass {mass}", atom + 1)));
-        }
+    match masses.iter().position(|&mass| mass < 0.0) {
+        Some(atom) => Err(section.problem_at(atom, format!("atom {} has the mass {}", atom + 1, masses[atom]))),
+        None => Ok(masses),
     }
-    Ok(masses)
 }
 
 fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>> {

@@ -12,6 +12,7 @@ mod chamber;
 mod cmap;
 mod columns;
 mod dihedral;
+mod extra_points;
 mod flags;
 mod nonbonded;
 mod pointers;
@@ -26,10 +27,6 @@ use crate::system::{BoxKind, CellHint, Description, Topology};
 use nonbonded::Tables;
 use pointers::Pointers;
 use sections::{Parsed, Sections};
-
-/// What to do about virtual sites, whose geometry the format does not hold.
-const EXTRA_POINTS_HELP: &str = "the format does not say where they sit; use a model without extra points, such as \
-                                 TIP3P, SPC/E or OPC3 water";
 
 /// Read the bytes of an AMBER topology; `path` names it in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
@@ -49,6 +46,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let mut topology = Topology { title, charmm: chamber, atoms, residues, exclusions, ..Topology::default() };
     topology.bonded.bonds = bonds?;
     topology.connectivity = bonded::connectivity(&topology);
+    topology.virtual_sites = extra_points::read(&sections, &topology)?;
     bonded::read_angles(&sections, &pointers, &mut topology)?;
     dihedral::read(&sections, &pointers, &tables, chamber, &mut topology)?;
     chamber::read(&sections, &mut topology)?;

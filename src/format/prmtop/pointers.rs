@@ -50,7 +50,6 @@ impl Pointers {
             "free-energy topologies are written again as one end state",
         )?;
         refuse(29, "IFCAP asks for a solvent cap", "use a periodic box of solvent")?;
-        refuse(30, "NUMEXTRA says that there are extra points (virtual sites)", super::EXTRA_POINTS_HELP)?;
         if count(31)? > 1 {
             return Err(unsupported(section.problem_at(31, "NCOPY asks for a path integral"), "use classical atoms"));
         }

@@ -1,6 +1,6 @@
 //! Atom classes for the buffer estimate: displacements by free flight or rotation, and sums over pairs of classes.
 
-use crate::system::{Constraints, System};
+use crate::system::{Constraints, System, VirtualSite};
 use std::collections::BTreeMap;
 
 /// Charges are binned to this many e; a class has the mean charge of its atoms.
@@ -87,11 +87,12 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// The motion of each atom: free, or rotating as the light end of a constraint.
+/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is an average of atoms
+/// moves as if these flew independently, 1/m = Σ w²/m.
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =
-        system.topology.atoms.iter().map(|atom| Motion { translating: atom.mass.max(1e-3), rotating: None }).collect();
+        system.topology.atoms.iter().map(|atom| Motion { translating: atom.mass, rotating: None }).collect();
     let mut hold = |light: u32, heavy: u32, length: f64| {
         let group = mass(light) + mass(heavy);
         let radius = length * mass(heavy) / group;
@@ -111,6 +112,20 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
         } else if mass(j) < 0.5 * mass(i) {
             hold(j, i, bond.length);
         }
+    }
+    for VirtualSite { site, construction } in &system.topology.virtual_sites {
+        motions[*site as usize] = match construction.average() {
+            Some((atoms, weights)) => {
+                let inverse =
+                    atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
+                Motion { translating: 1.0 / inverse, rotating: None }
+            }
+            // as the lightest of its atoms
+            None => {
+                let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
+                lightest.map_or(motions[*site as usize], |&atom| motions[atom as usize])
+            }
+        };
     }
     motions
 }

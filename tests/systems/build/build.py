@@ -127,20 +127,30 @@ def charmm_lennard_jones(forcefield, topology, made):
 
 def tip4p():
     """A virtual site M on each molecule."""
-    forcefield = app.ForceField("amber14/tip4pew.xml")
+    return with_sites("amber14/tip4pew.xml", "tip4pew", 0.125)
+
+
+def tip5p():
+    """Two virtual sites on each molecule, out of its plane."""
+    return with_sites("tip5p.xml", "tip5p", 0.7)
+
+
+def with_sites(file, model, length):
+    """Water whose virtual sites are bonded to the oxygen over `length` (Å), as LEaP writes them."""
+    forcefield = app.ForceField(file)
     modeller = app.Modeller(app.Topology(), [] * NM)
-    modeller.addSolvent(forcefield, model="tip4pew", **cube())
+    modeller.addSolvent(forcefield, model=model, **cube())
     state = relaxed(forcefield, modeller, 1.0)
     made = structure(forcefield, modeller.topology, state)
-    for residue in made.residues:
-        oxygen, site = residue.atoms[0], residue.atoms[3]
-        site.name, site.type = "EPW", "EP"
-        site.atom_type.name = "EP"
     leap_water(made)
-    kind = parmed.BondType(553.0, 0.125)
+    kind = parmed.BondType(553.0, length)
     made.bond_types.append(kind)
     for residue in made.residues:
-        made.bonds.append(parmed.Bond(residue.atoms[0], residue.atoms[3], type=kind))
+        oxygen, sites = residue.atoms[0], residue.atoms[3:]
+        for number, site in enumerate(sites):
+            site.name, site.type = "EPW" if len(sites) == 1 else f"EP{number + 1}", "EP"
+            site.atom_type.name = "EP"
+            made.bonds.append(parmed.Bond(oxygen, site, type=kind))
     made.bond_types.claim()
     # ParmEd 4.3 counts a site that is bonded in the file twice; here a molecule is a residue
     parmed.utils.tag_molecules = tag_residues
@@ -198,6 +208,7 @@ SYSTEMS = {
     "octahedron": octahedron,
     "water": water,
     "tip4pew": tip4p,
+    "tip5p": tip5p,
     "salt-crystal": salt,
     "salt-displaced": lambda: salt(0.02),
     "argon": argon,

@@ -174,7 +174,19 @@ def create(prmtop, box):
             force.setUseDispersionCorrection(True)
         if isinstance(force, mm.CustomNonbondedForce):
             force.setUseLongRangeCorrection(box is not None)
+    turn_lone_pairs(system)
     return system
+
+
+def turn_lone_pairs(system):
+    """OpenMM 8.6.1 reads five-site water from a prmtop with its lone pairs on the side of the hydrogens. Its own force
+    field file (tip5p.xml) has them on the other side, as published (doi:10.1063/1.481505)."""
+    for i in range(system.getNumParticles()):
+        site = system.getVirtualSite(i) if system.isVirtualSite(i) else None
+        if isinstance(site, mm.OutOfPlaneSite) and site.getWeight12() > 0.0:
+            atoms = [site.getParticle(k) for k in range(3)]
+            turned = mm.OutOfPlaneSite(*atoms, -site.getWeight12(), -site.getWeight13(), site.getWeightCross())
+            system.setVirtualSite(i, turned)
 
 
 def without_tail(system):

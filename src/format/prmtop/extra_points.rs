@@ -1,0 +1,109 @@
+//! Extra points of waters with four and five sites. The format says which particles they are, not where they sit: that
+//! follows from the lengths of the water's bonds, as in sander and OpenMM.
+
+use super::sections::{Parsed, Sections};
+use super::unsupported;
+use crate::system::{Construction, Topology, VirtualSite};
+
+/// Cosine and sine of 54.735°, half of the 109.47° between the lone pairs of five-site water
+/// (M. W. Mahoney, W. L. Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505).
+const COSINE: f64 = 0.577358966515530;
+const SINE: f64 = 0.816490430920117;
+
+/// The virtual sites of a topology whose atoms and bonds are known: every particle without mass is one.
+pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<VirtualSite>> {
+    let lengths = Lengths::new(topology);
+    let mut sites = vec![];
+    for residue in 0..topology.residues.len() {
+        let atoms = topology.residue_atoms(residue);
+        let points: Vec<u32> = atoms.filter(|&i| topology.atoms[i].mass == 0.0).map(|i| i as u32).collect();
+        let Some(&first) = points.first() else { continue };
+        let refused = |what: &str| {
+            let message = format!("atom {} has no mass: an extra point {what}", first + 1);
+            let problem = match sections.get("MASS") {
+                Some(section) => section.problem_at(first as usize, message),
+                None => crate::error::Problem::new(message),
+            };
+            let help = "the format does not say where extra points sit; known are those of water with four sites \
+                        (TIP4P, OPC) and five (TIP5P)";
+            unsupported(problem, help)
+        };
+        if !topology.is_water(residue) {
+            return Err(refused("that is not part of a water"));
+        }
+        let water = Water::new(topology, residue, &lengths)
+            .ok_or_else(|| refused("of a water whose bond lengths are not known"))?;
+        let placed = match points[..] {
+            [point] => water.on_bisector(&lengths, point).map(|construction| vec![construction]),
+            [above, below] => water.lone_pairs(&lengths, [above, below]),
+            _ => None,
+        };
+        let placed = placed.ok_or_else(|| refused("whose place does not follow from its bonds"))?;
+        sites.extend(points.into_iter().zip(placed).map(|(site, construction)| VirtualSite { site, construction }));
+    }
+    Ok(sites)
+}
+
+/// Atoms and lengths (nm) of a water.
+struct Water {
+    /// O, H, H
+    atoms: [u32; 3],
+    oh: f64,
+    hh: f64,
+}
+
+impl Water {
+    fn new(topology: &Topology, residue: usize, lengths: &Lengths) -> Option<Self> {
+        let of_element = |element: u8| {
+            topology.residue_atoms(residue).filter(move |&i| topology.atoms[i].element == element).map(|i| i as u32)
+        };
+        let (oxygen, mut hydrogens) = (of_element(8).next()?, of_element(1));
+        let atoms @ [o, h1, h2] = [oxygen, hydrogens.next()?, hydrogens.next()?];
+        Some(Water { atoms, oh: lengths.of(o, h1)?, hh: lengths.of(h1, h2)? })
+    }
+
+    /// From the oxygen to the middle between the hydrogens.
+    fn height(&self) -> f64 {
+        (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
+    }
+
+    /// The fourth site, towards the hydrogens at its bond length.
+    fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
+        let part = lengths.of(self.atoms[0], point)? / self.height();
+        Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })
+    }
+
+    /// The fourth and fifth site, away from the hydrogens, above and below the plane.
+    fn lone_pairs(&self, lengths: &Lengths, points: [u32; 2]) -> Option<Vec<Construction>> {
+        let area = self.hh * self.height();
+        let placed = points.into_iter().zip([1.0, -1.0]).map(|(point, side)| {
+            let distance = lengths.of(self.atoms[0], point)?;
+            let weight = -0.5 * COSINE * distance / self.height();
+            let cross = side * SINE * distance / area;
+            Some(Construction::OutOfPlane { atoms: self.atoms, weights: [weight; 2], cross })
+        });
+        placed.collect()
+    }
+}
+
+/// Lengths of the bonds of residues with extra points (nm), sorted by atoms.
+struct Lengths(Vec<([u32; 2], f64)>);
+
+impl Lengths {
+    fn new(topology: &Topology) -> Self {
+        let mut has_points = vec![false; topology.residues.len()];
+        let massless = topology.atoms.iter().filter(|atom| atom.mass == 0.0);
+        massless.for_each(|atom| has_points[atom.residue as usize] = true);
+        let bonds = topology.bonded.bonds.iter();
+        let wanted = bonds.filter(|bond| has_points[topology.atoms[bond.atoms[0] as usize].residue as usize]);
+        let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
+        let mut lengths: Vec<([u32; 2], f64)> = wanted.map(|bond| (ordered(bond.atoms), bond.length)).collect();
+        lengths.sort_unstable_by_key(|(atoms, _)| *atoms);
+        Lengths(lengths)
+    }
+
+    fn of(&self, i: u32, j: u32) -> Option<f64> {
+        let found = self.0.binary_search_by_key(&[i.min(j), i.max(j)], |(atoms, _)| *atoms).ok()?;
+        Some(self.0[found].1)
+    }
+}

@@ -1,0 +1,76 @@
+//! Checks of the virtual sites of a description.
+
+use crate::error::Problem;
+use crate::system::{Construction, Topology, VirtualSite};
+
+/// Weights of an average add up to 1 to this: files print at least six digits.
+const UNITY: f64 = 1e-5;
+
+/// Which atoms are virtual sites.
+pub(super) fn mask(topology: &Topology) -> Vec<bool> {
+    let mut is_site = vec![false; topology.atoms.len()];
+    let sites = topology.virtual_sites.iter().map(|site| site.site as usize);
+    sites.filter(|&site| site < topology.atoms.len()).for_each(|site| is_site[site] = true);
+    is_site
+}
+
+/// The first problem of a virtual site.
+pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> {
+    let mut seen = vec![false; is_site.len()];
+    topology.virtual_sites.iter().find_map(|VirtualSite { site, construction }| {
+        let problem = |what: String| Problem::new(format!("virtual site {}: {what}", u64::from(*site) + 1));
+        let Some(seen) = seen.get_mut(*site as usize) else {
+            return Some(problem(format!("there are {} atoms", is_site.len())));
+        };
+        if std::mem::replace(seen, true) {
+            return Some(problem("it is placed twice".into()));
+        }
+        let atoms = construction.atoms();
+        if let Some(atom) = atoms.iter().find(|&&atom| is_site.get(atom as usize) != Some(&false)) {
+            let help = "a site follows from particles with mass";
+            return Some(problem(format!("it follows from atom {}, which is none", u64::from(*atom) + 1)).help(help));
+        }
+        if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
+            return Some(problem(format!("it follows from atom {} twice", atom + 1)));
+        }
+        shape(construction).map(problem)
+    })
+}
+
+/// What is wrong with weights, distances and angles.
+fn shape(construction: &Construction) -> Option<String> {
+    let sums_to = |what: &str, weights: &mut dyn Iterator<Item = f64>, wanted: f64| {
+        let sum: f64 = weights.sum();
+        // false for NaN
+        let right = (sum - wanted).abs() < UNITY;
+        (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
+    };
+    let distance =
+        |distance: f64| (!(distance > 0.0 && distance.is_finite())).then(|| format!("its distance is {distance} nm"));
+    let finite = |numbers: &[f64]| {
+        (!numbers.iter().all(|number| number.is_finite()))
+            .then(|| format!("its parameters are no numbers: {numbers:?}"))
+    };
+    match construction {
+        Construction::Average { atoms, weights } if atoms.len() != weights.len() => {
+            Some(format!("{} weights of {} atoms", weights.len(), atoms.len()))
+        }
+        Construction::LocalFrame { atoms, weights, .. } if atoms.len() != weights.len() => {
+            Some(format!("{} weights of {} atoms", weights.len(), atoms.len()))
+        }
+        Construction::Average2 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
+        Construction::Average3 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
+        Construction::Average { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
+        Construction::FixedDistance2 { distance: d, .. } => distance(*d),
+        Construction::FixedDistance3 { weight, distance: d, .. } => finite(&[*weight]).or(distance(*d)),
+        Construction::FixedAngle3 { angle, distance: d, .. } => finite(&[*angle]).or(distance(*d)),
+        Construction::OutOfPlane { weights: [a, b], cross, .. } => finite(&[*a, *b, *cross]),
+        Construction::FixedDistance4 { weights, distance: d, .. } => finite(weights).or(distance(*d)),
+        Construction::LocalFrame { weights, position, .. } => {
+            let column = |k: usize| weights.iter().map(move |weights| weights[k]);
+            let origin = sums_to("weights of its origin", &mut column(0), 1.0);
+            let axes = (1..3).find_map(|k| sums_to("weights of an axis", &mut column(k), 0.0));
+            origin.or(axes).or(finite(position))
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Position of a virtual site, and its force on the atoms that it follows from: each [`Construction`] once.
+//!
+//! Forces come backwards through the same steps: of û = u/|u| a factor F of û is (F − û (û·F))/|u| of u, and of
+//! p = u × v a factor F of p is v × F of u and F × u of v.
+
+use crate::system::Construction;
+use crate::term::{Real, inverse_norm};
+use crate::vec3::Vec3;
+
+/// The position of a site (nm), from those of atoms.
+///
+/// H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids: Dynamics and Interactions", Reidel (1984) has the kinds of
+/// GROMACS; the GROMACS and OpenMM manuals define them as [`Construction`] does.
+#[inline(always)]
+pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
+    let number = T::constant;
+    match construction {
+        Construction::Average2 { atoms, weights } => weighted(atoms, weights, at),
+        Construction::Average3 { atoms, weights } => weighted(atoms, weights, at),
+        Construction::Average { atoms, weights } => weighted(atoms, weights, at),
+        Construction::FixedDistance2 { atoms: [i, j], distance } => {
+            at(*i) + unit(at(*j) - at(*i)).0 * number(*distance)
+        }
+        Construction::FixedDistance3 { atoms, weight, distance } => {
+            let [i, j, k] = atoms.map(at);
+            i + unit((j - i) + (k - j) * number(*weight)).0 * number(*distance)
+        }
+        Construction::FixedAngle3 { atoms, angle, distance } => {
+            let [i, j, k] = atoms.map(at);
+            let along = unit(j - i).0;
+            let across = unit((k - j) - along * along.dot(k - j)).0;
+            i + along * number(distance * angle.cos()) + across * number(distance * angle.sin())
+        }
+        Construction::OutOfPlane { atoms, weights: [a, b], cross } => {
+            let [i, j, k] = atoms.map(at);
+            let (ij, ik) = (j - i, k - i);
+            i + ij * number(*a) + ik * number(*b) + ij.cross(ik) * number(*cross)
+        }
+        Construction::FixedDistance4 { atoms, weights: [a, b], distance } => {
+            let [i, j, k, l] = atoms.map(at);
+            let (ja, jb) = ((k - i) * number(*a) - (j - i), (l - i) * number(*b) - (j - i));
+            i + unit(ja.cross(jb)).0 * number(*distance)
+        }
+        Construction::LocalFrame { atoms, weights, position } => {
+            let (origin, frame) = Frame::new(atoms, weights, at);
+            let [x, y, z] = frame.axes();
+            let [p1, p2, p3] = position.map(number);
+            origin + x * p1 + y * p2 + z * p3
+        }
+    }
+}
+
+/// The forces on atoms (kJ/mol/nm) that the force on a site amounts to, each handed to `add`.
+#[inline(always)]
+pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3, mut add: impl FnMut(u32, Vec3)) {
+    let mut weigh = |atoms: &[u32], weights: &[f64]| {
+        atoms.iter().zip(weights).for_each(|(&atom, &weight)| add(atom, force * weight));
+    };
+    match construction {
+        Construction::Average2 { atoms, weights } => weigh(atoms, weights),
+        Construction::Average3 { atoms, weights } => weigh(atoms, weights),
+        Construction::Average { atoms, weights } => weigh(atoms, weights),
+        Construction::FixedDistance2 { atoms: [i, j], distance } => {
+            let of_ij = through_unit(at(*j) - at(*i), force * *distance);
+            add(*i, force - of_ij);
+            add(*j, of_ij);
+        }
+        Construction::FixedDistance3 { atoms: [i, j, k], weight, distance } => {
+            let s = (at(*j) - at(*i)) + (at(*k) - at(*j)) * *weight;
+            let of_s = through_unit(s, force * *distance);
+            add(*i, force - of_s);
+            add(*j, of_s * (1.0 - weight));
+            add(*k, of_s * *weight);
+        }
+        Construction::FixedAngle3 { atoms: [i, j, k], angle, distance } => {
+            let (ij, jk) = (at(*j) - at(*i), at(*k) - at(*j));
+            let along = unit(ij).0;
+            // s = r_jk − û (û·r_jk), û along r_ij
+            let of_s = through_unit(jk - along * along.dot(jk), force * (distance * angle.sin()));
+            let of_along = force * (distance * angle.cos()) - of_s * along.dot(jk) - jk * along.dot(of_s);
+            let (of_ij, of_jk) = (through_unit(ij, of_along), of_s - along * along.dot(of_s));
+            add(*i, force - of_ij);
+            add(*j, of_ij - of_jk);
+            add(*k, of_jk);
+        }
+        Construction::OutOfPlane { atoms: [i, j, k], weights: [a, b], cross } => {
+            let (ij, ik) = (at(*j) - at(*i), at(*k) - at(*i));
+            let of_ij = force * *a + ik.cross(force) * *cross;
+            let of_ik = force * *b + force.cross(ij) * *cross;
+            add(*i, force - of_ij - of_ik);
+            add(*j, of_ij);
+            add(*k, of_ik);
+        }
+        Construction::FixedDistance4 { atoms: [i, j, k, l], weights: [a, b], distance } => {
+            let (ij, ik, il) = (at(*j) - at(*i), at(*k) - at(*i), at(*l) - at(*i));
+            let (ja, jb) = (ik * *a - ij, il * *b - ij);
+            let of_cross = through_unit(ja.cross(jb), force * *distance);
+            let (of_ja, of_jb) = (jb.cross(of_cross), of_cross.cross(ja));
+            let (of_ij, of_ik, of_il) = (-(of_ja + of_jb), of_ja * *a, of_jb * *b);
+            add(*i, force - of_ij - of_ik - of_il);
+            add(*j, of_ij);
+            add(*k, of_ik);
+            add(*l, of_il);
+        }
+        Construction::LocalFrame { atoms, weights, position } => {
+            let [of_u, of_v] = Frame::new(atoms, weights, at).1.through(force, *position);
+            for (&atom, &[w, u, v]) in atoms.iter().zip(weights) {
+                add(atom, force * w + of_u * u + of_v * v);
+            }
+        }
+    }
+}
+
+/// Σ w r
+#[inline(always)]
+fn weighted<T: Real>(atoms: &[u32], weights: &[f64], at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
+    let zero = Vec3::splat(T::constant(0.0));
+    atoms.iter().zip(weights).fold(zero, |sum, (&atom, &weight)| sum + at(atom) * T::constant(weight))
+}
+
+/// u/|u| and 1/|u|.
+#[inline(always)]
+fn unit<T: Real>(u: Vec3<T>) -> (Vec3<T>, T) {
+    let inverse = inverse_norm(u.norm_squared());
+    (u * inverse, inverse)
+}
+
+/// The factor of u that `factor` of u/|u| amounts to.
+#[inline(always)]
+fn through_unit(u: Vec3, factor: Vec3) -> Vec3 {
+    let (along, inverse) = unit(u);
+    (factor - along * along.dot(factor)) * inverse
+}
+
+/// The two vectors that a local frame is made from.
+struct Frame<T> {
+    u: Vec3<T>,
+    v: Vec3<T>,
+}
+
+impl<T: Real> Frame<T> {
+    /// The origin, and the frame.
+    fn new(atoms: &[u32], weights: &[[f64; 3]], at: impl Fn(u32) -> Vec3<T>) -> (Vec3<T>, Self) {
+        let zero = Vec3::splat(T::constant(0.0));
+        let [origin, u, v] = atoms.iter().zip(weights).fold([zero; 3], |sums, (&atom, weights)| {
+            let r = at(atom);
+            std::array::from_fn(|k| sums[k] + r * T::constant(weights[k]))
+        });
+        (origin, Frame { u, v })
+    }
+
+    fn axes(&self) -> [Vec3<T>; 3] {
+        let (x, z) = (unit(self.u).0, unit(self.u.cross(self.v)).0);
+        [x, z.cross(x), z]
+    }
+}
+
+impl Frame<f64> {
+    /// The factors of u and v that a force on the site at `p` in the frame amounts to.
+    fn through(&self, force: Vec3, [p1, p2, p3]: [f64; 3]) -> [Vec3; 2] {
+        let ([x, _, z], Frame { u, v }) = (self.axes(), self);
+        // ŷ = ẑ × x̂
+        let of_y = force * p2;
+        let of_z = force * p3 + x.cross(of_y);
+        let of_x = force * p1 + of_y.cross(z);
+        let of_cross = through_unit(u.cross(*v), of_z);
+        [through_unit(*u, of_x) + v.cross(of_cross), of_cross.cross(*u)]
+    }
+}

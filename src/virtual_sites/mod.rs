@@ -1,0 +1,159 @@
+//! Virtual sites: their positions from those of atoms, and their forces back onto these.
+//!
+//! A site at r(r_1 … r_n) moves with its atoms, so that a force F on it acts on atom k as F_k = (∂r/∂r_k)ᵀ F: energies are
+//! those of the atoms' positions alone, and total force and torque stay. [`formula`] has both for every
+//! [`crate::system::Construction`]; a [`SitePlan`] applies them to a system. Positions are unwrapped and molecules whole: no periodic
+//! image is taken here.
+
+mod formula;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use formula::{position, spread};
+
+use crate::constraint::SharedVectors;
+use crate::system::{Topology, VirtualSite};
+use crate::team::Team;
+use crate::vec3::{Mat3, Vec3, vec3};
+use rayon::prelude::*;
+
+/// Atoms per unit of parallel work.
+const ATOMS: usize = 1024;
+
+/// The virtual sites of a system, in sections that share no atom. Results do not depend on the number of threads.
+#[derive(Clone, Debug, Default)]
+pub struct SitePlan {
+    sites: Vec<VirtualSite>,
+    sections: Vec<Section>,
+    /// of each section, from the last spreading
+    virials: Vec<Mat3>,
+}
+
+/// Sites whose atoms are all in one range.
+#[derive(Clone, Debug)]
+struct Section {
+    atoms: Range<usize>,
+    sites: Range<usize>,
+}
+
+impl SitePlan {
+    /// Of a topology in which each site and the atoms that it follows from exist.
+    pub fn new(topology: &Topology) -> Self {
+        let mut sites = topology.virtual_sites.clone();
+        let range = |site: &VirtualSite| {
+            let (atoms, site) = (site.construction.atoms(), site.site);
+            atoms.iter().fold((site, site), |(least, most), &atom| (least.min(atom), most.max(atom)))
+        };
+        sites.sort_by_key(range);
+        let mut sections: Vec<Section> = vec![];
+        for (index, site) in sites.iter().enumerate() {
+            let (first, last) = range(site);
+            let (first, end) = (first as usize, last as usize + 1);
+            match sections.last_mut() {
+                Some(section) if first < section.atoms.end || section.atoms.len() < ATOMS => {
+                    section.atoms.end = section.atoms.end.max(end);
+                    section.sites.end = index + 1;
+                }
+                _ => sections.push(Section { atoms: first..end, sites: index..index + 1 }),
+            }
+        }
+        SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
+    }
+
+    /// Place all sites (nm).
+    pub fn place(&self, team: &Team, positions: &mut [Vec3]) {
+        if self.sites.is_empty() {
+            return;
+        }
+        let positions = &SharedVectors::new(positions);
+        team.for_each(self.sections.par_iter(), |Section { atoms, sites }| {
+            // SAFETY: sections share no atom, and each is one thread's
+            let positions = unsafe { positions.slice(atoms.clone()) };
+            for VirtualSite { site, construction } in &self.sites[sites.clone()] {
+                let placed = position(construction, |atom| positions[atom as usize - atoms.start]);
+                positions[*site as usize - atoms.start] = placed;
+            }
+        });
+    }
+
+    /// Move the forces (kJ/mol/nm) on sites to their atoms. Returns what this adds to the virial W = Σ r⊗F (kJ/mol), which is
+    /// zero where r is linear in the positions.
+    pub fn spread(&mut self, team: &Team, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
+        let SitePlan { sites, sections, virials } = self;
+        if sites.is_empty() {
+            return Mat3::ZERO;
+        }
+        let forces = &SharedVectors::new(forces);
+        team.for_each(sections.par_iter().zip(virials.par_iter_mut()), |(Section { atoms, sites: range }, virial)| {
+            // SAFETY: as in `place`
+            let forces = unsafe { forces.slice(atoms.clone()) };
+            *virial = Mat3::ZERO;
+            for VirtualSite { site, construction } in &sites[range.clone()] {
+                let force = std::mem::take(&mut forces[*site as usize - atoms.start]);
+                let origin = positions[*site as usize];
+                spread(
+                    construction,
+                    |atom| positions[atom as usize],
+                    force,
+                    |atom, part| {
+                        forces[atom as usize - atoms.start] += part;
+                        *virial += Mat3::outer(positions[atom as usize] - origin, part);
+                    },
+                );
+            }
+        });
+        virials.iter().fold(Mat3::ZERO, |sum, virial| sum + *virial)
+    }
+
+    /// `atoms` (ascending) and the sites that follow from them, ascending.
+    pub fn with_sites(&self, atoms: &[u32]) -> Vec<u32> {
+        let follows = |site: &&VirtualSite| site.construction.atoms().iter().any(|i| atoms.binary_search(i).is_ok());
+        let sites = self.sites.iter().filter(follows).map(|site| site.site);
+        let mut all: Vec<u32> = sites.chain(atoms.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// [`SitePlan::spread`] where only the forces on some atoms are known: `forces` are those on `listed` (ascending). Forces on
+    /// atoms whose sites are all listed become complete.
+    pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
+        for VirtualSite { site, construction } in &self.sites {
+            let Ok(index) = listed.binary_search(site) else { continue };
+            let force = std::mem::take(&mut forces[index]);
+            spread(
+                construction,
+                |atom| positions[atom as usize],
+                force,
+                |atom, part| {
+                    if let Ok(index) = listed.binary_search(&atom) {
+                        forces[index] += part;
+                    }
+                },
+            );
+        }
+    }
+
+    /// As [`SitePlan::spread_listed`] for largest errors of the forces (kJ/mol/nm), of which only the magnitudes are known.
+    pub fn spread_errors(&self, positions: &[Vec3], listed: &[u32], errors: &mut [f64]) {
+        for VirtualSite { site, construction } in &self.sites {
+            let Ok(index) = listed.binary_search(site) else { continue };
+            let error = std::mem::take(&mut errors[index]);
+            // a force in any direction is at most one of this magnitude along each axis
+            for along in [vec3(error, 0.0, 0.0), vec3(0.0, error, 0.0), vec3(0.0, 0.0, error)] {
+                spread(
+                    construction,
+                    |atom| positions[atom as usize],
+                    along,
+                    |atom, part| {
+                        if let Ok(index) = listed.binary_search(&atom) {
+                            errors[index] += part.norm();
+                        }
+                    },
+                );
+            }
+        }
+    }
+}

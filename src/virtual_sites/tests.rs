@@ -1,0 +1,163 @@
+use super::*;
+use crate::rng::{Purpose, Stream};
+use crate::system::Construction;
+use crate::term::Real;
+use crate::term::dual::{Dual, dual};
+
+/// Dual numbers and the formulas share only the rounding of a few dozen operations, on forces of about 1.
+const ROUNDING: f64 = 1e-12;
+
+/// One of every kind, on atoms that have no special geometry.
+fn constructions() -> Vec<Construction> {
+    let atoms = [0, 1, 2];
+    let local = vec![[0.2, -1.0, 0.3], [0.5, 0.4, -0.9], [0.3, 0.6, 0.6]];
+    vec![
+        Construction::Average2 { atoms: [1, 0], weights: [0.3, 0.7] },
+        Construction::Average3 { atoms, weights: [0.8, 0.1, 0.1] },
+        Construction::Average { atoms: vec![3, 1, 0, 2], weights: vec![0.1, 0.2, 0.3, 0.4] },
+        Construction::FixedDistance2 { atoms: [0, 2], distance: 0.05 },
+        Construction::FixedDistance3 { atoms, weight: 0.4, distance: 0.07 },
+        Construction::FixedAngle3 { atoms, angle: 2.1, distance: 0.1 },
+        Construction::OutOfPlane { atoms, weights: [-0.34, -0.33], cross: 6.4 },
+        Construction::FixedDistance4 { atoms: [0, 1, 2, 3], weights: [0.9, 0.8], distance: 0.1 },
+        Construction::LocalFrame { atoms: vec![0, 1, 2], weights: local, position: [0.01, -0.05, 0.03] },
+    ]
+}
+
+/// Four atoms in a chain of some 0.15 nm, far from the origin.
+fn positions(seed: u64) -> Vec<Vec3> {
+    let mut random = Stream::new(seed, Purpose::Test, 0, 0);
+    let mut jitter = || Vec3::from([(); 3].map(|()| random.between(-0.03, 0.03)));
+    let chain = [vec3(4.0, -3.0, 2.0), vec3(4.15, -3.0, 2.0), vec3(4.0, -2.85, 2.05), vec3(3.9, -3.05, 2.15)];
+    chain.iter().map(|r| *r + jitter()).collect()
+}
+
+fn spread_on(construction: &Construction, positions: &[Vec3], force: Vec3) -> Vec<Vec3> {
+    let mut forces = vec![Vec3::ZERO; positions.len()];
+    spread(construction, |atom| positions[atom as usize], force, |atom, part| forces[atom as usize] += part);
+    forces
+}
+
+#[test]
+fn forces_are_the_derivative_of_the_position() {
+    let force = vec3(0.7, -0.4, 1.1);
+    for construction in constructions() {
+        for seed in 0..20 {
+            let positions = positions(seed);
+            let forces = spread_on(&construction, &positions, force);
+            for atom in 0..positions.len() {
+                for axis in 0..3 {
+                    let at = |i: u32| {
+                        let mut r = positions[i as usize].map(|x| dual(x, 0.0)).to_array();
+                        r[axis].slope = if i as usize == atom { 1.0 } else { 0.0 };
+                        Vec3::<Dual>::from(r)
+                    };
+                    let work = position(&construction, at).dot(force.map(Dual::constant)).slope;
+                    let found = forces[atom].to_array()[axis];
+                    assert!((found - work).abs() < ROUNDING, "{construction:?} {atom} {axis}: {found} for {work}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn total_force_and_torque_stay() {
+    let force = vec3(0.7, -0.4, 1.1);
+    for construction in constructions() {
+        let positions = positions(5);
+        let site = position(&construction, |atom| positions[atom as usize]);
+        let forces = spread_on(&construction, &positions, force);
+        let total: Vec3 = forces.iter().copied().sum();
+        let torque: Vec3 = positions.iter().zip(&forces).map(|(r, f)| (*r - site).cross(*f)).sum();
+        assert!((total - force).norm() < ROUNDING && torque.norm() < ROUNDING, "{construction:?}");
+    }
+}
+
+/// Sites number 4 and up of as many fours of atoms as there are kinds, shuffled among each other.
+fn topology() -> Topology {
+    let kinds = constructions();
+    let number = kinds.len() as u32;
+    let moved = |construction: &Construction, k: u32| {
+        let mut moved = construction.clone();
+        let shift = |atoms: &mut [u32]| atoms.iter_mut().for_each(|atom| *atom = *atom * number + k);
+        match &mut moved {
+            Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => shift(atoms),
+            Construction::Average3 { atoms, .. }
+            | Construction::FixedDistance3 { atoms, .. }
+            | Construction::FixedAngle3 { atoms, .. }
+            | Construction::OutOfPlane { atoms, .. } => shift(atoms),
+            Construction::FixedDistance4 { atoms, .. } => shift(atoms),
+            Construction::Average { atoms, .. } | Construction::LocalFrame { atoms, .. } => shift(atoms),
+        }
+        VirtualSite { site: 4 * number + k, construction: moved }
+    };
+    let virtual_sites = (0..number).zip(&kinds).map(|(k, kind)| moved(kind, k)).collect();
+    Topology { virtual_sites, ..Topology::default() }
+}
+
+#[test]
+fn a_plan_places_and_spreads_all_and_counts_their_virial() {
+    let topology = topology();
+    let number = topology.virtual_sites.len();
+    let mut plan = SitePlan::new(&topology);
+    let team = Team::single();
+    let one = positions(3);
+    let mut all: Vec<Vec3> = (0..4 * number).map(|i| one[i / number]).collect();
+    all.resize(5 * number, Vec3::ZERO);
+    plan.place(&team, &mut all);
+    let at = |k: usize| position(&constructions()[k], |atom| one[atom as usize]);
+    assert!((0..number).all(|k| all[4 * number + k] == at(k)), "atoms stay, sites are placed");
+    let force = vec3(-0.2, 0.9, 0.4);
+    let mut forces = vec![Vec3::ZERO; all.len()];
+    forces[4 * number..].fill(force);
+    let before: Mat3 = (4 * number..all.len()).map(|i| Mat3::outer(all[i], force)).fold(Mat3::ZERO, |sum, w| sum + w);
+    let (mut listed, mut errors) = (forces.clone(), forces.iter().map(|f| f.norm()).collect::<Vec<_>>());
+    let change = plan.spread(&team, &all, &mut forces);
+    let after: Mat3 = all.iter().zip(&forces).map(|(r, f)| Mat3::outer(*r, *f)).fold(Mat3::ZERO, |sum, w| sum + w);
+    for (row, k) in (0..3).flat_map(|row| (0..3).map(move |k| (row, k))) {
+        let error = before.0[row][k] + change.0[row][k] - after.0[row][k];
+        assert!(error.abs() < 100.0 * ROUNDING, "virial {row} {k}: {error}");
+    }
+    assert!(forces[4 * number..].iter().all(|f| *f == Vec3::ZERO));
+    // of the same forces, one by one
+    let everybody: Vec<u32> = (0..all.len() as u32).collect();
+    plan.spread_listed(&all, &everybody, &mut listed);
+    assert_eq!(listed, forces);
+    plan.spread_errors(&all, &everybody, &mut errors);
+    assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
+    assert_eq!(plan.with_sites(&[0]), [vec![0], (0..1).map(|k| 4 * number as u32 + k).collect()].concat());
+}
+
+#[test]
+fn sections_share_no_atom_and_threads_change_no_bit() {
+    // water-like: an atom, two more, a site; far more than one section
+    let waters = 3000u32;
+    let sites = (0..waters).map(|w| VirtualSite {
+        site: 4 * w + 3,
+        construction: Construction::Average3 { atoms: [4 * w, 4 * w + 1, 4 * w + 2], weights: [0.8, 0.1, 0.1] },
+    });
+    let mut virtual_sites: Vec<VirtualSite> = sites.collect();
+    virtual_sites.reverse();
+    let topology = Topology { virtual_sites, ..Topology::default() };
+    let mut plan = SitePlan::new(&topology);
+    assert!(plan.sections.len() > 8, "{}", plan.sections.len());
+    assert!(plan.sections.windows(2).all(|pair| pair[0].atoms.end <= pair[1].atoms.start));
+    let mut random = Stream::new(8, Purpose::Test, 0, 0);
+    let mut vectors =
+        || (0..4 * waters).map(|_| Vec3::from([(); 3].map(|()| random.between(-1.0, 1.0)))).collect::<Vec<_>>();
+    let (start, forces) = (vectors(), vectors());
+    let mut results = [1, 3].map(|threads| {
+        let team = if threads == 1 {
+            Team::single()
+        } else {
+            std::sync::Arc::new(Team::new(threads, |_| ()).expect("threads"))
+        };
+        let (mut positions, mut forces) = (start.clone(), forces.clone());
+        plan.place(&team, &mut positions);
+        let virial = plan.spread(&team, &positions, &mut forces);
+        (positions, forces, virial.0)
+    });
+    let [one, three] = &mut results;
+    assert_eq!(one, three);
+}
