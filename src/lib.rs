@@ -1,4 +1,4 @@
-//! `md`: molecular dynamics of biomolecular systems. AMBER topology and coordinates in, trajectory out, by one TOML file.
+//! `md`: molecular dynamics of biomolecular systems. AMBER or GROMACS topology and coordinates in, trajectory out, by one TOML file.
 //!
 //! This page is the architecture: what the parts are, where to start reading, what always holds, and what is absent on
 //! purpose. The README says how to use the program; `md help` lists the keys of the input file.

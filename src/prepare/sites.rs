@@ -46,7 +46,8 @@ fn shape(construction: &Construction) -> Option<String> {
         (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
     };
     let distance =
-        |distance: f64| (!(distance > 0.0 && distance.is_finite())).then(|| format!("its distance is {distance} nm"));
+        // below zero it is on the other side
+        |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))
             .then(|| format!("its parameters are no numbers: {numbers:?}"))

@@ -47,7 +47,7 @@ const FLOOR: f64 = 1e-4;
 #[test]
 fn every_function_agrees_with_gromacs() {
     let reference: serde_json::Value = serde_json::from_slice(&std::fs::read(path("reference.json")).unwrap()).unwrap();
-    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings"] {
+    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings", "leap"] {
         let description = read_topology(&path(&format!("{name}.top"))).unwrap_or_else(|error| panic!("{error}"));
         let atoms = description.topology.atoms.len();
         let coordinates = read_coordinates(&path(&format!("{name}.gro")), Some(atoms), None).unwrap();
@@ -84,6 +84,7 @@ fn systems_of_amber_files_agree_with_openmm() {
         ("salt-crystal", false),
         ("salt-displaced", false),
         ("water", true),
+        ("tip4pew", true),
     ];
     for (name, has_water) in systems {
         let mut golden = Golden::load(name).unwrap();

@@ -454,7 +454,7 @@ fn g96_keeps_its_decimals() {
         ("BOX\n", "GENBOX\n", "the block `GENBOX` is unknown"),
         ("BOX\n", "VELOCITY\n", "a second block `VELOCITY`"),
         ("-1000.000000000    0.500000000\nEND", "-1000.000000000    0.500000000", "columns 25 to 39"),
-        ("0.020000\nEND", "0.020000\n", "expected the step and the time"),
+        ("0.020000\nEND", "0.020000\n", "a.g96:4: expected numbers in this block"),
         ("    0.100000000    0.200000000    0.300000000\n", "    0.1\n", "a.g96:13: number 1 of the atom"),
         (
             "    1 SOL   OW         1    0.100000000    0.200000000    0.300000000\n",

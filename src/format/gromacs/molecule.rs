@@ -226,10 +226,9 @@ impl MoleculeType {
     /// Chemical bonds, each once: without the H–H bond of a flexible water, and with one from each virtual site to the first
     /// atom that it follows from, so that it belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
-        let sites = self.topology.virtual_sites.iter();
-        let of_sites = sites.filter_map(|site| Some([*site.construction.atoms().first()?, site.site]));
         let bonds = self.chemical.iter().copied().filter(|&pair| !self.topology.is_water_brace(pair));
-        let mut pairs: Vec<[u32; 2]> = bonds.chain(of_sites).map(|[i, j]| [i.min(j), i.max(j)]).collect();
+        let mut pairs: Vec<[u32; 2]> =
+            bonds.chain(self.topology.site_links()).map(|[i, j]| [i.min(j), i.max(j)]).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs

@@ -1,7 +1,8 @@
 //! From molecule types to the whole system: copies of each as `[ molecules ]` lists them, and the table of
 //! Lennard-Jones parameters of the types that they use.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 
 use super::Parsed;
 use super::force_field::ForceField;
@@ -38,10 +39,11 @@ pub(super) fn expand(
     let mut parts: HashMap<usize, Part<'_>> = HashMap::new();
     let mut reduced = ReducedTypes::new(force_field);
     for &(index, copies) in molecules.iter().filter(|(_, copies)| *copies > 0) {
-        if !parts.contains_key(&index) {
-            parts.insert(index, Part::new(&types[index], &mut reduced)?);
-        }
-        whole.append(&parts[&index], copies);
+        let part = match parts.entry(index) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Part::new(&types[index], &mut reduced)?),
+        };
+        whole.append(part, copies);
     }
     let mut topology = whole.topology;
     topology.exclusions = Exclusions::from_pairs(atoms, whole.exclusions);
@@ -135,7 +137,7 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
 /// The types of Lennard-Jones parameters in use, equal ones once.
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
-    special: std::collections::HashSet<u32>,
+    special: HashSet<u32>,
     /// one type of the force field for each that is kept
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,

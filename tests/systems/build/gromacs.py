@@ -32,7 +32,7 @@ nstcalcenergy = 1
 nstxout = 1
 continuation = yes
 """
-SIZES = {"functions": [8], "types": [7], "rule1": [6, 6], "rule2": [6, 6], "rule3": [6, 6], "rings": [8, 2, 3], "sites": [15]}
+SIZES = {"functions": [8], "types": [7], "rule1": [6, 6], "rule2": [6, 6], "rule3": [6, 6], "rings": [8, 2, 3], "sites": [15], "leap": [8]}
 random = np.random.default_rng(20261122)
 
 
