@@ -127,7 +127,7 @@ impl Model {
     }
 
     fn title_line(&mut self, line: &[u8]) {
-        let line = String::from_utf8_lossy(line.get(10..).unwrap_or_default()).into_owned();
+        let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default()).into_owned();
         // what follows a word, with or without a blank between
         let after = |word: &str| line.rsplit_once(word)?.1.split_ascii_whitespace().next();
         if let Some(time) = after(" t=").and_then(|time| time.parse::<f64>().ok()).filter(|time| time.is_finite()) {
