@@ -53,7 +53,7 @@ pub(crate) fn is_pdb(beginning: &[u8]) -> bool {
 /// The first six columns of a line, blank where it is shorter.
 fn record_name(line: &[u8]) -> [u8; 6] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    std::array::from_fn(|i| line.get(i).map_or(b' ', u8::to_ascii_uppercase))
+    std::array::from_fn(|i| line.get(i).copied().unwrap_or(b' '))
 }
 
 /// Reads the first model of a file.
