@@ -4,7 +4,8 @@
 use std::process::Command;
 
 /// Permissive licences, by their SPDX names.
-const LICENCES: [&str; 8] = ["0BSD", "Apache-2.0", "BSD-2-Clause", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+const LICENCES: [&str; 9] =
+    ["0BSD", "Apache-2.0", "BSD-2-Clause", "bzip2-1.0.6", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
 
 /// Packages whose licence is a file of their own: that of HDF5, BSD with three clauses.
 const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];

@@ -159,6 +159,21 @@ mod tests {
     }
 
     #[test]
+    fn virtual_sites_follow_their_atoms_down() {
+        let sample = Sample::load("tip5p").rigid();
+        let (sites, team) = (SitePlan::new(&sample.system.topology), Team::single());
+        let reference = Reference::new(&sample.system).expect("a supported system");
+        let host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
+        let mut surface = surface(&sample, host, None);
+        let start = begin(&sample, &mut surface);
+        let found = descend(start.clone(), &mut surface, STEPS);
+        assert!(found.energy() < start.energy());
+        let mut placed = found.positions().to_vec();
+        sites.place(&team, &mut placed);
+        assert_eq!(placed, found.positions());
+    }
+
+    #[test]
     fn a_trial_into_overlapping_atoms_is_infinitely_high() {
         let mut sample = Sample::load("water");
         sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);

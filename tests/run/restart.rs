@@ -55,8 +55,6 @@ fn constant_pressure() {
 fn virtual_sites() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     in_pieces("tip5p", &input("threads = 2", PERIODIC, &stage), ["37", "100", "110", "200"]);
-    let minimize = format!("[[stage]]\nname = \"b\"\nkind = \"minimize\"\n{}", stage);
-    in_pieces("tip4pew", &input("threads = 1", PERIODIC, &minimize), ["7", "60", "161", "200"]);
 }
 
 #[test]
