@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
-    Precision, RunOptions, Setting, SystemFiles, TrajectoryOptions,
+    Precision, RESERVED, RunOptions, Setting, SystemFiles, TrajectoryOptions,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 
@@ -308,6 +308,11 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
     if !is_plain || options.file.starts_with('.') {
         let message = format!("\"{}\" is not the name of a file in the output folder", options.file);
         refuse("file", Problem::new(message).help("leave out folders: output.directory names the only one"));
+        return None;
+    }
+    if RESERVED.contains(&options.file.as_str()) {
+        let message = format!("\"{}\" is the name of a structure that runs write", options.file);
+        refuse("file", Problem::new(message).help("choose another"));
         return None;
     }
     let format = match Format::of_name(&options.file) {

@@ -204,6 +204,8 @@ impl OutputOptions {
     }
 }
 
+/// Names that trajectories cannot have: of the structures at the end, and where a run became unstable.
+pub const RESERVED: [&str; 2] = ["final.pdb", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
 

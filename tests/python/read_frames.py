@@ -55,7 +55,7 @@ def check_mdtraj(case):
         np.testing.assert_allclose(found.xyz[index], expected["positions"], rtol=1e-7, atol=case["tolerance"])
         if expected["cell"]:
             # of the cells of a PDB file it takes the last
-        XX
+            of_frame = case["frames"][-1 if extension == "pdb" else index]["cell"]
             np.testing.assert_allclose(found.unitcell_vectors[index], of_frame, rtol=0, atol=case["cell tolerance"])
     if extension in ("xtc", "trr", "nc"):
         np.testing.assert_allclose(found.time, [frame["time"] for frame in case["frames"]], rtol=TIME)

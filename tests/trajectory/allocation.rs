@@ -13,17 +13,39 @@ struct Counting;
 thread_local! {
     /// allocations of this thread
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// bytes that it holds, and the most it has held
+    static HELD: Cell<[i64; 2]> = const { Cell::new([0; 2]) };
+}
+
+fn hold(bytes: i64) {
+    HELD.with(|held| {
+        let [now, most] = held.get();
+        held.set([now + bytes, most.max(now + bytes)]);
+    });
+}
+
+/// The most memory (bytes) that this thread holds while it does something, beyond what it held before.
+pub(crate) fn most_held<R>(act: impl FnOnce() -> R) -> i64 {
+    let before = HELD.with(|held| {
+        let [now, _] = held.get();
+        held.set([now; 2]);
+        now
+    });
+    act();
+    HELD.with(|held| held.get()[1]) - before
 }
 
 // SAFETY: every call is passed on to the system's allocator; the counter needs no allocation itself.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
+        hold(layout.size() as i64);
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(-(layout.size() as i64));
         // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(pointer, layout) }
     }

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt;
 use md::cell::PeriodicCell;
+use md::convert::{Frames, Target, convert};
 use md::format::{read_coordinates, read_topology};
 use md::observe::trajectory::{
     Contents, EXTENSIONS, Fields, Format, Frame, Placement, Precision, Spacing, StoredFrame, open,
@@ -13,6 +14,7 @@ use md::observe::trajectory::{
 use md::vec3::{Vec3, vec3};
 use tempfile::TempDir;
 
+use crate::allocation::most_held;
 use crate::sample;
 
 const FRAMES: usize = 6;
@@ -246,7 +248,7 @@ fn superposed_frames_have_the_deviation_that_analyze_finds() {
         assert!((deviation - expected).abs() < 1e-6, "{deviation} {expected}");
         assert!(frame.cell.is_none());
     }
-    assert!(expected.iter().any(|&value| value > 1e-3), "{expected:?}");
+    assert!(expected.iter().any(|&value| value > 5e-4), "{expected:?}");
     // velocities turn with the atoms: their products with distances stay
     let before = &frames(&original)[5];
     let product = |frame: &StoredFrame| frame.velocities[1].dot(frame.positions[4] - frame.positions[0]);
@@ -321,41 +323,28 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     assert_eq!(names(folder.path()), before);
 }
 
-/// Largest memory of a conversion, bytes.
-#[allow(clippy::zombie_processes, reason = "wait4 waits for it")]
-fn memory(input: &Path, output: &Path) -> i64 {
-    let mut command = Command::cargo_bin("md").unwrap();
-    command.arg("convert").args([input, output, Path::new("--force")]).env("MD_ISOLATED", "1");
-    let child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-    // SAFETY: a structure of numbers, for which zero is a value; both pointers live through the call.
-    unsafe {
-        let (mut status, mut used) = (0, std::mem::zeroed::<libc::rusage>());
-        assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut used), child.id() as i32);
-        assert_eq!(status, 0);
-        1024 * used.ru_maxrss
-    }
-}
-
 #[test]
 fn memory_does_not_grow_with_the_frames() {
+    const ATOMS: usize = 3007;
     let folder = tempfile::tempdir().unwrap();
-    let frame = 12.0 * 30_007.0;
-    let sizes = [4, 64].map(|count| {
-        let (original, _) = original(folder.path(), "triclinic", 10_000, 2);
-        let many = folder.path().join("many.dcd");
-        let _ = fs::remove_file(&many);
-        // the frames of the sample again and again
-        converted(&["--force"], &original, &many);
-        let bytes = fs::read(&many).unwrap();
-        let size = 8 + 48 + 3 * (8 + 4 * 30_007);
-        let (header, frames) = bytes.split_at(bytes.len() - 2 * size);
-        fs::write(&many, [header, &frames.repeat(count / 2)].concat()).unwrap();
-        assert_eq!(open(&many).unwrap().frames(), count);
-        fs::remove_file(&original).unwrap();
-        memory(&many, &folder.path().join("out.trr")) as f64
+    let (original, atoms) = original(folder.path(), "triclinic", 1000, 2);
+    assert_eq!(atoms, ATOMS);
+    let [many, output] = ["many.dcd", "out.trr"].map(|name| folder.path().join(name));
+    converted(&[], &original, &many);
+    let bytes = fs::read(&many).unwrap();
+    // cell, x, y, z, each between two lengths
+    let (header, two) = bytes.split_at(bytes.len() - 2 * (8 + 48 + 3 * (8 + 4 * ATOMS)));
+    let memory = [4, 400].map(|count: usize| {
+        fs::write(&many, [header, &two.repeat(count / 2)].concat()).unwrap();
+        most_held(|| {
+            let mut source = md::convert::open(&many, None).unwrap();
+            let target = Target::new(&output, (None, ATOMS), None, false, None).unwrap();
+            let frames = Frames { only: None, begin: None, end: None, stride: 1 };
+            assert_eq!(convert(source.as_mut(), &mut [], target, &frames).unwrap(), count);
+        })
     });
-    // of the 60 frames more
-    assert!(sizes[1] - sizes[0] < 10.0 * frame, "{sizes:?}");
+    // 400 frames are 14 MB; the place of each takes some bytes
+    assert!(memory[0] > 12 * ATOMS as i64 && memory[1] - memory[0] < 12 * ATOMS as i64, "{memory:?}");
 }
 
 /// Structures of the golden systems with their topologies: the order of atoms is compared where files have names.

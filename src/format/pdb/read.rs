@@ -53,7 +53,7 @@ pub(crate) fn is_pdb(beginning: &[u8]) -> bool {
 /// The first six columns of a line, blank where it is shorter.
 fn record_name(line: &[u8]) -> [u8; 6] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    std::array::from_fn(|i| line.get(i).map_or(b' ', u8::to_ascii_uppercase))
+    std::array::from_fn(|i| line.get(i).copied().unwrap_or(b' '))
 }
 
 /// Reads the first model of a file.
@@ -127,7 +127,7 @@ impl Model {
     }
 
     fn title_line(&mut self, line: &[u8]) {
-        let line = String::from_utf8_lossy(line.get(10..).unwrap_or_default()).into_owned();
+        let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default()).into_owned();
         // what follows a word, with or without a blank between
         let after = |word: &str| line.rsplit_once(word)?.1.split_ascii_whitespace().next();
         if let Some(time) = after(" t=").and_then(|time| time.parse::<f64>().ok()).filter(|time| time.is_finite()) {

@@ -126,6 +126,14 @@ impl TrajectoryOptions {
     }
 }
 
+/// What stands for the selection of a file that no frames are asked for: none is written, and only the number counts.
+fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
+    (1..system.atoms.len()).contains(&atoms).then(|| {
+        let atoms: Vec<u32> = (0..atoms as u32).collect();
+        Selection { topology: system.subset(&atoms), atoms }
+    })
+}
+
 fn cannot(format: &Format, file: &str, what: &str) -> Problem {
     Problem::new(format!("{file}: {} files hold no {what}", format.name))
         .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
@@ -187,6 +195,9 @@ impl Reporter for TrajectoryReporter {
         // a file that this run began after its last checkpoint holds no frame of that checkpoint
         if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        if self.every.is_none() {
+            self.selection = selection_of(files.open(&path)?.atoms(), &run.system.topology);
         }
         self.sink = Some(self.with_contents(run, |contents| match checkpointed {
             Some(checkpointed) => files.append(&path, contents, checkpointed),
