@@ -19,7 +19,7 @@ use crate::units::DENSITY;
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
+    /// AMBER prmtop, rst7 or NetCDF restart, CHARMM crd, OpenMM system (XML), compressed or not; H5MD, XTC or DCD trajectory; checkpoint, summary, status or
     /// energy table of a run
     file: PathBuf,
 }

@@ -38,15 +38,24 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
         recognises: |bytes| bytes.starts_with(b"%"),
-        read: |path, bytes, _| prmtop::read(path, bytes),
+        read: |path, bytes, options| without_parameters(path, options).and_then(|()| prmtop::read(path, bytes)),
     },
     Format { name: "CHARMM topology (psf)", recognises: |bytes| bytes.starts_with(b"PSF"), read: charmm::read },
     Format {
         name: "OpenMM system (XML)",
         recognises: openmm::is_system,
-        read: |path, bytes, _| openmm::read(path, bytes),
+        read: |path, bytes, options| without_parameters(path, options).and_then(|()| openmm::read(path, bytes)),
     },
 ];
+
+/// Refuses files of parameters for a format whose files hold their own.
+fn without_parameters(path: &Path, options: &TopologyOptions) -> Parsed<()> {
+    if options.parameters.is_empty() {
+        return Ok(());
+    }
+    let problem = Problem::new("system.parameters has no effect on this topology, which holds its own").in_file(path);
+    Err(problem.help("remove it; CHARMM's psf files need parameters"))
+}
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[

@@ -92,7 +92,10 @@ fn broken_files_are_refused_at_their_line() {
     refused("title\n-7\n", &[":2:", "number of atoms"]);
     refused(
         "\0\u{1}binary",
-        &[":1:", "known are: AMBER coordinates (NetCDF restart), AMBER coordinates (rst7, inpcrd)"],
+        &[
+            ":1:",
+            "known are: AMBER coordinates (NetCDF restart), CHARMM coordinates (crd), AMBER coordinates (rst7, inpcrd)",
+        ],
     );
     refused("title\n 99999999\n", &["expected 50000000 lines"]);
     refused(&replaced(RST7, "1.5000000E+01", "soon"), &[":2:", "time"]);

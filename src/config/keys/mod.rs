@@ -68,7 +68,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7, or CHARMM psf with system.parameters. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
+        doc: "Atoms and force field: AMBER prmtop/parm7, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are not taken. Files ending in .gz, .xz or .zst are read as they are. Relative to the folder of the input file.",
         ..KEY
     },
     Key {
