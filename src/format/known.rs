@@ -37,7 +37,7 @@ impl TopologyOptions {
         let given = [("define", !self.define.is_empty()), ("parameters", !self.parameters.is_empty())];
         match given.into_iter().find(|(key, is_given)| *is_given && !used.contains(key)) {
             Some((key, _)) => {
-                let problem = Problem::new(format!("system.{key} has no effect on a topology of this format"));
+                let problem = Problem::new(format!("system.{key} has no effect on this topology"));
                 Err(problem
                     .in_file(path)
                     .help("remove it: macros are for GROMACS, files of parameters for CHARMM topologies"))

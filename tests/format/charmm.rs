@@ -235,7 +235,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
         "TC TN TA TC TN TA TC TN 8",
         "TC TN TA TC TN TA TC TN 7",
         "TC TN TA TC TN TA TC TN 7",
-        &["the map has 50 energies, expected 49"],
+        &["the map has 53 energies, expected 49"],
     );
     of("nbxmod  5", "nbxmod  4", "nbxmod", &["NBXMOD is not 5"]);
     of("eps 1.0", "eps 4.0", "nbxmod", &["EPS is not 1"]);
@@ -263,6 +263,19 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("set nat ?NATC", "stream other.str", "stream other", &["STREAM OTHER.STR reads another file"]);
     of("\nend\n", "\n", "read para", &["has no END", "cut off"]);
     of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in a section before"]);
+}
+
+/// Files of CHARMM contradict themselves in terms of residues that few systems have.
+#[test]
+fn contradictions_matter_only_where_they_are_needed_and_last() {
+    let unused = ("TA TH 330.0 1.08", "TA TH 330.0 1.08\nTX TH 330.0 1.09\nTX TH 330.0 1.1");
+    assert!(changed("charmm.prm", &[unused], &PARAMETERS).is_ok());
+    // the stream file replaces both
+    let replaced = ("TR TR 222.5 1.60", "TR TR 222.5 1.7\nTR TR 222.5 1.60");
+    let found = changed("charmm.prm", &[replaced], &PARAMETERS).unwrap();
+    assert_eq!(found.topology.bonded, read("charmm.psf").topology.bonded);
+    let thrice = ("TA TH 330.0 1.08", "TA TH 330.0 1.08\nTA TH 330.0 1.09\nTA TH 330.0 1.09");
+    assert!(changed("charmm.prm", &[thrice], &PARAMETERS).is_err());
 }
 
 #[test]

@@ -70,7 +70,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System in XML. Files packed with gzip, bzip2, xz or zstd are read as they are. Relative to the folder of the input file.",
+        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are not taken. Files packed with gzip, bzip2, xz or zstd are read as they are. Relative to the folder of the input file.",
         ..KEY
     },
     Key {

@@ -4,7 +4,7 @@
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb
 //! + Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
 //! excluded, those three bonds apart have parameters of their own. Charges are in e, and Coulomb's constant is that of the engine
-//! ([`crate::units::COULOMB`], as in OpenMM), 2.2e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
+//! ([`crate::units::COULOMB`], as in OpenMM), 2.4e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
 
 mod card;
 mod lines;
@@ -16,6 +16,7 @@ mod sections;
 mod table;
 mod terms;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::element;
@@ -78,9 +79,10 @@ fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());
     let mut last: Option<&PsfAtom> = None;
+    let bonded: HashSet<u32> = psf.bonds.iter().flatten().copied().collect();
+    let no_name = Name::default();
     for (index, atom) in psf.atoms.iter().enumerate() {
-        let key = |atom: &PsfAtom| (atom.segment.clone(), atom.residue_number.clone(), atom.residue.clone());
-        if last.is_none_or(|last| key(last) != key(atom)) {
+        if last.is_none_or(|last| !last.is_of_residue(atom)) {
             // digits before the letter of an insertion
             let digits = atom.residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
             let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
@@ -91,7 +93,8 @@ fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -
         atoms.push(Atom {
             name,
             type_name: Name::new(&parameters.names.of(&types[index..=index])),
-            element: element::guess(name, atom.mass),
+            // ions have the masses of their elements, which their names (SOD, POT) are not those of
+            element: element::guess(if bonded.contains(&(index as u32)) { name } else { no_name }, atom.mass),
             mass: atom.mass,
             charge: atom.charge,
             lj_type: lj_types[index],

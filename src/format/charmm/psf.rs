@@ -28,6 +28,14 @@ pub(super) struct PsfAtom {
     pub(super) mass: f64,
 }
 
+impl PsfAtom {
+    /// Whether both are of one residue, if they follow each other.
+    pub(super) fn is_of_residue(&self, other: &Self) -> bool {
+        let same = |of: fn(&Self) -> &str| of(self) == of(other);
+        same(|atom| &atom.segment) && same(|atom| &atom.residue_number) && same(|atom| &atom.residue)
+    }
+}
+
 /// What a PSF file holds; atoms are counted from 0.
 #[derive(Debug, Default)]
 pub(super) struct Psf {
@@ -64,7 +72,8 @@ impl<'a> Lines<'a> {
     }
 
     fn cut(&self, expected: &str) -> Problem {
-        self.problem(format!("the file ends where {expected} is expected")).help("the file is cut off: copy it again")
+        self.problem(format!("the file, or this section, ends where {expected} is expected"))
+            .help("the file is cut off: copy it again")
     }
 }
 
@@ -172,7 +181,8 @@ fn title(lines: &mut Lines<'_>, count: usize) -> Parsed<String> {
 fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -> Parsed<Vec<PsfAtom>> {
     let mut atoms = vec![];
     for index in 0..count {
-        let line = lines.next().ok_or_else(|| lines.cut(&format!("atom {}", index + 1)))?;
+        let line = lines.next().filter(|line| !line.is_empty());
+        let line = line.ok_or_else(|| lines.cut(&format!("atom {} of {count}", index + 1)))?;
         let text = String::from_utf8_lossy(line);
         let mut words: Vec<&str> = text.split_whitespace().collect();
         if line.get(segment.clone()).is_some_and(|columns| columns.trim_ascii().is_empty()) && !words.is_empty() {

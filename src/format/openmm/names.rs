@@ -9,6 +9,9 @@ use crate::system::{Atom, Molecules, Name, Residue, Topology};
 const WATER: &str = "HOH";
 const OTHER: &str = "MOL";
 
+/// The heaviest hydrogen (amu) that mass repartitioning makes.
+const HEAVIEST_HYDROGEN: f64 = 4.1;
+
 /// Adds atoms, residues and bonds, and moves Urey–Bradley terms into their own list.
 ///
 /// A residue is a molecule, or where atoms of others lie between its own, each run of them.
@@ -22,6 +25,7 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     let sites = sites.flat_map(|site| site.construction.atoms().iter().map(|&atom| [site.site, atom]));
     let connected: Vec<[u32; 2]> = bonds.iter().copied().chain(sites).collect();
     let molecules = Molecules::from_bonds(masses.len(), &connected);
+    let bonded: HashSet<u32> = bonds.iter().flatten().copied().collect();
     let mut last = None;
     for (index, &mass) in masses.iter().enumerate() {
         let molecule = molecules.of_atom(index);
@@ -29,7 +33,9 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
             let number = topology.residues.len() as i32 + 1;
             topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
         }
-        let number = element::guess(Name::default(), mass);
+        // with its mass repartitioned hydrogen is as heavy as helium, which has no bonds
+        let hydrogen = bonded.contains(&(index as u32)) && (0.9..HEAVIEST_HYDROGEN).contains(&mass);
+        let number = if hydrogen { 1 } else { element::guess(Name::default(), mass) };
         let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
         let (charge, lj_type) = (charges[index], lj_types[index]);
         let residue = topology.residues.len() as u32 - 1;
