@@ -40,8 +40,7 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
         list.assert_of(input.grid);
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
-        assert!(input.slot_types.len() == blocks);
-        assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
+        assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &list.chunks[range] {
