@@ -233,7 +233,7 @@ fn repartitioned_hydrogens_are_hydrogens() {
 #[test]
 fn parameters_are_refused_where_the_file_holds_its_own() {
     let (_folder, path) = file("system.xml", XML.as_bytes());
-    let options = md::format::TopologyOptions { parameters: vec![path.clone()] };
+    let options = md::format::TopologyOptions { parameters: vec![path.clone()], ..Default::default() };
     let error = md::format::read_topology_with(&path, &options).unwrap_err().to_string();
     assert!(error.contains("system.parameters has no effect on this topology"), "{error}");
 }

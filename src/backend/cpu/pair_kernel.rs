@@ -40,8 +40,7 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
         list.assert_of(input.grid);
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
-        assert!(input.slot_types.len() == blocks);
-        assert!(forces.len() == blocks && input.grid.centres.len() == blocks);
+        assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &list.chunks[range] {
@@ -75,24 +74,19 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
                     _ => both_rows!(2),
                 }
                 // one instantiation per vector, so that its registers are known at compile time
-                single::<S, RULE, SPLIT, SWITCHED, ENERGY, 0>(
-                    &fixed,
-                    &mut rows,
-                    entry,
-                    chunk,
-                    forces,
-                    &mut sums,
-                    &mut scratch,
-                );
-                single::<S, RULE, SPLIT, SWITCHED, ENERGY, 1>(
-                    &fixed,
-                    &mut rows,
-                    entry,
-                    chunk,
-                    forces,
-                    &mut sums,
-                    &mut scratch,
-                );
+                macro_rules! one_row {
+                    ($half:literal) => {
+                        single::<S, RULE, SPLIT, SWITCHED, ENERGY, $half>(
+                            &fixed,
+                            &mut rows,
+                            (entry, chunk),
+                            forces,
+                            (&mut sums, &mut scratch),
+                        )
+                    };
+                }
+                one_row!(0);
+                one_row!(1);
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
@@ -119,11 +113,9 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool, const HALF: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
-    entry: &Entry,
-    chunk: &ListChunk,
+    (entry, chunk): (&Entry, &ListChunk),
     forces: &mut [[f32; 24]],
-    sums: &mut Sums<S>,
-    scratch: &mut [Staged<S>; BATCH],
+    (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
 ) {
     let blocks = &chunk.plain[if S::TABLES { entry.single(HALF) } else { entry.row(HALF) }];
     if blocks.is_empty() {
