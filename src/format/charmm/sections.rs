@@ -55,7 +55,7 @@ pub(super) fn read(files: &[impl AsRef<Path>]) -> Parsed<Parameters> {
     for (number, path) in files.iter().enumerate() {
         let path = path.as_ref();
         let bytes = crate::format::read(path).map_err(|error| match error {
-            Error::Input(problems) if problems.len() == 1 => problems.into_iter().next().unwrap_or(Problem::new("")),
+            Error::Input(mut problems) if problems.len() == 1 => problems.remove(0),
             other => Problem::new(other.to_string()),
         })?;
         read_file(path, number, &bytes, &mut parameters)?;
