@@ -181,7 +181,10 @@ const LOOK_BEYOND: f64 = 0.3;
 /// lists those atoms of the other that are within the radius of any of its own (`lists` in `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
-    let order: Vec<usize> = sorted_on_device(system, &state).into_iter().map(|atom| atom as usize).collect();
+    // the order does not depend on the end of the potential, and a GPU refuses switches
+    let mut truncated = system.clone();
+    truncated.settings.lj_modifier = LjModifier::PotentialShift;
+    let order: Vec<usize> = sorted_on_device(&truncated, &state).into_iter().map(|atom| atom as usize).collect();
     for (first, &i) in order.iter().enumerate() {
         for (second, &j) in order.iter().enumerate().skip(first + 1) {
             let d = cell.minimum_image(positions[j] - positions[i]);
