@@ -130,15 +130,18 @@ pub fn guess(name: Name, mass: f64) -> u8 {
     let fits = |weight: f64| (mass - weight).abs() <= MASS_TOLERANCE;
     let named = ELEMENTS.iter().position(|&(symbol, weight)| fits(weight) && begins(symbol));
     let repartitioned = || {
-        [1u8, 6, 7, 8, 15, 16].into_iter().find(|&number| {
-            let lighter =
-                number > 1 && entry(number).is_some_and(|&(_, weight)| mass < weight && 2.0 * mass > weight - 3.0);
+        // and the most hydrogens that each bears
+        let bearing = [(1u8, 0.0), (6, 4.0), (7, 4.0), (8, 3.0), (15, 3.0), (16, 2.0)].into_iter();
+        bearing.map(|(number, hydrogens)| (number, hydrogens * (HEAVIEST_HYDROGEN - 1.0))).find(|&(number, most)| {
+            let lighter = number > 1
+                && entry(number)
+                    .is_some_and(|&(_, weight)| mass < weight && 2.0 * mass > weight - 3.0 && weight - mass <= most);
             let hydrogen = number == 1 && (1.0..=HEAVIEST_HYDROGEN).contains(&mass);
             begins(symbol(number)) && (lighter || hydrogen)
         })
     };
     let nearest = || ELEMENTS.iter().position(|&(_, weight)| fits(weight));
-    match named.or_else(|| repartitioned().map(|number| usize::from(number) - 1)).or_else(nearest) {
+    match named.or_else(|| repartitioned().map(|(number, _)| usize::from(number) - 1)).or_else(nearest) {
         Some(index) => index as u8 + 1,
         None => 0,
     }
@@ -159,6 +162,8 @@ mod tests {
     #[test]
     fn name_and_mass_together_decide() {
         for (name, mass, expected) in [
+            ("SOD", 22.9898, "Na"),
+            ("POT", 39.0983, "K"),
             ("CA", 12.01, "C"),
             ("CA", 40.08, "Ca"),
             ("HG11", 1.008, "H"),
