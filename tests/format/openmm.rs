@@ -123,7 +123,7 @@ pub(crate) const XML: &str = r#"<?xml version="1.0" ?>
 		</Force>
 		<Force forceGroup="0" name="PeriodicTorsionForce" type="PeriodicTorsionForce" usesPeriodic="0" version="2">
 			<Torsions>
-				<Torsion k="5" p1="0" p2="1" p3="2" p4="3" periodicity="2" phase="3.14"/>
+				<Torsion k="5" p1="0" p2="1" p3="2" p4="3" periodicity="2" phase="3.1"/>
 			</Torsions>
 		</Force>
 		<Force forceGroup="0" name="RBTorsionForce" type="RBTorsionForce" usesPeriodic="0" version="2">
@@ -209,7 +209,7 @@ fn the_file_means_what_it_says() {
     let bonded = &topology.bonded;
     assert_eq!((bonded.bonds.len(), bonded.urey_bradleys[0].atoms, bonded.urey_bradleys.len()), (2, [0, 2], 1));
     assert_eq!(bonded.ryckaert_bellemans[0].coefficients, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!((bonded.propers[0].periodicity, bonded.propers[0].phase), (2, 3.14));
+    assert_eq!((bonded.propers[0].periodicity, bonded.propers[0].phase), (2, 3.1));
     assert_eq!((bonded.harmonic_impropers[0].force_constant, bonded.harmonic_impropers[0].angle), (6.0, 0.5));
     // theirs: from 0, phi fast; ours: from -pi, phi slow
     assert_eq!(bonded.cmap_grids[0].energies[..5], [10.0, 14.0, 2.0, 6.0, 11.0]);

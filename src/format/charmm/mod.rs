@@ -1,8 +1,8 @@
 //! Systems of CHARMM: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates as CHARMM
 //! cards ([`card`]).
 //!
-//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb
-//! + Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
+//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb +
+//! Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
 //! excluded, those three bonds apart have parameters of their own. Charges are in e, and Coulomb's constant is that of the engine
 //! ([`crate::units::COULOMB`], as in OpenMM), 2.4e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
 

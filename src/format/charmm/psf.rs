@@ -114,7 +114,7 @@ fn heading(lines: &mut Lines<'_>) -> Parsed<Option<Heading>> {
     let text = loop {
         match lines.next() {
             None => return Ok(None),
-            Some(line) if line.is_empty() => {}
+            Some([]) => {}
             Some(line) => break line,
         }
     };

@@ -16,7 +16,7 @@ const HALF: f64 = 2.0;
 const MOST_LISTED: usize = 30;
 
 /// Names for a message.
-pub(super) fn listed<'a>(names: BTreeSet<&'a str>) -> String {
+pub(super) fn listed(names: BTreeSet<&str>) -> String {
     let count = names.len();
     let mut text = names.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
     if count > MOST_LISTED {

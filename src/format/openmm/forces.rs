@@ -80,7 +80,7 @@ fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     for node in force.list("Maps")? {
         let energies = node.children().map(|energy| energy.real("e")).collect::<Parsed<Vec<f64>>>()?;
         let size = node.index("size", MOST_POINTS + 1)? as usize;
-        if size < FEWEST_POINTS || size % 2 != 0 || energies.len() != size * size {
+        if size < FEWEST_POINTS || !size.is_multiple_of(2) || energies.len() != size * size {
             let message = format!("a map of size {size} with {} energies", energies.len());
             return Err(node.problem(message).help("expected an even size of at least 4, and its square of energies"));
         }

@@ -127,7 +127,7 @@ fn switched_interactions_are_refused() {
     let mut sample = Sample::load("argon");
     for lj_modifier in [LjModifier::ForceSwitch { from: 0.7 }, LjModifier::PotentialSwitch { from: 0.7 }] {
         sample.system.settings.lj_modifier = lj_modifier;
-        let problem = model::check(&sample.system).err().expect("no kernel switches").to_string();
+        let problem = model::check(&sample.system).expect_err("no kernel switches").to_string();
         assert!(problem.contains("does not switch Lennard-Jones"), "{problem}");
     }
 }
