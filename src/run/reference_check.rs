@@ -383,7 +383,7 @@ mod tests {
         let sample = Sample::load("tip5p").rigid();
         let (system, lists) = (&sample.system, schedule(&sample));
         let atoms = choose(system, &sample.state, 0.0, 60);
-        assert!(atoms.len() > 40 && atoms.iter().all(|&i| system.topology.atoms[i as usize].mass > 0.0), "{atoms:?}");
+        assert!(atoms.len() > 30 && atoms.iter().all(|&i| system.topology.atoms[i as usize].mass > 0.0), "{atoms:?}");
         let host = computed(&sample, system, lists, &sample.state);
         let [mut now, mut pruned] = [(); 2].map(|()| State::default());
         host.download(&mut now).expect("a state");

@@ -11,6 +11,8 @@ import tempfile
 import openmm as mm
 from openmm import app
 
+from reference import turn_lone_pairs
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -23,6 +25,7 @@ def main(name):
         prmtop = app.AmberPrmtopFile(path)
     method = app.PME if prmtop.topology.getPeriodicBoxVectors() else app.NoCutoff
     system = prmtop.createSystem(nonbondedMethod=method, constraints=None, rigidWater=False)
+    turn_lone_pairs(system)
     with lzma.open(os.path.join(folder, name + ".xml.xz"), "wb", preset=9 | lzma.PRESET_EXTREME) as packed:
         packed.write(mm.XmlSerializer.serialize(system).encode())
 
