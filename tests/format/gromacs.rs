@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use md::backend::{Energies, Reference, Workload};
 use md::format::{TopologyOptions, read_coordinates, read_topology, read_topology_with};
-use md::system::{
-    Constraints, Construction, Description, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
-    LjModifier, Modifier, System,
-};
+use md::system::{Construction, Description};
 use md::vec3::Vec3;
 
 use crate::golden::{Golden, file};
@@ -23,19 +20,7 @@ fn flexible() -> TopologyOptions {
 
 /// Energies of all pairs, without a cell.
 fn energies(description: Description, positions: &[Vec3]) -> Energies {
-    let settings = ForceSettings {
-        cutoff: None,
-        cutoff_lj: None,
-        electrostatics: Electrostatics::Plain,
-        lj_modifier: LjModifier::None,
-        coulomb_modifier: Modifier::None,
-        dispersion_correction: DispersionCorrection::Off,
-        list: ListPolicy::Exact { buffer: 0.1 },
-    };
-    let Description { topology, nonbonded, .. } = description;
-    let system = System { topology, nonbonded, constraints: Constraints::default(), settings };
-    let mut reference = Reference::new(&system).unwrap();
-    reference.evaluate(None, positions, Workload { energy: true, virial: false }).energies
+    crate::charmm::evaluate(description, positions).energies
 }
 
 /// GROMACS computes with 32 bits: positions below 2 nm are rounded to 1.2e-7 nm, energies to 6e-8. Bonds of 3·10⁵ kJ/mol/nm²

@@ -46,13 +46,23 @@ impl Missing {
 
 /// Adds all bonded terms but 1-4 pairs. Fails with all that have no parameters.
 pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
-    let mut missing = Missing::default();
-    bonds(psf, types, parameters, topology, &mut missing)?;
-    angles(psf, types, parameters, topology, &mut missing)?;
-    dihedrals(psf, types, parameters, topology, &mut missing)?;
-    impropers(psf, types, parameters, topology, &mut missing)?;
-    maps(psf, types, parameters, topology, &mut missing)?;
-    missing.problem().map_or(Ok(()), Err)
+    let mut terms = Terms { psf, types, parameters, topology, missing: Missing::default() };
+    terms.bonds()?;
+    terms.angles()?;
+    terms.dihedrals()?;
+    terms.impropers()?;
+    terms.maps()?;
+    terms.missing.problem().map_or(Ok(()), Err)
+}
+
+/// The terms while they are given their parameters.
+struct Terms<'a> {
+    psf: &'a Psf,
+    /// of each atom
+    types: &'a [Type],
+    parameters: &'a Parameters,
+    topology: &'a mut Topology,
+    missing: Missing,
 }
 
 fn of<const N: usize>(types: &[Type], atoms: [u32; N]) -> [Type; N] {
@@ -64,115 +74,92 @@ fn harmonic(atoms: [u32; 2], [k, length]: [f64; 2]) -> Bond {
     Bond { atoms, length: length * ANGSTROM, force_constant }
 }
 
-/// The H–H bond of a water needs no parameters: it is there for SHAKE.
-fn bonds(
-    psf: &Psf,
-    types: &[Type],
-    parameters: &Parameters,
-    topology: &mut Topology,
-    missing: &mut Missing,
-) -> Parsed<()> {
-    for &atoms in &psf.bonds {
-        let types = of(types, atoms);
-        match parameters.bonds.get(&pair(types))? {
-            Some(&values) => topology.bonded.bonds.push(harmonic(atoms, values)),
-            None if topology.is_water_brace(atoms) => {}
-            None => missing.add("BONDS", parameters, &types),
+impl Terms<'_> {
+    /// The H–H bond of a water needs no parameters: it is there for SHAKE.
+    fn bonds(&mut self) -> Parsed<()> {
+        let Terms { psf, types, parameters, topology, missing } = self;
+        for &atoms in &psf.bonds {
+            let types = of(types, atoms);
+            match parameters.bonds.get(&pair(types))? {
+                Some(&values) => topology.bonded.bonds.push(harmonic(atoms, values)),
+                None if topology.is_water_brace(atoms) => {}
+                None => missing.add("BONDS", parameters, &types),
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-fn angles(
-    psf: &Psf,
-    types: &[Type],
-    parameters: &Parameters,
-    topology: &mut Topology,
-    missing: &mut Missing,
-) -> Parsed<()> {
-    for &atoms in &psf.angles {
-        let types = of(types, atoms);
-        let Some(found) = parameters.angles.get(&triple(types))? else {
-            missing.add("ANGLES", parameters, &types);
-            continue;
-        };
-        let [k, angle] = found.angle;
-        topology.bonded.angles.push(Angle { atoms, angle: angle.to_radians(), force_constant: HALF * k * KCAL });
-        let urey_bradley = found.urey_bradley.map(|values| harmonic([atoms[0], atoms[2]], values));
-        topology.bonded.urey_bradleys.extend(urey_bradley);
-    }
-    Ok(())
-}
-
-fn dihedrals(
-    psf: &Psf,
-    types: &[Type],
-    parameters: &Parameters,
-    topology: &mut Topology,
-    missing: &mut Missing,
-) -> Parsed<()> {
-    for &atoms in &psf.dihedrals {
-        let types = of(types, atoms);
-        let Some(terms) = parameters.dihedral(types)? else {
-            missing.add("DIHEDRALS", parameters, &types);
-            continue;
-        };
-        topology.bonded.propers.extend(terms.iter().map(|term| Torsion {
-            atoms,
-            periodicity: term.periodicity,
-            phase: term.phase.to_radians(),
-            force_constant: term.force_constant * KCAL,
-        }));
-    }
-    Ok(())
-}
-
-fn impropers(
-    psf: &Psf,
-    types: &[Type],
-    parameters: &Parameters,
-    topology: &mut Topology,
-    missing: &mut Missing,
-) -> Parsed<()> {
-    for &atoms in &psf.impropers {
-        let types = of(types, atoms);
-        let Some(found) = parameters.improper(types)? else {
-            missing.add("IMPROPER", parameters, &types);
-            continue;
-        };
-        let (k, angle, periodicity) = (found.force_constant * KCAL, found.phase.to_radians(), found.periodicity);
-        if periodicity == 0 {
-            let force_constant = HALF * k;
-            topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant });
-        } else {
-            topology.bonded.impropers.push(Torsion { atoms, periodicity, phase: angle, force_constant: k });
+    fn angles(&mut self) -> Parsed<()> {
+        let Terms { psf, types, parameters, topology, missing } = self;
+        for &atoms in &psf.angles {
+            let types = of(types, atoms);
+            let Some(found) = parameters.angles.get(&triple(types))? else {
+                missing.add("ANGLES", parameters, &types);
+                continue;
+            };
+            let [k, angle] = found.angle;
+            topology.bonded.angles.push(Angle { atoms, angle: angle.to_radians(), force_constant: HALF * k * KCAL });
+            let urey_bradley = found.urey_bradley.map(|values| harmonic([atoms[0], atoms[2]], values));
+            topology.bonded.urey_bradleys.extend(urey_bradley);
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Only the maps that are used become grids.
-fn maps(
-    psf: &Psf,
-    types: &[Type],
-    parameters: &Parameters,
-    topology: &mut Topology,
-    missing: &mut Missing,
-) -> Parsed<()> {
-    let mut grids: HashMap<[Type; 8], u32> = HashMap::new();
-    for &atoms in &psf.maps {
-        let key = two_quadruples(of(types, atoms));
-        let Some(CmapParameters { size, energies }) = parameters.cmaps.get(&key)? else {
-            missing.add("CMAP", parameters, &of(types, atoms));
-            continue;
-        };
-        let known = &mut topology.bonded.cmap_grids;
-        let grid = *grids.entry(key).or_insert_with(|| {
-            let energies = energies.iter().map(|energy| energy * KCAL).collect();
-            known.push(CmapGrid { size: *size, energies });
-            known.len() as u32 - 1
-        });
-        topology.bonded.cmaps.push(Cmap { atoms, grid });
+    fn dihedrals(&mut self) -> Parsed<()> {
+        let Terms { psf, types, parameters, topology, missing } = self;
+        for &atoms in &psf.dihedrals {
+            let types = of(types, atoms);
+            let Some(terms) = parameters.dihedral(types)? else {
+                missing.add("DIHEDRALS", parameters, &types);
+                continue;
+            };
+            topology.bonded.propers.extend(terms.iter().map(|term| Torsion {
+                atoms,
+                periodicity: term.periodicity,
+                phase: term.phase.to_radians(),
+                force_constant: term.force_constant * KCAL,
+            }));
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn impropers(&mut self) -> Parsed<()> {
+        let Terms { psf, types, parameters, topology, missing } = self;
+        for &atoms in &psf.impropers {
+            let types = of(types, atoms);
+            let Some(found) = parameters.improper(types)? else {
+                missing.add("IMPROPER", parameters, &types);
+                continue;
+            };
+            let (k, angle, periodicity) = (found.force_constant * KCAL, found.phase.to_radians(), found.periodicity);
+            if periodicity == 0 {
+                let force_constant = HALF * k;
+                topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant });
+            } else {
+                topology.bonded.impropers.push(Torsion { atoms, periodicity, phase: angle, force_constant: k });
+            }
+        }
+        Ok(())
+    }
+
+    /// Only the maps that are used become grids.
+    fn maps(&mut self) -> Parsed<()> {
+        let Terms { psf, types, parameters, topology, missing } = self;
+        let mut grids: HashMap<[Type; 8], u32> = HashMap::new();
+        for &atoms in &psf.maps {
+            let key = two_quadruples(of(types, atoms));
+            let Some(CmapParameters { size, energies }) = parameters.cmaps.get(&key)? else {
+                missing.add("CMAP", parameters, &of(types, atoms));
+                continue;
+            };
+            let known = &mut topology.bonded.cmap_grids;
+            let grid = *grids.entry(key).or_insert_with(|| {
+                let energies = energies.iter().map(|energy| energy * KCAL).collect();
+                known.push(CmapGrid { size: *size, energies });
+                known.len() as u32 - 1
+            });
+            topology.bonded.cmaps.push(Cmap { atoms, grid });
+        }
+        Ok(())
+    }
 }
