@@ -13,35 +13,35 @@ pub struct VirtualSite {
 /// brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Construction {
-    /// r = Σ w r of two atoms, Σ w = 1 [2; `TwoParticleAverageSite`]
+    /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)
     Average2 {
         /// i, j
         atoms: [u32; 2],
         /// w
         weights: [f64; 2],
     },
-    /// r = Σ w r of three atoms, Σ w = 1: in their plane [3; `ThreeParticleAverageSite`]
+    /// r = Σ w r of three atoms, Σ w = 1: in their plane (3; `ThreeParticleAverageSite`)
     Average3 {
         /// i, j, k
         atoms: [u32; 3],
         /// w
         weights: [f64; 3],
     },
-    /// r = Σ w r of any number of atoms, Σ w = 1 [n]
+    /// r = Σ w r of any number of atoms, Σ w = 1 (n)
     Average {
         /// all of them
         atoms: Vec<u32>,
         /// w, one for each
         weights: Vec<f64>,
     },
-    /// r = r_i + d r_ij/|r_ij| [2fd]
+    /// r = r_i + d r_ij/|r_ij| (2fd)
     FixedDistance2 {
         /// i, j
         atoms: [u32; 2],
         /// d in nm
         distance: f64,
     },
-    /// r = r_i + d s/|s| with s = r_ij + a r_jk: in the plane of the three [3fd]
+    /// r = r_i + d s/|s| with s = r_ij + a r_jk: in the plane of the three (3fd)
     FixedDistance3 {
         /// i, j, k
         atoms: [u32; 3],
@@ -50,7 +50,7 @@ pub enum Construction {
         /// d in nm
         distance: f64,
     },
-    /// r = r_i + d cos θ r_ij/|r_ij| + d sin θ s/|s| with s = r_jk − r_ij (r_ij·r_jk)/(r_ij·r_ij) [3fad]
+    /// r = r_i + d cos θ r_ij/|r_ij| + d sin θ s/|s| with s = r_jk − r_ij (r_ij·r_jk)/(r_ij·r_ij) (3fad)
     FixedAngle3 {
         /// i, j, k
         atoms: [u32; 3],
@@ -59,7 +59,7 @@ pub enum Construction {
         /// d in nm
         distance: f64,
     },
-    /// r = r_i + a r_ij + b r_ik + c r_ij × r_ik [3out; `OutOfPlaneSite`]
+    /// r = r_i + a r_ij + b r_ik + c r_ij × r_ik (3out; `OutOfPlaneSite`)
     OutOfPlane {
         /// i, j, k
         atoms: [u32; 3],
@@ -68,7 +68,7 @@ pub enum Construction {
         /// c in 1/nm
         cross: f64,
     },
-    /// r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il − r_ij) [4fdn]
+    /// r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il − r_ij) (4fdn)
     FixedDistance4 {
         /// i, j, k, l
         atoms: [u32; 4],
@@ -78,7 +78,7 @@ pub enum Construction {
         distance: f64,
     },
     /// r = o + x p₁ + y p₂ + z p₃ with o = Σ w r, x̂ along Σ u r, ẑ along (Σ u r) × (Σ v r), ŷ = ẑ × x̂
-    /// [`LocalCoordinatesSite`]
+    /// (`LocalCoordinatesSite`)
     LocalFrame {
         /// the atoms of the frame
         atoms: Vec<u32>,
