@@ -1,4 +1,5 @@
-//! `md`: molecular dynamics of biomolecular systems. AMBER or GROMACS topology and coordinates in, trajectory out, by one TOML file.
+//! `md`: molecular dynamics of biomolecular systems. Topology and coordinates of AMBER, GROMACS, CHARMM or OpenMM in, trajectory
+//! out, by one TOML file.
 //!
 //! This page is the architecture: what the parts are, where to start reading, what always holds, and what is absent on
 //! purpose. The README says how to use the program; `md help` lists the keys of the input file.
@@ -45,7 +46,8 @@
 //! in and out, build and prune lists, forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
 //! one place that chooses a backend. A step calls some ten primitives through a trait object, which costs nothing in
 //! comparison. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
-//! [`backend::ForceField`]; a device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
+//! [`backend::ForceField`]; it places [`virtual_sites`] whenever positions change, and spreads their forces. A
+//! device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
 //!
 //! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the force
 //! evaluation that needs them, by steps or by displacement. Dynamics, minimisation and single points get their forces there;
@@ -211,8 +213,8 @@
 //!
 //! # Not here yet
 //!
-//! Virtual sites; GROMACS topologies; a report command. The layers above name where they will go; nothing here is a
-//! stub for them.
+//! Virtual sites and Lennard-Jones switches on a GPU; a second integrator; a report command. The layers above name where they
+//! will go; nothing here is a stub for them.
 
 pub mod analysis;
 pub mod backend;

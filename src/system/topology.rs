@@ -164,6 +164,9 @@ impl Topology {
 
     /// Joins each virtual site to its molecule where no chemical bond does.
     pub(crate) fn link_sites(&mut self) {
+        if self.virtual_sites.is_empty() {
+            return;
+        }
         let mut bonded = vec![false; self.atoms.len()];
         self.connectivity.iter().flatten().for_each(|&atom| bonded[atom as usize] = true);
         let links: Vec<[u32; 2]> = self.site_links().filter(|[_, site]| !bonded[*site as usize]).collect();
