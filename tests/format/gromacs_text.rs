@@ -307,7 +307,11 @@ fn faults_of_the_force_field_are_named() {
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.3 -0.2", &["negative"]);
     refused("CT CT 1 bond_ca", "CT CX 1 bond_ca", &["no atom type has the bonded type `CX`"]);
     refused("CT CT 1 bond_ca", "CT CT 1 bond_cb 2", &["found `bond_cb`", "its #define is missing"]);
-    refused("CT CT 1 bond_ca", "CT CT 2 bond_ca", &["function type `2` of bonds is not supported", "md knows 1, 5, 6"]);
+    refused(
+        "CT CT 1 bond_ca",
+        "CT CT 7 bond_ca",
+        &["function type `7` of bonds is not supported", "md knows 1, 2, 5, 6"],
+    );
     refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 2.5", &[&line(TOP, "1 2 3 4 9"), "multiplicity 2.5"]);
     let twice = "X CT CT X 9 0.0 0.65 3\nX HW HW X 9 0.0 0.65 3\nX CT CT X 9 0.0 1.65 3";
     refused("X CT CT X 9 0.0 0.65 3", twice, &["a second block of function type 9"]);
