@@ -1,7 +1,7 @@
 """Builds the helix of helix-gromacs/: Ace-AAAAKAAAAKAAAAKA-Nme (Marqusee, Robbins & Baldwin 1989) in water, with AMBER99SB-ILDN
 and TIP3P as GROMACS has them, in a topology of its own that includes no file.
 
-Needs `gmx` in PATH, OpenMM 8.6 and NumPy. Positions come from 50 ps of dynamics, so a rebuilt file is equivalent, not equal.
+Needs `gmx` in PATH, OpenMM 8.6 and NumPy. Positions come from 4 ps of dynamics, so a rebuilt file is equivalent, not equal.
 """
 
 import lzma
@@ -23,7 +23,7 @@ emtol = 200
 coulombtype = pme
 """
 RUN = """integrator = md
-nsteps = 25000
+nsteps = 2000
 dt = 0.002
 coulombtype = pme
 rcoulomb = 0.9
@@ -31,7 +31,7 @@ rvdw = 0.9
 constraints = h-bonds
 tcoupl = v-rescale
 tc-grps = system
-tau-t = 0.5
+tau-t = 0.1
 ref-t = 300
 pcoupl = c-rescale
 tau-p = 2
