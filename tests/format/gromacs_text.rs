@@ -383,8 +383,9 @@ fn faults_of_molecule_types_are_named() {
         &["parameters of the virtual site are missing"],
     );
     refused("[ exclusions ]", "[ virtual_sitesn ]\n3 4 1 2\n[ exclusions ]", &["function type `4` of virtual_sitesn"]);
-    let (last, site) = ("4 CT 1 BUT C4 1 -0.1\n", "5 HW 1 BUT M 1 0.0 0.0\n[ virtual_sites4 ]\n5 1 2 3 4 1 0.1 0.1 0.1\n");
-    refused(last, &format!("{last}{site}"), &["a.top:29: function type `1` of virtual_sites4", "md knows 2 (4fdn"]);
+    let (last, site) =
+        ("4 CT 1 BUT C4 1 -0.1\n", "5 HW 1 BUT M 1 0.0 0.0\n[ virtual_sites4 ]\n5 1 2 3 4 1 0.1 0.1 0.1\n");
+    refused(last, &format!("{last}{site}"), &["a.top:27: function type `1` of virtual_sites4", "md knows 2 (4fdn"]);
     refused("SOL 2\n\n[ atoms ]", "SOL -2\n\n[ atoms ]", &["nrexcl is -2"]);
     refused("SOL 2\n\n[ atoms ]", "BUT 2\n\n[ atoms ]", &["a second molecule type of the name BUT"]);
     refused("SOL 2\n\n[ atoms ]", "SOL 2\nSOL 2\n[ atoms ]", &["one line stands below [ moleculetype ]"]);
