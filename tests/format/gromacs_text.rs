@@ -145,7 +145,7 @@ fn read(files: &[(&str, &str)], define: &[&str], include: &[&str]) -> Result<Top
 }
 
 #[track_caller]
-fn good(text: &str, define: &[&str]) -> Topology {
+pub(crate) fn good(text: &str, define: &[&str]) -> Topology {
     read(&[("a.top", text)], define, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -179,39 +179,6 @@ fn a_topology_means_what_it_says() {
     assert_eq!(atoms[3..6], [(6, 12.01), (8, 16.0), (1, 1.008)]);
     assert_eq!(topology.residues.iter().map(|residue| residue.number).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(topology.charmm, "only CHARMM has Urey-Bradley terms");
-}
-
-/// What `pdb2gmx` generates is listed: bonds alone make exclusions, but no 1-4 pairs.
-#[test]
-fn pairs_are_those_listed() {
-    let text = crate::literal::replaced(TOP, "[ pairs ]\n1 4 1\n", "");
-    let (with, without) = (good(TOP, &[]), good(&text, &[]));
-    assert_eq!((with.bonded.pairs14.len(), without.bonded.pairs14.len()), (1, 0));
-    assert_eq!(with.exclusions, without.exclusions);
-}
-
-/// Several molecule types may have `[ settles ]`, of other lengths too.
-#[test]
-fn every_kind_of_water_is_rigid() {
-    let (before, water) = TOP.split_once("[ moleculetype ]\nSOL").unwrap();
-    let (water, system) = water.split_once("[ system ]").unwrap();
-    let other = water.replace("1 1 0.09572 0.15139", "1 1 0.1 0.1633");
-    let text = format!(
-        "{before}[ moleculetype ]\nSOL{water}[ moleculetype ]\nSPC{other}[ system ]{}",
-        system.replace("SOL 2\n", "SOL 1\nSPC 1\n")
-    );
-    let lengths: Vec<f64> = good(&text, &[]).constraints.iter().map(|constraint| constraint.length).collect();
-    assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
-}
-
-/// A bond of function type 6 is no chemical bond: it excludes nothing, joins nothing, and no constraint replaces it.
-#[test]
-fn harmonic_distances_are_no_bonds() {
-    let topology = good(&crate::literal::replaced(TOP, "3 4 1 0.152 3e5", "3 4 6 0.152 3e5"), &[]);
-    assert_eq!((topology.bonded.bonds.len(), topology.bonded.distances.len()), (2, 1));
-    assert_eq!(topology.bonded.distances[0].atoms, [2, 3]);
-    assert_eq!(topology.connectivity.len(), 2 + 4);
-    assert_eq!(topology.exclusions.len(), 3 + 2 * 3);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod golden;
 mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
+mod gromacs_traps;
 mod literal;
 mod openmm;
 mod pdb;

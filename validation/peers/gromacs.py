@@ -22,15 +22,15 @@ os.environ["GMX_MAXBACKUP"] = "-1"
 # GROMACS rounds positions of 10 nm to 5e-7 nm, by which bonds of 3e5 kJ/mol/nm2 that are 0.005 nm off change by 2e-4 each, and
 # by fewer in sum
 TOLERANCE = 1e-4
-# each sums up its Coulomb energies in 32 bits: of 30,000 atoms one thread loses 1e-4
-THREADS = "32"
+# a thread sums up energies in 32 bits: that of 30,000 atoms, or of a million grid points, loses 1e-4
+ATOMS_OF_A_THREAD = 2000
 COULOMB = 138.935458
 # nm: the cutoff where there is a box of twice that
 CUTOFF = 0.9
 SHORTEST = 0.4
 ERROR = 1e-5
 ORDER = 6
-SPACING = 0.07
+SPACING = 0.12
 MDP = """integrator = md
 nsteps = 0
 cutoff-scheme = verlet
@@ -70,7 +70,7 @@ def gmx(folder, *command, text=None):
     run = subprocess.run(["gmx", "-quiet", *command], cwd=folder, input=text, text=True, capture_output=True)
     if run.returncode:
         lines = [line.strip() for line in run.stderr.splitlines() if line.strip()]
-        start = next((k + 1 for k, line in enumerate(lines) if "rror" in line), 0)
+        start = next((k + 1 for k, line in enumerate(lines) if "error" in line.lower()), 0)
         raise Refusal(f"gmx {command[0]}: {' '.join(lines[start : start + 4])[:300]}")
     return run.stdout
 
@@ -123,8 +123,9 @@ def splitting(cutoff):
 
 
 def run(folder, top):
+    threads = str(min(64, 8 + len(read_gro(f"{folder}/a.gro")[0]) // ATOMS_OF_A_THREAD))
     gmx(folder, "grompp", "-f", "run.mdp", "-c", "a.gro", "-p", top, "-o", "run.tpr", "-maxwarn", "99")
-    gmx(folder, "mdrun", "-s", "run.tpr", "-deffnm", "run", "-ntmpi", "1", "-ntomp", THREADS, "-nb", "cpu")
+    gmx(folder, "mdrun", "-s", "run.tpr", "-deffnm", "run", "-ntmpi", "1", "-ntomp", threads, "-nb", "cpu")
 
 
 def theirs(folder, top, cutoff, grid):
@@ -263,8 +264,9 @@ def atoms_in(path):
     with open(path, errors="replace") as file:
         lines = file.read().splitlines()
     if path.endswith(".gro"):
-        return int(lines[1])
-    return sum(line.startswith(("ATOM", "HETATM")) for line in lines[: next((k for k, l in enumerate(lines) if l[:6] == "ENDMDL"), None)])
+        return int(lines[1]) if len(lines) > 1 and lines[1].strip().isdigit() else 0
+    end = next((k for k, line in enumerate(lines) if line.startswith("ENDMDL")), None)
+    return sum(line.startswith(("ATOM", "HETATM")) for line in lines[:end])
 
 
 def main(md, folders):
