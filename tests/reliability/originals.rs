@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use md::config::Config;
-use md::error::Result;
+use md::error::{Error, Result};
 use md::format::{TopologyOptions, read_coordinates, read_topology_with};
 use md::observe::trajectory::{Format, StoredFrame};
 use md::prepare::ConstrainedTerms;
@@ -39,7 +39,7 @@ impl Original {
         let first = folder.join(&self.files[0].0);
         match &self.reader {
             Reader::System(input) => {
-                let plan = Config::parse(input, &folder.join("input.toml"), &[])?.plan;
+                let plan = Config::parse(input, &folder.join("input.toml"), &[]).map_err(Error::Input)?.plan;
                 load(&plan, ConstrainedTerms::Keep).map(|prepared| prepared.system.topology.atoms.len())
             }
             Reader::Topology => {
@@ -107,13 +107,15 @@ fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original 
     Original { files, changed, reader: Reader::System(input) }
 }
 
+/// For cells of 2 nm, of any force field.
+const CELL: &str = "[forces]\ncutoff = \"0.7 nm\"\nlj_modifier = \"potential-shift\"\n";
 const VACUUM: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n";
 
 fn amber() -> Vec<Original> {
     ["peptide-charmm36", "peptide-nbfix", "tip4pew", "tip5p", "octahedron", "peptide-vacuum"]
         .map(|name| {
             let names = ["prmtop", "rst7"].map(|extension| format!("{name}.{extension}.xz"));
-            let more = if name == "peptide-vacuum" { VACUUM } else { "" };
+            let more = if name == "peptide-vacuum" { VACUUM } else { CELL };
             system(&format!("systems/{name}"), &[&names[0], &names[1]], 2, more)
         })
         .into()
@@ -124,10 +126,11 @@ fn gromacs() -> Vec<Original> {
     let mut all = vec![];
     for name in ["functions", "leap", "rings", "rule1", "rule2", "rule3", "sites", "types"] {
         let names = ["top", "gro"].map(|extension| format!("{name}.{extension}"));
-        all.push(system("format/gromacs", &[&names[0], &names[1]], 1, VACUUM));
+        all.push(system("format/gromacs", &[&names[0], &names[1]], 1, CELL));
     }
-    let mut peptide = system("systems/peptide-charged", &["peptide-charged.top.xz", "peptide-charged.gro.xz"], 1, "");
-    all.push(system("systems/peptide-charged", &["peptide-charged.top.xz", "peptide-charged.gro.xz"], 1, ""));
+    let peptide = || system("systems/peptide-charged", &["peptide-charged.top.xz", "peptide-charged.gro.xz"], 1, CELL);
+    all.push(peptide());
+    let mut peptide = peptide();
     let text = String::from_utf8(peptide.files[0].1.clone()).unwrap();
     let (types, rest) = text.split_once("[ moleculetype ]").unwrap();
     let at = rest.rfind("[ system ]").unwrap();
@@ -155,7 +158,7 @@ fn openmm() -> Vec<Original> {
     ["peptide-vacuum", "peptide-charmm36", "tip4pew", "tip5p"]
         .map(|name| {
             let names = ["xml", "rst7"].map(|extension| format!("{name}.{extension}.xz"));
-            let more = if name == "peptide-vacuum" { VACUUM } else { "" };
+            let more = if name == "peptide-vacuum" { VACUUM } else { CELL };
             system(&format!("systems/{name}"), &[&names[0], &names[1]], 1, more)
         })
         .into()
