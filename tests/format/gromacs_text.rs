@@ -367,8 +367,10 @@ fn faults_of_the_system_are_named() {
     refused("BUT 1\nSOL 2\n", "BUT 1\nSOK 2\n", &["there is no [ moleculetype ] `SOK` (did you mean SOL?)"]);
     refused("BUT 1\nSOL 2\n", "BUT 1\nSOL -2\n", &["-2 molecules"]);
     refused("BUT 1\nSOL 2\n", "BUT 999999999\nSOL 999999999\n", &["more than 33554432 atoms"]);
-    refused("BUT 1\nSOL 2\n", "BUT 1\nSOL 2000000000\n", &["more than 33554432 atoms", "mend the numbers of molecules"]);
-    refused("BUT 1\nSOL 2\n", "BUT 1\nSOL 99999999999999999999\n", &["a number of molecules: expected a whole number"]);
+    for number in ["2000000000", "99999999999999999999"] {
+        let expected = format!("a number of molecules: expected a whole number of up to nine digits, found `{number}`");
+        refused("BUT 1\nSOL 2\n", &format!("BUT 1\nSOL {number}\n"), &[&line(TOP, "SOL 2\n"), &expected]);
+    }
     refused("BUT 1\nSOL 2\n", "", &["the topology has no atoms"]);
     let bonds = "SOL 2\n[ intermolecular_interactions ]\n[ bonds ]\n1 2 6 0.3 100\n";
     refused("BUT 1\nSOL 2\n", &format!("BUT 1\n{bonds}"), &["[ bonds ] stands too late"]);

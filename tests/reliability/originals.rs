@@ -51,6 +51,12 @@ impl Original {
         }
     }
 
+    /// Atoms of the topology, whatever the coordinates have: GROMACS files say how many copies of a molecule there are.
+    pub(crate) fn claimed_atoms(&self, folder: &Path) -> usize {
+        let topology = read_topology_with(&folder.join(&self.files[0].0), &TopologyOptions::default());
+        topology.map_or(0, |found| found.topology.atoms.len())
+    }
+
     /// A folder with the files.
     pub(crate) fn copies(&self) -> TempDir {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -25,7 +25,7 @@ TOLERANCE = 1e-6
 COORDINATES = ("rst7", "inpcrd", "crd", "rst", "restrt", "ncrst")
 # more atoms are compared with Lennard-Jones and Coulomb energies in one sum: all pairs take long
 FEW = 12000
-# half an hour for all pairs of OpenMM
+# all pairs of more take too long
 MOST = 80000
 INPUT = """[system]
 topology = "a.prmtop"
@@ -206,9 +206,12 @@ def compare(md, path, data):
     energies, forces = ours(md, data, places)
     if energies is None:
         return "refused", forces[:300]
-    expected, reference = theirs(system, places)
+    try:
+        expected, reference = theirs(system, places)
+    except mm.OpenMMException as error:
+        return "read by md only", f"OpenMM: {error}"
     energies["torsions"] = energies["proper"] + energies["improper"]
-    energies["pairs"] = sum(energies[name] for name in ("coulomb", "coulomb_14", "lj", "lj_14"))
+    energies["pairs"] = energies["coulomb"] + energies["lj"]
     errors = {name: abs(energies[name] - value) / max(1.0, abs(value)) for name, value in expected.items()}
     worst = max(errors, key=errors.get)
     error = np.sqrt(((forces - reference) ** 2).sum() / max((reference**2).sum(), 1e-30))
