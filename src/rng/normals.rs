@@ -100,8 +100,7 @@ mod tests {
     #[test]
     fn words_are_those_of_philox() {
         let counter = |lane: u32| [lane, 7, 8, 9 << 24];
-        let lanes: [Lanes<u32>; 4] =
-            std::array::from_fn(|word| std::array::from_fn(|lane| counter(lane as u32)[word]));
+        let lanes: [Lanes<u32>; 4] = std::array::from_fn(|word| std::array::from_fn(|lane| counter(lane as u32)[word]));
         let words = philox(lanes, [1, 2]);
         for lane in 0..NORMALS {
             assert_eq!(words.map(|word| word[lane]), philox4x32_10(counter(lane as u32), [1, 2]));
@@ -142,7 +141,9 @@ mod tests {
                         *sum += x.powi(power as i32 + 1);
                     }
                 }
-                for (product, pair) in products.iter_mut().zip([now[0] * now[1], now[1] * now[2], now[2] * now[0], now[0] * next]) {
+                for (product, pair) in
+                    products.iter_mut().zip([now[0] * now[1], now[1] * now[2], now[2] * now[0], now[0] * next])
+                {
                     *product += pair;
                 }
                 for (count, limit) in beyond.iter_mut().zip([1.0, 3.0, 4.5]) {
@@ -153,7 +154,8 @@ mod tests {
         let n = f64::from(blocks) * NORMALS as f64;
         // moments 0, 1, 0, 3 with variances 1, 2, 15, 96
         for sum in sums {
-            for (sum, (moment, variance)) in sum.into_iter().zip([(0.0, 1.0f64), (1.0, 2.0), (0.0, 15.0), (3.0, 96.0)]) {
+            for (sum, (moment, variance)) in sum.into_iter().zip([(0.0, 1.0f64), (1.0, 2.0), (0.0, 15.0), (3.0, 96.0)])
+            {
                 assert!((sum / n - moment).abs() < STANDARD_ERRORS * (variance / n).sqrt(), "{} for {moment}", sum / n);
             }
         }
