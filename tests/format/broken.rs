@@ -144,7 +144,8 @@ fn harmless_variations_read_the_same() {
         ("radii in place of IPOL", without(PRMTOP, "IPOL") + RADII),
         ("older than IPOL", without(&without(PRMTOP, "IPOL"), "ATOMIC_NUMBER")),
         ("atomic numbers added to an older file", {
-            let numbers = "%FLAG ATOMIC_NUMBER\n%FORMAT(10I8)\n       6       6       6       6       8       1       1\n";
+            let numbers =
+                "%FLAG ATOMIC_NUMBER\n%FORMAT(10I8)\n       6       6       6       6       8       1       1\n";
             without(&without(PRMTOP, "IPOL"), "ATOMIC_NUMBER") + numbers
         }),
         ("the force field named", {

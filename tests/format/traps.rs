@@ -55,7 +55,8 @@ fn chamber_files_without_scales_have_none() {
 /// The box of a topology is that of the day when LEaP wrote it: the coordinates have the one that counts.
 #[test]
 fn the_box_is_that_of_the_coordinates() {
-    let stale = with_line(PRMTOP, "BOX_DIMENSIONS", 2, "  9.00000000E+01  4.48900000E+01  4.48900000E+01  4.48900000E+01");
+    let stale =
+        with_line(PRMTOP, "BOX_DIMENSIONS", 2, "  9.00000000E+01  4.48900000E+01  4.48900000E+01  4.48900000E+01");
     let (folder, _) = file("small.prmtop", stale.as_bytes());
     let system = |rst7: &str| {
         std::fs::write(folder.path().join("small.rst7"), rst7).unwrap();

@@ -176,7 +176,8 @@ fn coordinates(paths: &[&str]) -> Vec<Original> {
 
 /// Files of other programs whose extension begins so.
 fn trajectories(extension: &str) -> Vec<Original> {
-    let of_extension = |path: &Path| path.extension().is_some_and(|found| found.to_string_lossy().starts_with(extension));
+    let of_extension =
+        |path: &Path| path.extension().is_some_and(|found| found.to_string_lossy().starts_with(extension));
     let files = in_folder(&root().join("trajectory/golden")).into_iter().filter(|path| of_extension(path));
     files.map(|path| Original::one(&path, Reader::Trajectory)).filter(Original::is_good).collect()
 }
@@ -210,7 +211,9 @@ pub(crate) const FAMILIES: [(&str, fn() -> Vec<Original>); 15] = [
     ("CHARMM crd", || coordinates(&["systems/charmm/charmm.crd"])),
     ("OpenMM XML with rst7", openmm),
     ("PDB", || coordinates(&["trajectory/golden/mdanalysis.pdb", "trajectory/golden/mdtraj.pdb"])),
-    ("AMBER rst7", || coordinates(&["systems/peptide-vacuum/peptide-vacuum.rst7.xz", "systems/tip4pew/tip4pew.rst7.xz"])),
+    ("AMBER rst7", || {
+        coordinates(&["systems/peptide-vacuum/peptide-vacuum.rst7.xz", "systems/tip4pew/tip4pew.rst7.xz"])
+    }),
     ("AMBER NetCDF restart", || coordinates(&["reliability/parmed.ncrst", "reliability/mdtraj.ncrst"])),
     ("XTC trajectory", || trajectories("xtc")),
     ("TRR trajectory", || trajectories("trr")),

@@ -27,7 +27,8 @@ pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
 /// Reads a file with all that it includes; returns the macros that are defined in the end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
-    let mut preprocessor = Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0, replaced: 0 };
+    let mut preprocessor =
+        Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0, replaced: 0 };
     preprocessor.file(path, bytes, sink)?;
     preprocessor.macros.check_used().map_err(|problem| problem.in_file(path))?;
     Ok(preprocessor.macros)
