@@ -118,7 +118,7 @@ fn sections_that_others_announce_must_be_there() {
     refused(&coefficients, Some(PRMTOP.lines().count() + 1), &["LENNARD_JONES_14_ACOEF", "no CTITLE"]);
     refused(&PRMTOP.replace("%FLAG TITLE", "%FLAG CTITLE"), None, &["FORCE_FIELD_TYPE is missing"]);
     let charmm = "%FLAG FORCE_FIELD_TYPE\n%FORMAT(i2,a78)\n 1 CHARMM  31\n%FLAG ATOM_NAME\n";
-    refused(&replaced(PRMTOP, "%FLAG ATOM_NAME\n", charmm), Some(12), &["FORCE_FIELD_TYPE", "no CTITLE"]);
+    refused(&replaced(PRMTOP, "%FLAG ATOM_NAME\n", charmm), Some(11), &["FORCE_FIELD_TYPE", "no CTITLE"]);
     let Some(text) = chamber() else { return };
     refused(&without(&text, "CHARMM_UREY_BRADLEY_COUNT"), None, &["CHARMM_UREY_BRADLEY_COUNT is missing"]);
     let maps = ["COUNT", "RESOLUTION", "PARAMETER_01", "INDEX"];
