@@ -234,6 +234,7 @@ pub mod observe;
 pub mod pair;
 pub mod pme;
 pub mod prepare;
+pub mod restraint;
 pub mod rng;
 pub mod run;
 pub mod select;
