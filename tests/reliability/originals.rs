@@ -199,8 +199,11 @@ fn in_folder(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Kinds of files, and the good ones of each.
-pub(crate) const FAMILIES: [(&str, fn() -> Vec<Original>); 15] = [
+/// A kind of files: its name and the good ones.
+type Family = (&'static str, fn() -> Vec<Original>);
+
+/// All kinds.
+pub(crate) const FAMILIES: [Family; 15] = [
     ("AMBER prmtop with rst7", amber),
     ("GROMACS top and itp with gro", gromacs),
     ("GROMACS gro, g96", || {
