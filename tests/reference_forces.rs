@@ -4,8 +4,8 @@
 mod golden;
 
 use golden::Golden;
-use md::backend::{Evaluation, Reference, Workload};
-use md::system::{BondedTerms, Exclusions, RyckaertBellemans, Topology};
+use md::backend::{Energies, Evaluation, Reference, Workload};
+use md::system::{BondedTerms, Exclusions, G96Angle, G96Bond, RyckaertBellemans, Topology};
 use md::vec3::Vec3;
 
 /// Both sides compute in f64 with the same α, grid and order; what differs is the order of sums and the last digits of

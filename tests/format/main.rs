@@ -20,6 +20,7 @@ mod openmm;
 mod pdb;
 mod restart;
 mod systems;
+mod traps;
 
 use std::path::{Path, PathBuf};
 
