@@ -15,8 +15,11 @@ mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
 mod literal;
+mod mmcif;
 mod openmm;
 mod pdb;
+#[path = "../python/probe.rs"]
+mod probe;
 mod restart;
 mod systems;
 
