@@ -15,9 +15,11 @@ mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
 mod literal;
+mod lone_pairs;
 mod mmcif;
 mod openmm;
 mod pdb;
+mod pdb_cell;
 #[path = "../python/probe.rs"]
 mod probe;
 mod restart;
