@@ -1,11 +1,14 @@
 """Builds dna/: the duplex d(CGCGAATTCGCG)2 in TIP3P water with sodium and chloride, OL15 (AMBER).
 
 Needs OpenMM 8.6, ParmEd 4.3 and PDBFixer 1.12, whose residue templates give the sugars. Bases are put where ideal B-DNA has
-them, backbones are drawn onto them; in water the whole is minimised and run for a picosecond.
+them, backbones are drawn onto them; in water the whole is minimised and run for a picosecond. Afterwards md ran it for 12 ps,
+half of them at constant pressure, and `python build_dna.py RESTART` took over the last positions.
 """
 
+import lzma
 import os
 import sys
+import tempfile
 
 import numpy as np
 import openmm as mm
@@ -192,5 +195,25 @@ def main():
     common.write(parm, os.path.join(HERE, "dna"), "dna")
 
 
+def finish(restart):
+    """Positions and cell of a restart file, the strands beside each other."""
+    with lzma.open(os.path.join(HERE, "dna", "dna.prmtop.xz")) as packed, tempfile.NamedTemporaryFile(suffix=".prmtop") as plain:
+        plain.write(packed.read())
+        plain.flush()
+        parm = AmberParm(plain.name, restart)
+    positions, edge = parm.coordinates.copy(), parm.box[0]
+    # three vectors of the truncated octahedron, as AMBER turns it
+    a = np.arccos(-1.0 / 3.0)
+    vectors = edge * np.array([[1, 0, 0], [np.cos(a), np.sin(a), 0], [np.cos(a), -np.sqrt(2.0) / 3.0, np.sqrt(2.0 / 3.0)]])
+    strands = [[atom.idx for residue in parm.residues[k : k + len(SEQUENCE)] for atom in residue.atoms]
+               for k in (0, len(SEQUENCE))]
+    centres = [positions[strand].mean(axis=0) for strand in strands]
+    images = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)]) @ vectors
+    away = np.linalg.norm(centres[1] + images - centres[0], axis=1)
+    positions[strands[1]] += images[away.argmin()]
+    parm.coordinates, parm.velocities = positions, None
+    common.write(parm, os.path.join(HERE, "dna"), "dna")
+
+
 if __name__ == "__main__":
-    main()
+    finish(sys.argv[1]) if sys.argv[1:] else main()

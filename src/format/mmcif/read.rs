@@ -86,8 +86,8 @@ fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Pars
     while let Some(word) = words.next_if(|word| !matches!(word, Ok(Word::Block | Word::Loop | Word::Tag(_)))) {
         let value = match word? {
             Word::Value(value) => value,
-            Word::Block | Word::Loop => break,
-            Word::Tag(word) | Word::Reserved(word) => return Err(reserved(word)),
+            Word::Reserved(word) => return Err(reserved(word)),
+            Word::Block | Word::Loop | Word::Tag(_) => break,
         };
         if tags.is_empty() {
             return Err(Problem::new("a loop without tags").at_line(value.line).help(CUT));
