@@ -40,7 +40,7 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     let list = numbers(lines)?;
     if list.len() != listed {
         let message = format!("NUMLPH announces {listed} atoms, but {} follow", list.len());
-        return Err(lines.problem(message).help("the file is damaged or cut off"));
+        return Err(lines.problem(message).at_line(heading.line).help("the file is damaged or cut off"));
     }
     let mut sites = vec![];
     for row in rows {

@@ -93,7 +93,7 @@ pub(super) struct Heading {
     /// usually one
     pub(super) counts: Vec<usize>,
     /// 1-based
-    line: usize,
+    pub(super) line: usize,
 }
 
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Psf> {

@@ -179,9 +179,8 @@ mod tests {
     #[test]
     fn what_does_not_end_is_told() {
         for (text, line) in [("a\n'b c\n'", 2), ("\n\n\"b'", 3), ("a\n;b\nc", 2)] {
-            let problem = Words::new(text.as_bytes()).find_map(Result::err).map(|problem| problem.to_string());
-            let problem = problem.unwrap_or_else(|| panic!("{text} is read"));
-            assert!(problem.contains(&format!("{line}: ")) && problem.contains("does not end"), "{problem}");
+            let problem = Words::new(text.as_bytes()).find_map(Result::err).unwrap_or_else(|| panic!("{text} is read"));
+            assert!(problem.line == Some(line) && problem.message.contains("does not end"), "{problem}");
         }
     }
 }
