@@ -132,7 +132,7 @@ def tip4p():
 
 def opc():
     """A virtual site on each molecule at a distance of its own."""
-    return with_sites("amber14/opc.xml", "tip4pew", 0.1594)
+    return with_sites("amber14/opc.xml", "tip4pew", 0.1593983369)
 
 
 def opc3():
