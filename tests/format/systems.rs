@@ -77,13 +77,13 @@ fn extra_points_of_waters_are_virtual_sites() {
         panic!("{:?}", four.virtual_sites[0]);
     };
     assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
-    // amber14/opc.xml
+    // amber14/opc.xml; the H–H length here follows from its angle, which is rounded: 4e-8 Å, a third of which is the weight's
     let opc = read("opc");
     assert_eq!(opc.virtual_sites.len(), opc.residues.len());
     let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = opc.virtual_sites[0].construction else {
         panic!("{:?}", opc.virtual_sites[0]);
     };
-    assert!((o - 0.704_558_781).abs() < 1e-8 && (h1 - 0.147_720_609).abs() < 1e-8 && h1 == h2, "{o} {h1}");
+    assert!((o - 0.704_558_781).abs() < 2e-8 && (h1 - 0.147_720_609).abs() < 2e-8 && h1 == h2, "{o} {h1}");
     assert!(read("opc3").virtual_sites.is_empty());
     let five = read("tip5p");
     let lone_pair = |index: usize| match &five.virtual_sites[index] {
