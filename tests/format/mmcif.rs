@@ -154,7 +154,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ),
         ("_cell.length_b   30.000(3)", "_cell.length_b", "x.cif:17: `_cell.length_b` has no value"),
         ("_entry.id TEST", "_entry.id TEST 2", "x.cif:3: expected a tag or `loop_`, found `2`"),
-        ("_entry.id TEST", "save_x", "x.cif:3: `save_x` has no place"),
+        ("_entry.id TEST", "_entry.id TEST save_x", "x.cif:3: `save_x` has no place"),
         ("primary 'what", "stop_ 'what", "x.cif:11: `stop_` has no place"),
         ("7 \"HO5'\"", "7 \"HO5'", "x.cif:40: a text in quotes begins here and does not end"),
         (";\n_cell.length_a", "_cell.length_a", "x.cif:13: a text between lines begins here and does not end"),

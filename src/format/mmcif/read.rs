@@ -28,7 +28,7 @@ const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "lab
 pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
     let mut words = Words::new(beginning);
     matches!(words.next(), Some(Ok(Word::Block)))
-        && matches!(words.next(), Some(Ok(Word::Loop | Word::Tag(_) | Word::Reserved(_) | Word::Block)))
+        && matches!(words.next(), Some(Ok(Word::Loop | Word::Tag(_) | Word::Block)))
 }
 
 /// Reads the file.
