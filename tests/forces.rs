@@ -138,7 +138,6 @@ systems! {
     own_truncated_octahedron: "octahedron";
     own_four_site_water: "tip4pew";
     own_five_site_water: "tip5p";
-    own_opc_water: "opc";
     own_opc3_water: "opc3";
     alanine_dipeptide_in_vacuum: "ala2-vacuum";
     alanine_dipeptide_in_water: "ala2-explicit";

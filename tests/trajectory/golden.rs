@@ -151,7 +151,8 @@ fn counts_of_frames_in_headers_do_not_count() {
     ] {
         let mut bytes = std::fs::read(golden(file)).unwrap();
         let count = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
-        assert_eq!(bytes[at..at + 4], count(FRAMES as u32), "{file}");
+        // make.py leaves 1 in its DCD files
+        assert!([1, FRAMES as u32].iter().any(|&written| bytes[at..at + 4] == count(written)), "{file}");
         for stale in [0, 1, FRAMES as u32 + 4, u32::MAX] {
             bytes[at..at + 4].copy_from_slice(&count(stale));
             let path = folder.path().join(file);
