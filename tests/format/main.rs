@@ -24,6 +24,7 @@ mod pdb_cell;
 mod probe;
 mod restart;
 mod systems;
+mod traps;
 
 use std::path::{Path, PathBuf};
 
