@@ -138,6 +138,7 @@ systems! {
     own_truncated_octahedron: "octahedron";
     own_four_site_water: "tip4pew";
     own_five_site_water: "tip5p";
+    own_opc3_water: "opc3";
     alanine_dipeptide_in_vacuum: "ala2-vacuum";
     alanine_dipeptide_in_water: "ala2-explicit";
     charmm_with_cmap: "charmm36-ala3";

@@ -114,6 +114,8 @@ systems! {
     own_truncated_octahedron: "octahedron";
     four_site_water: "tip4pew";
     five_site_water: "tip5p";
+    opc_water: "opc";
+    opc3_water: "opc3";
     more_four_site_water: "tip4pew-3k";
     dhfr: "dhfr";
     larger_water: "water-24k";

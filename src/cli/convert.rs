@@ -16,9 +16,9 @@ use crate::units::Dimension;
 /// Convert a trajectory or structure to another format; choose atoms and frames, place molecules, superpose
 #[derive(Debug, Args)]
 pub(super) struct Convert {
-    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb) or structure (.rst7, .pdb)
+    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb) or structure (.rst7, .pdb, .cif, .gro, .g96, .crd)
     input: PathBuf,
-    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro
+    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro, .cif
     output: PathBuf,
     /// For inputs without names and bonds: a topology file, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]

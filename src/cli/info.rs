@@ -20,7 +20,7 @@ use crate::units::DENSITY;
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, CHARMM psf or crd, OpenMM system (XML), PDB, compressed
+    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, CHARMM psf or crd, OpenMM system (XML), PDB, PDBx/mmCIF, compressed
     /// or not; H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB trajectory; checkpoint, summary, status or energy table of a run
     file: PathBuf,
 }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, write_gro, write_pdb_of, write_rst7};
+use crate::format::{Coordinates, write_gro, write_mmcif, write_pdb_of, write_rst7};
 use crate::observe::replace::replace_synced;
 use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Placement, Precision, Provenance, Spacing, StoredFrame,
@@ -43,11 +43,17 @@ enum Structure {
     Rst7,
     Pdb,
     Gro,
+    Mmcif,
 }
 
 /// Names that structures end in.
-const STRUCTURES: [(&str, Structure); 4] =
-    [("rst7", Structure::Rst7), ("inpcrd", Structure::Rst7), ("pdb", Structure::Pdb), ("gro", Structure::Gro)];
+const STRUCTURES: [(&str, Structure); 5] = [
+    ("rst7", Structure::Rst7),
+    ("inpcrd", Structure::Rst7),
+    ("pdb", Structure::Pdb),
+    ("gro", Structure::Gro),
+    ("cif", Structure::Mmcif),
+];
 
 impl<'a> Target<'a> {
     /// A new file for frames of so many atoms, of which `atoms` (0-based, ascending) are written, or all. `one` is whether
@@ -197,6 +203,7 @@ impl<'a> Target<'a> {
         let StoredFrame { positions, velocities, .. } = &frame;
         replace_synced(&self.path, |out| match structure {
             Structure::Pdb => write_pdb_of(&self.system, atoms(), positions, cell.as_ref(), title, out),
+            Structure::Mmcif => write_mmcif(&self.system, atoms(), positions, cell.as_ref(), title, out),
             Structure::Gro => write_gro(&self.system, atoms(), (positions, velocities), cell.as_ref(), title, out),
             Structure::Rst7 => {
                 let taken = |values: &[Vec3]| atoms().map(|atom| values[atom]).collect::<Vec<Vec3>>();
@@ -242,7 +249,7 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
         }
         (None, Err(problem)) => {
             let help = problem.help.clone().unwrap_or_default();
-            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro")).into())
+            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro, .cif")).into())
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::known::{COORDINATES, recognise};
+use super::number;
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::system::Name;
@@ -74,4 +75,35 @@ pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
 /// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
 pub(crate) fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
+}
+
+/// Whether edges in Å stand for no cell, as in structures that are no crystals.
+pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
+    lengths == [1.0; 3] || lengths == [0.0; 3]
+}
+
+/// The time in ps behind a `t=` of a title, as GROMACS writes it.
+pub(super) fn time_of_title(title: &str) -> Option<f64> {
+    let at = title.rmatch_indices("t=").map(|(at, _)| at);
+    let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());
+    let after = at.filter(alone).find_map(|at| title[at + 2..].split_whitespace().next())?;
+    number::real(after.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_may_hold_the_time() {
+        for (title, expected) in [
+            ("Protein in water t=   1.50000 step= 750", Some(1.5)),
+            ("t=0", Some(0.0)),
+            ("Best=4", None),
+            ("no time, t= later", None),
+            ("", None),
+        ] {
+            assert_eq!(time_of_title(title), expected, "{title}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
-use super::{charmm, gromacs, netcdf, openmm, pdb, prmtop, restart};
+use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -102,6 +102,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
         read: |bytes, _| gromacs::read_g96(bytes),
     },
     Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
+    Format { name: "PDBx/mmCIF (cif)", recognises: mmcif::is_mmcif, read: |bytes, _| mmcif::read(bytes) },
     Format { name: "CHARMM coordinates (crd)", recognises: charmm::is_card, read: |bytes, _| charmm::read_card(bytes) },
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];

@@ -4,8 +4,9 @@
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
 //! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`], [`pdb`] and [`write_gro`] also write.
+//! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] also write.
 
+mod alternative;
 mod charmm;
 pub mod compressed;
 pub mod coordinates;
@@ -13,6 +14,7 @@ pub mod element;
 pub mod file;
 mod gromacs;
 pub mod known;
+mod mmcif;
 pub(crate) mod netcdf;
 pub mod npy;
 mod number;
@@ -27,6 +29,7 @@ pub use compressed::read;
 pub use coordinates::{Coordinates, Label, read_coordinates};
 pub use gromacs::write_gro;
 pub use known::{TopologyOptions, read_topology, read_topology_with};
+pub use mmcif::write_mmcif;
 pub use order::check_order;
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

@@ -1,6 +1,7 @@
 //! Plain data of a simulation: [`System`], which does not change, and [`State`], which does. Computes nothing.
 
 mod bonded;
+mod chains;
 mod description;
 mod molecules;
 mod neighbours;

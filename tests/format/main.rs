@@ -16,8 +16,13 @@ mod gromacs_cli;
 mod gromacs_text;
 mod gromacs_traps;
 mod literal;
+mod lone_pairs;
+mod mmcif;
 mod openmm;
 mod pdb;
+mod pdb_cell;
+#[path = "../python/probe.rs"]
+mod probe;
 mod restart;
 mod systems;
 mod traps;

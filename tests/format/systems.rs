@@ -77,6 +77,14 @@ fn extra_points_of_waters_are_virtual_sites() {
         panic!("{:?}", four.virtual_sites[0]);
     };
     assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
+    // amber14/opc.xml; the H–H length here follows from its angle, which is rounded: 4e-8 Å, a third of which is the weight's
+    let opc = read("opc");
+    assert_eq!(opc.virtual_sites.len(), opc.residues.len());
+    let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = opc.virtual_sites[0].construction else {
+        panic!("{:?}", opc.virtual_sites[0]);
+    };
+    assert!((o - 0.704_558_781).abs() < 2e-8 && (h1 - 0.147_720_609).abs() < 2e-8 && h1 == h2, "{o} {h1}");
+    assert!(read("opc3").virtual_sites.is_empty());
     let five = read("tip5p");
     let lone_pair = |index: usize| match &five.virtual_sites[index] {
         VirtualSite { site, construction: Construction::OutOfPlane { atoms: [0, 1, 2], weights, cross } } => {
@@ -87,6 +95,22 @@ fn extra_points_of_waters_are_virtual_sites() {
     let ((3, [a, b], c), (4, _, minus_c)) = (lone_pair(0), lone_pair(1)) else { panic!("sites of the first water") };
     assert!((a + 0.344_908_261_58).abs() < 1e-9 && a == b, "{a}");
     assert!((c - 6.443_790_371_4).abs() < 1e-7 && minus_c == -c, "{c}");
+}
+
+/// TIP4P-D: the geometry of TIP4P-Ew, its site 0.1546 Å from the oxygen (S. Piana et al., J. Phys. Chem. B 119, 5113 (2015)).
+#[test]
+fn the_distance_of_an_extra_point_is_that_of_its_bond() {
+    let path = format!("{}/tests/systems/tip4pew/tip4pew.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
+    let text = String::from_utf8(md::format::read(path.as_ref()).unwrap()).unwrap();
+    let (_folder, path) =
+        crate::literal::file("tip4pd.prmtop", text.replace("1.25000000E-01", "1.54600000E-01").as_bytes());
+    let topology = read_topology(&path).unwrap().topology;
+    let Construction::Average3 { weights: [_, h1, h2], .. } = topology.virtual_sites[0].construction else {
+        panic!("{:?}", topology.virtual_sites[0]);
+    };
+    // half of 0.1546 over the height of the water, 0.9572 Å cos(104.52°/2)
+    let expected = 0.5 * 0.1546 / (0.9572 * 52.26f64.to_radians().cos());
+    assert!((h1 - expected).abs() < 1e-7 && h1 == h2, "{h1} for {expected}");
 }
 
 #[test]

@@ -23,6 +23,9 @@ def check_mdanalysis(case):
     universe = MDAnalysis.Universe.empty(case["atoms"])
     universe.load_new(case["file"], format="NCDF" if case["file"].endswith("nc") else None)
     assert len(universe.trajectory) == len(case["frames"]), len(universe.trajectory)
+    if case["file"].endswith("nc"):
+        # 64-bit offsets (CDF-2), as the convention of AMBER wants them
+        assert universe.trajectory.trjfile.version_byte == 2
     for step, expected in zip(universe.trajectory, case["frames"]):
         # Å, and their rounding to f32
         np.testing.assert_allclose(step.positions / 10, expected["positions"], rtol=1e-7, atol=case["tolerance"])

@@ -267,8 +267,8 @@ fn structures_are_written_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let (original, atoms) = original(folder.path(), "triclinic", WATERS, FRAMES);
     let frame = &frames(&original)[4];
-    let [rst7, pdb, gro] = ["x.rst7", "x.pdb", "x.gro"].map(|name| folder.path().join(name));
-    for path in [&rst7, &pdb, &gro] {
+    let [rst7, pdb, gro, cif] = ["x.rst7", "x.pdb", "x.gro", "x.cif"].map(|name| folder.path().join(name));
+    for path in [&rst7, &pdb, &gro, &cif] {
         converted(&["--frame", "4"], &original, path);
     }
     let found = read_coordinates(&rst7, Some(atoms), None).unwrap();
@@ -277,6 +277,9 @@ fn structures_are_written_and_read() {
     assert!(away(&found.velocities.unwrap(), &frame.velocities) < 1.1e-7);
     let found = read_coordinates(&pdb, Some(atoms), None).unwrap();
     assert!(away(&found.positions, &frame.positions) < 0.51e-4 && found.labels.len() == atoms);
+    let found = read_coordinates(&cif, Some(atoms), None).unwrap();
+    assert!(away(&found.positions, &frame.positions) < 0.51e-6 && found.labels.len() == atoms);
+    assert!(found.cell.is_some() && found.time.is_some_and(|time| (time - frame.time).abs() < 1e-5));
     let text = fs::read_to_string(&gro).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((lines[1].trim(), lines.len()), ("67", 70));
@@ -284,8 +287,10 @@ fn structures_are_written_and_read() {
     assert_eq!(lines[69].split_whitespace().count(), 9);
     // and a structure becomes a trajectory
     let trr = folder.path().join("x.trr");
-    converted(&[], &rst7, &trr);
-    assert!(away(&frames(&trr)[0].positions, &frame.positions) < 1e-6);
+    for from in [&rst7, &cif] {
+        converted(&["--force"], from, &trr);
+        assert!(away(&frames(&trr)[0].positions, &frame.positions) < 1.5e-6);
+    }
 }
 
 #[test]

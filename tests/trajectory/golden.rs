@@ -139,6 +139,55 @@ fn pdb_of_other_programs() {
     }
 }
 
+/// Writers that are killed leave counts of frames as they were; NetCDF also has one for files that are still written.
+#[test]
+fn counts_of_frames_in_headers_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, at, is_big) in [
+        ("little-degrees.dcd", 8, false),
+        ("big-cosines.dcd", 8, true),
+        ("scaled-1.nc", 4, true),
+        ("scaled-2.nc", 4, true),
+    ] {
+        let mut bytes = std::fs::read(golden(file)).unwrap();
+        let count = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+        // make.py leaves 1 in its DCD files
+        assert!([1, FRAMES as u32].iter().any(|&written| bytes[at..at + 4] == count(written)), "{file}");
+        for stale in [0, 1, FRAMES as u32 + 4, u32::MAX] {
+            bytes[at..at + 4].copy_from_slice(&count(stale));
+            let path = folder.path().join(file);
+            std::fs::write(&path, &bytes).unwrap();
+            let mut trajectory = open(&path).unwrap();
+            assert_eq!(trajectory.frames(), FRAMES, "{file} with {stale}");
+            let mut found = StoredFrame::default();
+            trajectory.read(FRAMES - 1, &mut found).unwrap();
+            assert!((found.positions[6] - position(6, FRAMES - 1)).norm() < 2.0 * SINGLE, "{file}");
+        }
+    }
+}
+
+/// Systems of more than 300 million atoms have another number at the start of frames, and a length of 64 bits (GROMACS 2023).
+#[test]
+fn xtc_of_both_kinds() {
+    const LENGTH: usize = 88;
+    let (bytes, mut wide, mut at) = (std::fs::read(golden("mdtraj.xtc")).unwrap(), vec![], 0);
+    for _ in 0..FRAMES {
+        let frame = &bytes[at..];
+        assert_eq!(frame[..4], 1995u32.to_be_bytes());
+        let length: [u8; 4] = frame[LENGTH..LENGTH + 4].try_into().unwrap();
+        let end = LENGTH + 4 + (u32::from_be_bytes(length) as usize).next_multiple_of(4);
+        for part in [&2023u32.to_be_bytes()[..], &frame[4..LENGTH], &[0; 4], &frame[LENGTH..end]] {
+            wide.extend_from_slice(part);
+        }
+        at += end;
+    }
+    assert_eq!(at, bytes.len());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.xtc");
+    std::fs::write(&path, wide).unwrap();
+    assert_frames(path.to_str().unwrap(), 24, true, 0.5e-3 + SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
+}
+
 #[test]
 fn files_are_recognised_by_what_is_in_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -78,7 +78,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB, or the checkpoint.md of another run.",
+        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run.",
         ..KEY
     },
     Key {
@@ -109,7 +109,7 @@ static SYSTEM: &[Key] = &[
         name: "cell",
         kind: Cell,
         example: "[\"6 nm\", \"6 nm\", \"9 nm\"]",
-        doc: "Periodic cell, in place of that of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM coordinates have no cell.",
+        doc: "Periodic cell, in place of that of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom.",
         ..KEY
     },
 ];

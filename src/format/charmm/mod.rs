@@ -3,11 +3,12 @@
 //!
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb +
 //! Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
-//! excluded, those three bonds apart have parameters of their own. Charges are in e, and Coulomb's constant is that of the engine
+//! excluded, those three bonds apart have parameters of their own; a lone pair has the exclusions of its first host. Charges are in e, and Coulomb's constant is that of the engine
 //! ([`crate::units::COULOMB`], as in OpenMM), 2.4e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
 
 mod card;
 mod lines;
+mod lone_pairs;
 mod nonbonded;
 mod parameters;
 mod psf;
@@ -46,6 +47,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let (atoms, residues) = atoms(&psf, &types, &lj_types, &parameters);
     let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
+    topology.virtual_sites.clone_from(&psf.sites);
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
     terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
     nonbonded::add_pairs(&types, &parameters, &mut topology)?;

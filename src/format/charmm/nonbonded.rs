@@ -60,24 +60,33 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     Ok((table, of_atoms))
 }
 
-/// Exclusions of pairs up to three bonds apart, and 1-4 terms of those that are three apart.
+/// Exclusions of pairs up to three bonds apart, and 1-4 terms of those that are three apart. Lone pairs have the exclusions of
+/// their first host with atoms one and two bonds away and the lone pairs of these, as in OpenMM.
 pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
-    let Topology { atoms, connectivity, bonded, exclusions, .. } = topology;
+    let Topology { atoms, connectivity, bonded, exclusions, virtual_sites, .. } = topology;
     let scale = parameters.electrostatics14.unwrap_or(1.0);
     let own = |t: Type| Ok(parameters.nonbonded.get(&t)?.map_or(Well::default(), |found| found.pairs14));
     let well = |a: Type, b: Type| match parameters.nbfix.get(&pair([a, b]))? {
         Some(special) => Ok(special.pairs14),
         None => Ok(combined(own(a)?, own(b)?)),
     };
+    let mut lone_pairs: HashMap<u32, Vec<u32>> = HashMap::new();
+    for site in virtual_sites {
+        lone_pairs.entry(site.construction.atoms()[0]).or_default().push(site.site);
+    }
+    // an atom and its lone pairs
+    let group = |i: u32| std::iter::once(i).chain(lone_pairs.get(&i).into_iter().flatten().copied());
     let mut neighbours = Neighbours::new(atoms.len(), connectivity);
     let mut excluded = vec![];
     for i in 0..atoms.len() as u32 {
+        excluded.extend(group(i).flat_map(|a| group(i).map(move |b| [a, b])).filter(|[a, b]| a < b));
         for (index, shell) in neighbours.shells(i, BONDS_OF_PAIR14).into_iter().enumerate() {
             for j in shell.into_iter().filter(|&j| i < j) {
-                excluded.push([i, j]);
                 if index + 1 < BONDS_OF_PAIR14 {
+                    excluded.extend(group(i).flat_map(|a| group(j).map(move |b| [a, b])));
                     continue;
                 }
+                excluded.push([i, j]);
                 let LennardJones { c6, c12 } = coefficients(well(types[i as usize], types[j as usize])?);
                 let charge_product = scale * atoms[i as usize].charge * atoms[j as usize].charge;
                 bonded.pairs14.push(Pair14 { atoms: [i, j], charge_product, c6, c12 });

@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use super::Parsed;
+use super::{Parsed, lone_pairs};
 use crate::error::Problem;
 use crate::format::number;
+use crate::system::VirtualSite;
 
 /// Columns of the segment, which may be blank: in the usual form, and in that of `EXT`.
 const SEGMENT: std::ops::Range<usize> = 9..13;
@@ -24,8 +25,10 @@ pub(super) struct PsfAtom {
     pub(super) type_name: String,
     /// e
     pub(super) charge: f64,
-    /// amu
+    /// amu; zero for lone pairs
     pub(super) mass: f64,
+    /// 1-based
+    pub(super) line: usize,
 }
 
 impl PsfAtom {
@@ -47,13 +50,15 @@ pub(super) struct Psf {
     pub(super) impropers: Vec<[u32; 4]>,
     /// atoms of φ, then of ψ
     pub(super) maps: Vec<[u32; 8]>,
+    /// lone pairs; bonds with them are left out
+    pub(super) sites: Vec<VirtualSite>,
 }
 
 /// Sections that every file has; `NCRTERM` too, where the first line says `CMAP`.
 const ALWAYS: [&str; 5] = ["NATOM", "NBOND", "NTHETA", "NPHI", "NIMPHI"];
 
 /// Lines and what has been read of them.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     path: &'a Path,
     lines: Vec<&'a [u8]>,
     /// index of the next line
@@ -61,29 +66,34 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         self.at += 1;
         self.lines.get(self.at - 1).map(|line| line.trim_ascii_end())
     }
 
     /// A problem with the line read last.
-    fn problem(&self, message: impl Into<String>) -> Problem {
-        Problem::new(message).in_file(self.path).at_line(self.at.min(self.lines.len()))
+    pub(super) fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem::new(message).in_file(self.path).at_line(self.at())
     }
 
-    fn cut(&self, expected: &str) -> Problem {
+    /// The 1-based number of the line read last.
+    pub(super) fn at(&self) -> usize {
+        self.at.min(self.lines.len())
+    }
+
+    pub(super) fn cut(&self, expected: &str) -> Problem {
         self.problem(format!("the file, or this section, ends where {expected} is expected"))
             .help("the file is cut off: copy it again")
     }
 }
 
 /// A section's first line.
-struct Heading {
+pub(super) struct Heading {
     name: String,
     /// usually one
-    counts: Vec<usize>,
+    pub(super) counts: Vec<usize>,
     /// 1-based
-    line: usize,
+    pub(super) line: usize,
 }
 
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Psf> {
@@ -105,7 +115,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Psf> {
     let maps = flags.contains(&"CMAP").then_some("NCRTERM");
     match ALWAYS.into_iter().chain(maps).find(|name| !found.iter().any(|found| found == name)) {
         Some(name) => Err(lines.cut(&format!("a section {name}"))),
-        None => Ok(psf),
+        None => lone_pairs::check(&lines, &mut psf).map(|()| psf),
     }
 }
 
@@ -153,10 +163,7 @@ fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<us
             );
         }
         "NUMLP" | "NUMANISO" if heading.counts.iter().all(|&count| count == 0) => {}
-        "NUMLP" => {
-            let problem = lines.problem(format!("{count} lone pairs (NUMLP)"));
-            return Err(problem.help("md does not support lone pairs of PSF files"));
-        }
+        "NUMLP" => psf.sites = lone_pairs::read(lines, heading, atoms)?,
         name => {
             let problem = lines.problem(format!("a section {name}"));
             return Err(problem.help("md does not support it; polarisable force fields have such sections"));
@@ -188,20 +195,19 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
         if line.get(segment.clone()).is_some_and(|columns| columns.trim_ascii().is_empty()) && !words.is_empty() {
             words.insert(1, "");
         }
-        let atom = atom(&words).ok_or_else(|| {
+        let atom = atom(&words, lines.at()).ok_or_else(|| {
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
             lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
         })?;
-        if atom.mass <= 0.0 {
-            let problem = lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass));
-            return Err(problem.help("md does not support lone pairs and other sites without mass in PSF files"));
+        if atom.mass < 0.0 {
+            return Err(lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass)));
         }
         atoms.push(atom);
     }
     Ok(atoms)
 }
 
-fn atom(words: &[&str]) -> Option<PsfAtom> {
+fn atom(words: &[&str], line: usize) -> Option<PsfAtom> {
     let [_, segment, residue_number, residue, name, type_name, charge, mass, ..] = *words else { return None };
     Some(PsfAtom {
         segment: segment.to_owned(),
@@ -211,11 +217,12 @@ fn atom(words: &[&str]) -> Option<PsfAtom> {
         type_name: type_name.to_uppercase(),
         charge: number::real(charge.as_bytes())?,
         mass: number::real(mass.as_bytes())?,
+        line,
     })
 }
 
 /// All whole numbers before the next section, each with the 1-based line that holds it.
-fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
+pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
     let mut numbers = vec![];
     while lines.lines.get(lines.at).is_some_and(|line| !line.contains(&b'!')) {
         let line = lines.next().unwrap_or_default();
@@ -225,6 +232,14 @@ fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
         }
     }
     Ok(numbers)
+}
+
+/// The index of an atom that the file counts from 1, in this line.
+pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
+    match usize::try_from(number) {
+        Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),
+        _ => Err(lines.problem(format!("atom {number} is not in 1 to {atoms}")).at_line(line)),
+    }
 }
 
 /// Terms of `N` atoms, which the file counts from 1.
@@ -241,10 +256,7 @@ fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize)
     for row in numbers.as_chunks::<N>().0 {
         let mut term = [0; N];
         for (atom, &(number, line)) in term.iter_mut().zip(row) {
-            if number < 1 || number as usize > atoms {
-                return Err(at(line, format!("atom {number} is not in 1 to {atoms}")));
-            }
-            *atom = number as u32 - 1;
+            *atom = index(lines, (number, line), atoms)?;
         }
         terms.push(term);
     }

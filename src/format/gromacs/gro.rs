@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Parsed;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, Label, time_of_title, too_long};
 use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
@@ -65,7 +65,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     let (positions, velocities) = columns.read(rows)?;
     let label = |row: &&[u8]| Label { name: Name::new(&String::from_utf8_lossy(&row[NAME])), element: 0 };
     let labels = rows.par_iter().map(label).collect();
-    Ok(Coordinates { time: time(&title), title, labels, positions, velocities, cell })
+    Ok(Coordinates { time: time_of_title(&title), title, labels, positions, velocities, cell })
 }
 
 /// Where the numbers of an atom stand.
@@ -161,30 +161,4 @@ pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>
         let help = "expected v1x v2y v3z above zero, and v1y = v1z = v2z = 0; gmx editconf writes such boxes";
         Problem::new(format!("{values:?} make no box")).help(help)
     }))
-}
-
-/// The time in ps behind a `t=` of the title.
-fn time(title: &str) -> Option<f64> {
-    let at = title.rmatch_indices("t=").map(|(at, _)| at);
-    let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());
-    let after = at.filter(alone).find_map(|at| title[at + 2..].split_whitespace().next())?;
-    number::real(after.as_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn titles_may_hold_the_time() {
-        for (title, expected) in [
-            ("Protein in water t=   1.50000 step= 750", Some(1.5)),
-            ("t=0", Some(0.0)),
-            ("Best=4", None),
-            ("no time, t= later", None),
-            ("", None),
-        ] {
-            assert_eq!(time(title), expected, "{title}");
-        }
-    }
 }

@@ -6,7 +6,8 @@
 
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, scaled, too_long};
+use crate::format::alternative::Alternative;
+use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, too_long};
 use crate::format::element;
 use crate::system::Name;
 use crate::units::ANGSTROM;
@@ -68,7 +69,7 @@ pub(crate) fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut alternative = Alternative::default();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let read = match &record_name(line) {
-            b"ATOM  " | b"HETATM" if alternative.is_taken(line) => model.atom(line),
+            b"ATOM  " | b"HETATM" if alternative.is_taken(residue(line), location(line)) => model.atom(line),
             b"CRYST1" => {
                 model.has_cell_record = true;
                 cell(line).map(|cell| model.cell = cell)
@@ -89,26 +90,14 @@ pub(crate) fn read_model(bytes: &[u8]) -> Parsed<Model> {
     }
 }
 
-/// Which of several locations of the atoms of a residue is taken.
-#[derive(Default)]
-struct Alternative<'a> {
-    /// chain, number and insertion code of the residue
-    residue: &'a [u8],
-    /// the first that was given
-    first: u8,
+/// Chain, number and insertion code of the residue of an atom.
+fn residue(line: &[u8]) -> &[u8] {
+    line.get(21..27).unwrap_or_default()
 }
 
-impl<'a> Alternative<'a> {
-    fn is_taken(&mut self, line: &'a [u8]) -> bool {
-        let (given, residue) = (line.get(16).copied().unwrap_or(b' '), line.get(21..27).unwrap_or_default());
-        if self.residue != residue {
-            *self = Self { residue, first: b' ' };
-        }
-        if given != b' ' && self.first == b' ' {
-            self.first = given;
-        }
-        given == b' ' || given == self.first
-    }
+/// Name of the alternative location of an atom; empty where there is none.
+fn location(line: &[u8]) -> &[u8] {
+    line.get(16..17).unwrap_or_default().trim_ascii()
 }
 
 impl Model {
@@ -158,7 +147,7 @@ fn cell(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     let columns = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54].map(|columns| number(line, columns));
     let [Some(a), Some(b), Some(c), Some(alpha), Some(beta), Some(gamma)] = columns else { return Err(wrong()) };
     let lengths = [a, b, c];
-    if lengths == [1.0; 3] || lengths == [0.0; 3] {
+    if is_dummy(lengths) {
         return Ok(None);
     }
     let found = cell_of(lengths.map(|length| length * ANGSTROM), [alpha, beta, gamma]);

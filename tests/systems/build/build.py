@@ -130,6 +130,16 @@ def tip4p():
     return with_sites("amber14/tip4pew.xml", "tip4pew", 0.125)
 
 
+def opc():
+    """A virtual site on each molecule at a distance of its own."""
+    return with_sites("amber14/opc.xml", "tip4pew", 0.1593983369)
+
+
+def opc3():
+    """Three sites: OPC3."""
+    return amber(("amber14/opc3.xml",), [], picoseconds=2.0, **cube())
+
+
 def tip5p():
     """Two virtual sites on each molecule, out of its plane."""
     return with_sites("tip5p.xml", "tip5p", 0.7)
@@ -209,6 +219,8 @@ SYSTEMS = {
     "water": water,
     "tip4pew": tip4p,
     "tip5p": tip5p,
+    "opc": opc,
+    "opc3": opc3,
     "salt-crystal": salt,
     "salt-displaced": lambda: salt(0.02),
     "argon": argon,

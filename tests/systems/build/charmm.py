@@ -229,6 +229,7 @@ def context(made, positions):
     platform = mm.Platform.getPlatformByName("Reference")
     made = mm.Context(made, mm.VerletIntegrator(0.001), platform)
     made.setPositions(positions)
+    made.computeVirtualSites()
     return made
 
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::format::element::symbol;
-use crate::system::{self, Molecules, Name, Topology};
+use crate::system::{self, Name, Topology};
 
 #[derive(Serialize, Deserialize)]
 struct Document<'a> {
@@ -38,29 +38,13 @@ struct Atom {
     element: Cow<'static, str>,
 }
 
-/// The JSON text, plain ASCII. A chain is a molecule of several residues, or a run of molecules of one residue each
-/// (water, ions).
+/// The JSON text, plain ASCII, with the chains of [`Topology::chains`].
 pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String> {
-    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
-    let molecule_of = |residue: usize| molecules.of_atom(topology.residues[residue].first as usize);
-    let is_alone = |residue: usize| {
-        molecules.atoms(molecule_of(residue)).iter().all(|&i| topology.atoms[i as usize].residue as usize == residue)
+    let chain = |(index, (residues, _)): (usize, (std::ops::Range<usize>, bool))| {
+        let chain_id = u8::try_from(index).ok().filter(|&n| n < 26).map(|n| char::from(b'A' + n));
+        Chain { index, chain_id, residues: residues.map(|residue| self::residue(topology, residue)).collect() }
     };
-    let mut chains: Vec<Chain> = vec![];
-    let mut previous_alone = false;
-    for index in 0..topology.residues.len() {
-        let alone = is_alone(index);
-        let goes_on = index > 0 && (molecule_of(index) == molecule_of(index - 1) || (alone && previous_alone));
-        previous_alone = alone;
-        if !goes_on {
-            let chain = chains.len();
-            let chain_id = u8::try_from(chain).ok().filter(|&n| n < 26).map(|n| char::from(b'A' + n));
-            chains.push(Chain { index: chain, chain_id, residues: vec![] });
-        }
-        if let Some(chain) = chains.last_mut() {
-            chain.residues.push(residue(topology, index));
-        }
-    }
+    let chains = topology.chains().into_iter().enumerate().map(chain).collect();
     serde_json::to_string(&Document { chains, bonds: Cow::Borrowed(&topology.connectivity) })
 }
 

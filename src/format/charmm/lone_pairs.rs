@@ -1,0 +1,120 @@
+//! Lone pairs (`NUMLP NUMLPH`): sites without mass, placed on other atoms.
+//!
+//! After the two counts comes a line for each site with the number of its hosts, where in the list below it stands, a flag and
+//! three numbers (Å, degrees); after these the list, of each site its own number and those of its hosts. By the documentation of
+//! CHARMM (`lonepair.doc`) and OpenMM's reader the kinds are
+//!
+//! - colinear, two hosts: at the distance from the first, away from the second (`COLI`);
+//! - relative, three hosts, distance above zero: at distance, angle and dihedral from the first, second and third (`RELA`);
+//! - bisector, three hosts, distance below zero: the same with the middle of the second and third as the second (`BISE`).
+//!
+//! Centres of geometry and of mass, and distances scaled by that of the hosts, are refused.
+
+use super::Parsed;
+use super::psf::{Heading, Lines, Psf, index, numbers};
+use crate::format::number;
+use crate::system::{Construction, VirtualSite};
+use crate::units::ANGSTROM;
+
+/// A row of the section.
+struct Row {
+    hosts: usize,
+    /// of the site in the list, from 0
+    at: usize,
+    /// distance (Å), angle and dihedral (degrees); of colinear sites the second scales the distance of the hosts
+    values: [f64; 3],
+    /// 1-based
+    line: usize,
+}
+
+/// Reads the section below its heading, in a file of so many atoms.
+pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<VirtualSite>> {
+    let [count, listed] = heading.counts[..] else {
+        return Err(lines.problem("expected two counts, of lone pairs and of the atoms they are listed with"));
+    };
+    let mut rows = vec![];
+    for index in 0..count {
+        let line = lines.next().ok_or_else(|| lines.cut(&format!("lone pair {} of {count}", index + 1)))?;
+        rows.push(row(line, lines)?);
+    }
+    let list = numbers(lines)?;
+    if list.len() != listed {
+        let message = format!("NUMLPH announces {listed} atoms, but {} follow", list.len());
+        return Err(lines.problem(message).at_line(heading.line).help("the file is damaged or cut off"));
+    }
+    let mut sites = vec![];
+    for row in rows {
+        let problem = |message: String| lines.problem(message).at_line(row.line);
+        let members = list.get(row.at..).and_then(|list| list.get(..=row.hosts));
+        let members = members.ok_or_else(|| problem(format!("its hosts are not among the {listed} of the list")))?;
+        let members = members.iter().map(|&member| index(lines, member, atoms)).collect::<Parsed<Vec<u32>>>()?;
+        let construction = construction(&members[1..], row.values);
+        let construction = construction.map_err(|what| problem(what).help(KINDS))?;
+        sites.push(VirtualSite { site: members[0], construction });
+    }
+    Ok(sites)
+}
+
+/// Refuses lone pairs with mass, and atoms without that are none; leaves out the bonds of lone pairs.
+pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
+    let mut is_site = vec![false; psf.atoms.len()];
+    psf.sites.iter().for_each(|site| is_site[site.site as usize] = true);
+    let wrong = psf.atoms.iter().zip(&is_site).position(|(atom, &is_site)| (atom.mass == 0.0) != is_site);
+    if let Some(wrong) = wrong {
+        let atom = &psf.atoms[wrong];
+        let problem = lines.problem(format!("atom {} ({}) has the mass {}", wrong + 1, atom.name, atom.mass));
+        let help = "lone pairs have no mass, and stand in the section NUMLP NUMLPH; all other atoms have a mass";
+        return Err(problem.at_line(atom.line).help(help));
+    }
+    psf.bonds.retain(|bond| bond.iter().all(|&atom| !is_site[atom as usize]));
+    Ok(())
+}
+
+/// `3 1 F -0.15 0.0 0.0`: hosts, place in the list, whether weighted by mass, and three numbers.
+fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
+    let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+    let read = || {
+        let [hosts, at, weighted, values @ ..] = &words[..] else { return None };
+        let count = |word| number::integer(word).and_then(|n| usize::try_from(n).ok());
+        let [a, b, c] = *values else { return None };
+        let values = [number::real(a)?, number::real(b)?, number::real(c)?];
+        Some((*weighted, Row { hosts: count(hosts)?, at: count(at)?.checked_sub(1)?, values, line: lines.at() }))
+    };
+    match read() {
+        Some((b"F" | b"f", row)) => Ok(row),
+        Some((b"T" | b"t", _)) => Err(lines.problem("a lone pair at a centre of mass").help(KINDS)),
+        _ => {
+            let message = format!("expected a lone pair such as `3 1 F -0.15 0.0 0.0`, found {}", number::quoted(line));
+            Err(lines
+                .problem(message)
+                .help("its number of hosts, its place in the list, F, distance, angle and dihedral"))
+        }
+    }
+}
+
+const KINDS: &str = "md supports colinear, relative and bisector lone pairs with a distance in Å";
+
+/// The site of these hosts, or what is not supported.
+fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Construction, String> {
+    if distance == 0.0 {
+        return Err("a lone pair whose distance is 0".into());
+    }
+    let length = distance.abs() * ANGSTROM;
+    match *hosts {
+        [_, _] if second != 0.0 => Err(format!("a lone pair at {second} times the distance of its hosts")),
+        // away from the second
+        [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
+        [i, j, k] => {
+            // x̂ from the first host to the second, or to the middle, ŷ from the third to the second
+            let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
+            let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
+            let across = length * angle.sin();
+            Ok(Construction::LocalFrame {
+                atoms: vec![i, j, k],
+                weights: vec![[1.0, along[0], 0.0], [0.0, along[1], 1.0], [0.0, along[2], -1.0]],
+                position: [length * angle.cos(), across * dihedral.cos(), across * dihedral.sin()],
+            })
+        }
+        _ => Err(format!("a lone pair of {} hosts", hosts.len())),
+    }
+}

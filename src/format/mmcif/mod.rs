@@ -1,0 +1,11 @@
+//! PDBx/mmCIF files: positions with the names of atoms and residues, in columns that the file names itself.
+//!
+//! The syntax is that of CIF 1.1 (International Tables for Crystallography G, chapter 2.2; [`token`]), the items are those of
+//! the PDBx/mmCIF dictionary of the wwPDB. Of these `_atom_site`, `_cell` and `_struct.title` count.
+
+mod read;
+mod token;
+mod write;
+
+pub(super) use read::{is_mmcif, read};
+pub use write::write_mmcif;

@@ -1,0 +1,260 @@
+//! Reads the first model of the first block that has atoms.
+//!
+//! Loops may have their columns in any order, and a category of one row may be written as pairs. Names are those of the authors
+//! (`auth_atom_id`), else `label_atom_id`. Of alternative locations in a residue the first that comes is taken. A cell that is
+//! not known, or whose edges are 1 Å or zero, stands for none. A title may hold the time: `t= 1.00000`.
+
+use std::iter::Peekable;
+
+use super::token::{Value, Word, Words};
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::format::alternative::Alternative;
+use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, time_of_title, too_long};
+use crate::format::{element, number};
+use crate::system::Name;
+use crate::units::ANGSTROM;
+
+/// Result of a reading step.
+pub(super) type Parsed<T> = std::result::Result<T, Problem>;
+
+/// Items of the cell: edges in Å, angles in degrees.
+const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
+
+/// Items that together tell a residue.
+const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
+
+/// Whether a file with these first bytes is of the format: a block that a tag or a loop begins.
+pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
+    let mut words = Words::new(beginning);
+    matches!(words.next(), Some(Ok(Word::Block)))
+        && matches!(words.next(), Some(Ok(Word::Loop | Word::Tag(_) | Word::Block)))
+}
+
+/// Reads the file.
+pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
+    let mut words = Words::new(bytes).peekable();
+    let mut block = Block::default();
+    while let Some(word) = words.next().transpose()? {
+        match word {
+            Word::Block if block.has_atoms() => break,
+            Word::Block => block = Block::default(),
+            Word::Tag(tag) => match words.next().transpose()? {
+                Some(Word::Value(value)) => block.item(tag.text, value)?,
+                _ => {
+                    let problem = Problem::new(format!("{} has no value", number::quoted(tag.text)));
+                    return Err(problem.at_line(tag.line).help(CUT));
+                }
+            },
+            Word::Loop => read_loop(&mut words, &mut block)?,
+            Word::Value(value) => {
+                let message = format!("expected a tag or `loop_`, found {}", number::quoted(value.text));
+                let help = "a value with blanks is quoted, and a loop has a whole number of rows";
+                return Err(Problem::new(message).at_line(value.line).help(help));
+            }
+            Word::Reserved(word) => return Err(reserved(word)),
+        }
+    }
+    block.coordinates()
+}
+
+fn reserved(word: Value<'_>) -> Problem {
+    let problem = Problem::new(format!("{} has no place in PDBx/mmCIF structures", number::quoted(word.text)));
+    problem.at_line(word.line).help("values like it must be quoted")
+}
+
+const CUT: &str = "the file is damaged or cut off";
+
+/// What has been read of a block.
+#[derive(Default)]
+struct Block<'a> {
+    found: Coordinates,
+    /// in the order of [`CELL`]
+    cell: [Option<Value<'a>>; 6],
+    /// of atoms that are written as pairs of tag and value: only one
+    pairs: Vec<(&'a [u8], Value<'a>)>,
+}
+
+/// The values of a loop, below its tags.
+fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Parsed<()> {
+    let mut tags: Vec<&[u8]> = vec![];
+    while let Some(Ok(Word::Tag(tag))) = words.next_if(|word| matches!(word, Ok(Word::Tag(_)))) {
+        tags.push(tag.text);
+    }
+    let mut atoms = None;
+    let (mut row, mut rows) = (Vec::with_capacity(tags.len()), 0);
+    while let Some(word) = words.next_if(|word| !matches!(word, Ok(Word::Block | Word::Loop | Word::Tag(_)))) {
+        let value = match word? {
+            Word::Value(value) => value,
+            Word::Reserved(word) => return Err(reserved(word)),
+            Word::Block | Word::Loop | Word::Tag(_) => break,
+        };
+        if tags.is_empty() {
+            return Err(Problem::new("a loop without tags").at_line(value.line).help(CUT));
+        }
+        row.push(value);
+        if row.len() < tags.len() {
+            continue;
+        }
+        if rows == 0 && tags.iter().any(|tag| item_of(tag, b"_atom_site").is_some()) {
+            if block.has_atoms() {
+                return Err(Problem::new("a second loop of _atom_site").at_line(row[0].line));
+            }
+            let columns = Columns::new(&tags).map_err(|problem| problem.at_line(row[0].line))?;
+            atoms = Some(Atoms { columns, model: None, alternative: Alternative::default() });
+        }
+        match &mut atoms {
+            Some(atoms) => atoms.add(&row, &mut block.found)?,
+            None if rows == 0 => tags.iter().zip(&row).try_for_each(|(tag, value)| block.item(tag, *value))?,
+            None => {}
+        }
+        rows += 1;
+        row.clear();
+    }
+    match row.first() {
+        None => Ok(()),
+        Some(value) => {
+            let message = format!("the last row of this loop has {} values of {}", row.len(), tags.len());
+            Err(Problem::new(message).at_line(value.line).help(CUT))
+        }
+    }
+}
+
+impl<'a> Block<'a> {
+    fn has_atoms(&self) -> bool {
+        !self.found.positions.is_empty() || !self.pairs.is_empty()
+    }
+
+    /// A tag with its value, or of the first row of a loop.
+    fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
+        if item_of(tag, b"_atom_site").is_some() {
+            self.pairs.push((tag, value));
+        } else if let Some(item) = item_of(tag, b"_cell") {
+            if let Some(index) = CELL.iter().position(|name| item.eq_ignore_ascii_case(name.as_bytes())) {
+                self.cell[index] = Some(value);
+            }
+        } else if item_of(tag, b"_struct").is_some_and(|item| item.eq_ignore_ascii_case(b"title")) {
+            let title = value.known().map(String::from_utf8_lossy).unwrap_or_default();
+            self.found.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        Ok(())
+    }
+
+    fn coordinates(mut self) -> Parsed<Coordinates> {
+        if !self.pairs.is_empty() {
+            let (tags, row): (Vec<&[u8]>, Vec<Value<'_>>) = self.pairs.iter().copied().unzip();
+            let columns = Columns::new(&tags).map_err(|problem| problem.at_line(row[0].line))?;
+            let mut atoms = Atoms { columns, model: None, alternative: Alternative::default() };
+            atoms.add(&row, &mut self.found)?;
+        }
+        if self.found.positions.is_empty() {
+            let problem = Problem::new("the file holds no atoms (_atom_site.Cartn_x, Cartn_y, Cartn_z)");
+            return Err(problem.help("PDBx/mmCIF has them; the CIF of small molecules and of reflections has not"));
+        }
+        let (time, cell) = (time_of_title(&self.found.title), self.periodic_cell()?);
+        Ok(Coordinates { time, cell, ..self.found })
+    }
+
+    fn periodic_cell(&self) -> Parsed<Option<PeriodicCell>> {
+        if self.cell.iter().all(|value| value.is_none_or(|value| value.known().is_none())) {
+            return Ok(None);
+        }
+        let mut numbers = [0.0; 6];
+        for ((number, value), name) in numbers.iter_mut().zip(&self.cell).zip(CELL) {
+            let missing = || Problem::new(format!("the cell lacks _cell.{name}"));
+            let value = value.ok_or_else(missing)?;
+            *number = real(value).ok_or_else(|| not_a_number(&format!("_cell.{name}"), value))?;
+        }
+        let [a, b, c, alpha, beta, gamma] = numbers;
+        if is_dummy([a, b, c]) {
+            return Ok(None);
+        }
+        let cell = cell_of([a, b, c].map(|length| length * ANGSTROM), [alpha, beta, gamma]);
+        cell.map(Some).ok_or_else(|| {
+            let problem = Problem::new(format!("edges {a}, {b}, {c} and angles {alpha}, {beta}, {gamma} make no cell"));
+            let line = self.cell[0].map(|value| value.line);
+            line.into_iter().fold(problem, |problem, line| problem.at_line(line))
+        })
+    }
+}
+
+/// The item of a tag `_category.item`, if it is of this category.
+fn item_of<'a>(tag: &'a [u8], category: &[u8]) -> Option<&'a [u8]> {
+    let (start, item) = tag.split_at_checked(category.len())?;
+    item.strip_prefix(b".").filter(|_| start.eq_ignore_ascii_case(category))
+}
+
+/// A number, perhaps with its standard uncertainty: `12.34(5)`.
+fn real(value: Value<'_>) -> Option<f64> {
+    let text = value.known()?;
+    let end = text.iter().position(|&byte| byte == b'(').filter(|_| text.ends_with(b")")).unwrap_or(text.len());
+    number::real(&text[..end])
+}
+
+fn not_a_number(what: &str, value: Value<'_>) -> Problem {
+    Problem::new(format!("expected the number {what}, found {}", number::quoted(value.text))).at_line(value.line)
+}
+
+/// Where the items of an atom stand in its row.
+struct Columns {
+    position: [usize; 3],
+    name: Option<usize>,
+    symbol: Option<usize>,
+    alternative: Option<usize>,
+    model: Option<usize>,
+    residue: [Option<usize>; 5],
+}
+
+impl Columns {
+    fn new(tags: &[&[u8]]) -> Parsed<Self> {
+        let find = |name: &str| {
+            let is_it =
+                |tag: &&[u8]| item_of(tag, b"_atom_site").is_some_and(|i| i.eq_ignore_ascii_case(name.as_bytes()));
+            tags.iter().position(is_it)
+        };
+        let [Some(x), Some(y), Some(z)] = ["Cartn_x", "Cartn_y", "Cartn_z"].map(find) else {
+            let problem = Problem::new("the atoms have no _atom_site.Cartn_x, Cartn_y and Cartn_z");
+            return Err(problem.help("md reads Cartesian coordinates, not fractions of the cell"));
+        };
+        Ok(Self {
+            position: [x, y, z],
+            name: find("auth_atom_id").or_else(|| find("label_atom_id")),
+            symbol: find("type_symbol"),
+            alternative: find("label_alt_id"),
+            model: find("pdbx_PDB_model_num"),
+            residue: RESIDUE.map(find),
+        })
+    }
+}
+
+/// Adds the atoms of the first model.
+struct Atoms<'a> {
+    columns: Columns,
+    /// the first that came
+    model: Option<&'a [u8]>,
+    alternative: Alternative<'a, [&'a [u8]; 5]>,
+}
+
+impl<'a> Atoms<'a> {
+    fn add(&mut self, row: &[Value<'a>], found: &mut Coordinates) -> Parsed<()> {
+        let text = |column: Option<usize>| column.and_then(|column| row[column].known()).unwrap_or_default();
+        let model = text(self.columns.model);
+        if *self.model.get_or_insert(model) != model
+            || !self.alternative.is_taken(self.columns.residue.map(text), text(self.columns.alternative))
+        {
+            return Ok(());
+        }
+        let mut triple = [0.0; 3];
+        for ((number, column), axis) in triple.iter_mut().zip(self.columns.position).zip(["x", "y", "z"]) {
+            let what = || format!("_atom_site.Cartn_{axis} of atom {}", found.positions.len() + 1);
+            *number = real(row[column]).ok_or_else(|| not_a_number(&what(), row[column]))?;
+        }
+        let position = scaled(&triple, ANGSTROM, FARTHEST)
+            .ok_or_else(|| too_long(found.positions.len(), &triple).at_line(row[self.columns.position[0]].line))?;
+        found.positions.push(position);
+        let name = Name::new(&String::from_utf8_lossy(text(self.columns.name)));
+        let element = element::number(std::str::from_utf8(text(self.columns.symbol)).unwrap_or_default());
+        found.labels.push(Label { name, element });
+        Ok(())
+    }
+}
