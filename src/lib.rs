@@ -229,6 +229,7 @@ pub mod convert;
 pub mod ensemble;
 pub mod error;
 pub mod format;
+pub mod import;
 pub mod memory;
 pub mod observe;
 pub mod pair;
