@@ -252,7 +252,7 @@ impl<'a> Draft<'a> {
             Fate::Carried => (false, "without effect beside the other settings of this file".to_owned()),
             Fate::NoUse(why) => (false, why.to_owned()),
             Fate::Absent { why } if !key.is_off(value) => (true, why.to_owned()),
-            Fate::Absent { .. } => (false, "md has no such thing".to_owned()),
+            Fate::Absent { .. } => (false, "as in md".to_owned()),
             Fate::Part(of) if self.settings.is_off(of) => (false, format!("without effect: {of} is off")),
             Fate::Part(of) => (true, format!("belongs to {of}, which md does not have")),
         }

@@ -150,6 +150,11 @@ fn whole_text(program: &Program, path: &Path, finished: &Finished, lines: &[Line
     text
 }
 
+/// Without the last digits of a binary fraction.
+fn readable(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
 fn article(name: &str) -> String {
     let article = if name.starts_with('A') { "an" } else { "a" };
     format!("{article} {name}")

@@ -15,7 +15,7 @@ pub(crate) use bonded::bonded_terms;
 pub use bonded::{
     Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
 };
-pub use description::{BoxKind, CellHint, Description};
+pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
 pub(crate) use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};

@@ -203,7 +203,7 @@ fn rounded(value: f64, digits: usize) -> String {
     // what was printed as a number reads as one
     let value = exponential.parse().unwrap_or(value);
     let [plain, exponential] = [format!("{value}"), format!("{value:e}")];
-    if exponential.len() < plain.len() { exponential } else { plain }
+    if exponential.len() + 1 < plain.len() { exponential } else { plain }
 }
 
 /// Cuts `text` after its leading number; blanks around both parts are dropped. The number part may be malformed.

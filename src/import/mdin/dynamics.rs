@@ -123,7 +123,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         }
     };
     let [pressure, coupling_time, compressibility] = ["pres0", "taup", "comp"].map(|name| draft.real(name));
-    let compressibility = compressibility / PER_MEGABAR / BAR;
+    let compressibility = compressibility / PER_MEGABAR * (1.0 / BAR);
     draft.admitted("stage.barostat.coupling_time", "taup", coupling_time);
     draft.admitted("stage.barostat.compressibility", "comp", compressibility);
     draft.carried("stage.barostat", &["ntp", "barostat", "pres0", "taup", "comp"]);

@@ -2,6 +2,7 @@
 
 use super::{Draft, unexpected};
 use crate::constraint::ConstraintKind;
+use crate::import::readable;
 use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
@@ -49,8 +50,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
 
 /// Whether there is a cell.
 fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
-    let by_default = igb == 0;
-    let periodic = if draft.is_given("ntb") { draft.whole("ntb") != 0 } else { by_default };
+    let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
     if !periodic {
         draft.differs(
             "ntb",
@@ -66,7 +66,7 @@ fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
         let source = if draft.is_given(name) { name } else { "cut" };
         let value = if draft.is_given(name) { draft.real(name) } else { cut };
         draft.admitted(key, source, value);
-        let words = if draft.is_given(source) { "A" } else { "8 A with a cell, all pairs without" };
+        let words = if draft.is_given(source) { "in A" } else { "8 A with a cell, all pairs without" };
         draft.carried_as(key, &[source], words);
         value
     });
@@ -86,18 +86,19 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     // AMBER's criterion is the direct-space potential at the cutoff, erfc(α·cut)/cut with cut in Å
     let is_given = coefficient > 0.0;
     let alpha = if is_given { coefficient * PER_NM } else { alpha_for_tolerance(cutoff / PER_NM, tolerance * cutoff) };
+    let alpha = readable(alpha);
     if grid.contains(&0) || !ORDERS.contains(&order) {
         let text =
             "md chooses alpha, grid and order for forces.pme; to set them, give it alpha, grid and order 4, 5, 6 or 8";
         let asked = ["order", "dsum_tol", "ew_coeff"].iter().chain(&names);
         let asked: Vec<&&str> = asked.filter(|name| draft.is_given(name)).collect();
         asked.into_iter().for_each(|name| draft.differs(name, text));
-        let text = format!("md's default; AMBER: alpha = {alpha:.5} 1/nm, a grid of 1 A, order {order}");
+        let text = format!("md's default; AMBER: alpha = {alpha} 1/nm, a grid of 1 A, order {order}");
         draft.carried_as("forces.pme", &[], &text);
         return draft.plan.forces.electrostatics;
     }
     let splitting = if is_given { "ew_coeff" } else { "dsum_tol" };
-    draft.carried_as("forces.pme", &[&names[..], &["order", splitting]].concat(), "alpha in 1/A there");
+    draft.carried_as("forces.pme", &[&names[..], &["order", splitting]].concat(), "alpha in 1/A");
     ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order })
 }
 
@@ -108,7 +109,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
             unexpected(draft, "fswitch", "a switch begins before the cutoff");
         }
         draft.plan.forces.lj_modifier = Setting::Given(LjModifier::ForceSwitch { from: switch / PER_NM });
-        draft.carried_as("forces.lj_switch", &["fswitch"], "A");
+        draft.carried_as("forces.lj_switch", &["fswitch"], "in A");
         draft.carried("forces.lj_modifier", &["fswitch"]);
     } else {
         draft.carried_as("forces.lj_modifier", &[], "AMBER truncates");
@@ -133,7 +134,7 @@ fn lists(draft: &mut Draft<'_>) {
     }
     let buffer = draft.real("skinnb") / PER_NM;
     draft.admitted("forces.list.buffer", "skinnb", buffer);
-    draft.carried_as("forces.list", &["skinnb"], "A; no pair is missed");
+    draft.carried_as("forces.list", &["skinnb"], "in A; no pair is missed");
     draft.plan.forces.list = ListPolicy::Exact { buffer };
 }
 

@@ -58,7 +58,7 @@ const OUTPUT: &[Key] = &[
 
 const FORCES: &[Key] = &[
     carried("ntf", "1"),
-    carried("ntb", ""),
+    carried("ntb", "1"),
     carried("cut", ""),
     carried("es_cutoff", ""),
     carried("vdw_cutoff", ""),
@@ -186,6 +186,13 @@ const MODULES: &[Key] = &[
     part("ntcmd*", "igamd"),
     part("nteb*", "igamd"),
     part("sigma0*", "igamd"),
+    absent("ivcap", "0", "no cap of solvent is held"),
+    part("fcap", "ivcap"),
+    part("cutcap", "ivcap"),
+    part("xcap", "ivcap"),
+    part("ycap", "ivcap"),
+    part("zcap", "ivcap"),
+    absent("iamoeba", "0", "md has no AMOEBA force field"),
     absent("ifqnt", "0", "md has no QM/MM"),
     absent("ievb", "0", "md has no empirical valence bonds"),
     absent("isgld", "0", "md has no self-guided dynamics"),

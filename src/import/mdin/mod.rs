@@ -64,7 +64,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     draft.carried("stage.steps", &["maxcyc"]);
     let force_tolerance = draft.real("drms") * (KCAL / ANGSTROM);
     draft.admitted("stage.force_tolerance", "drms", force_tolerance);
-    draft.carried_as("stage.force_tolerance", &["drms"], "kcal/mol/A, here of the largest force, not the RMS");
+    draft.carried_as("stage.force_tolerance", &["drms"], "in kcal/mol/A, here of the largest force, not the RMS");
     StageKind::Minimize(Minimize { steps, force_tolerance, ..Minimize::default() })
 }
 

@@ -49,7 +49,8 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
 fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     let generated = stage.velocities != Velocities::File;
     let seeds = ["gen-seed", "ld-seed"].map(|name| (name, draft.whole(name)));
-    let used = seeds.into_iter().filter(|(name, _)| generated || *name != "gen-seed");
+    let coupled = stage.thermostat.is_some() || stage.barostat.is_some();
+    let used = seeds.into_iter().filter(|(name, _)| if *name == "gen-seed" { generated } else { coupled });
     let used: Vec<(&str, i64)> = used.filter(|(name, _)| draft.is_given(name)).collect();
     let Some((name, seed)) = used.iter().find(|(_, seed)| *seed >= 0) else {
         for (name, _) in used {
@@ -232,7 +233,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         kind,
         pressure: pressure * BAR,
         coupling_time,
-        compressibility: compressibility / BAR,
+        compressibility: compressibility * (1.0 / BAR),
         every,
         keys: ["pcoupl", "tau-p"],
     };

@@ -2,6 +2,7 @@
 
 use super::Draft;
 use crate::constraint::ConstraintKind;
+use crate::import::readable;
 use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
@@ -132,8 +133,9 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     if !(tolerance > 0.0 && tolerance < 0.1) {
         let message = format!("ewald-rtol = {tolerance}");
         draft.problem("ewald-rtol", message, "expected a number between 0 and 0.1");
-        return ElectrostaticsSpec::Pme(PmeSpec::Spacing { spacing: 0.12, order });
+        return draft.plan.forces.electrostatics;
     }
+    let alpha = readable(alpha_for_tolerance(cutoff, tolerance));
     let names = ["fourier-nx", "fourier-ny", "fourier-nz"];
     let grid = names.map(|name| draft.count(name) as usize);
     if grid.iter().all(|&points| points > 0) {
@@ -142,19 +144,14 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
             &[&names[..], &["pme-order", "ewald-rtol", "rcoulomb"]].concat(),
             "alpha follows",
         );
-        return ElectrostaticsSpec::Pme(PmeSpec::Explicit {
-            alpha: alpha_for_tolerance(cutoff, tolerance),
-            grid,
-            order,
-        });
+        return ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order });
     }
     let spacing = draft.real("fourierspacing");
     draft.admitted("forces.pme.spacing", "fourierspacing", spacing);
     draft.carried("forces.pme", &["fourierspacing", "pme-order", "ewald-rtol"]);
     if tolerance != TOLERANCE {
-        let alpha = alpha_for_tolerance(cutoff, tolerance);
         let text = format!(
-            "with a spacing alpha follows from 1e-5; this one is alpha = \"{alpha:.5} 1/nm\", which can be set with grid"
+            "with a spacing alpha follows from 1e-5; this one is alpha = \"{alpha} 1/nm\", which can be set with grid"
         );
         draft.differs("ewald-rtol", text);
     }
@@ -231,8 +228,7 @@ fn lists(draft: &mut Draft<'_>, cutoff: f64) {
     if tolerance < 0.0 {
         let buffer = draft.real("rlist") - cutoff;
         if buffer > 0.0 {
-            // without the last digits of binary fractions
-            let buffer = (buffer * 1e9).round() / 1e9;
+            let buffer = readable(buffer);
             let words = "beyond the cutoff; no pair is missed";
             draft.carried_as("forces.list", &["rlist", "verlet-buffer-tolerance"], words);
             draft.plan.forces.list = ListPolicy::Exact { buffer };
@@ -282,7 +278,7 @@ fn constraints(draft: &mut Draft<'_>) {
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;
     let words = if rigid { "" } else { "waters with [ settles ] in the topology are rigid all the same" };
-    draft.carried_as("forces.rigid_water", &["constraints", "define"], words);
+    draft.carried_as("forces.rigid_water", if flexible { &["constraints", "define"] } else { &["constraints"] }, words);
     let factor = draft.real("mass-repartition-factor");
     if factor > 1.0 {
         let mass = HYDROGEN * factor;

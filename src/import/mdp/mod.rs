@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
         }
         let renamed = keys::RENAMED.iter().find(|(former, _)| folded(former) == folded(name));
         let name = renamed.map_or(name, |(_, present)| present).to_owned();
-        entries.push(Entry { name, value: value.trim().to_owned(), line: number });
+        entries.push(Entry { name, value: value.split_whitespace().collect::<Vec<_>>().join(" "), line: number });
     }
     Settings::new(path.to_owned(), keys::KEYS, entries)
 }
@@ -79,7 +79,9 @@ fn preprocessor(draft: &mut Draft<'_>) {
         }
     }
     if draft.is_given("define") {
-        draft.carried("system.define", &["define"]);
+        if !draft.plan.system.define.is_empty() {
+            draft.carried("system.define", &["define"]);
+        }
         if !restraints.is_empty() {
             let names = restraints.join(", ");
             draft.differs(
