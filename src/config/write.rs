@@ -8,14 +8,14 @@ use super::keys;
 use super::resolve::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::Barostat;
-use crate::ensemble::thermostat::Thermostat;
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
     Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, RunOptions, Setting,
     Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 use crate::units::Dimension::{
-    Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Temperature, Time, WallTime,
+    Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time, WallTime,
 };
 
 /// A line of an input file.
@@ -280,10 +280,15 @@ fn dynamics(options: &Dynamics) -> Vec<Member> {
 }
 
 fn thermostat(options: &Thermostat) -> String {
+    let time = options.coupling_time;
+    let time = match options.kind {
+        ThermostatKind::Langevin => ("friction", Rate.spell_by(time.recip(), |friction| friction.recip() == time)),
+        _ => ("coupling_time", Time.spell(time)),
+    };
     braces(vec![
         ("kind", word(&words::THERMOSTATS, &options.kind)),
         ("temperature", quote(&Temperature.spell(options.temperature))),
-        ("coupling_time", quote(&Time.spell(options.coupling_time))),
+        (time.0, quote(&time.1)),
         ("every", options.every.to_string()),
     ])
 }

@@ -10,14 +10,15 @@ const EVERY: u32 = 10;
 /// Room for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// A thermostat of a dynamics stage; weak coupling needs a relaxation of at least one interval.
+/// A thermostat of a dynamics stage (of Langevin dynamics the time is the inverse of the friction); weak coupling needs a relaxation of at least one interval.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
     (temperature, coupling_time): (f64, f64),
     every: Option<u32>,
 ) -> Thermostat {
-    let most = every.unwrap_or(EVERY);
+    // friction and noise act at every step
+    let most = every.unwrap_or(if kind == ThermostatKind::Langevin { 1 } else { EVERY });
     let every =
         if kind == ThermostatKind::Berendsen { intervals(coupling_time, stage.timestep, 1.0, most) } else { most };
     Thermostat { kind, temperature, coupling_time, every }

@@ -175,12 +175,17 @@ impl Dimension {
     /// assert_eq!(Dimension::Time.spell(0.002), "2 fs");
     /// ```
     pub fn spell(self, value: f64) -> String {
+        self.spell_by(value, |read| read == value)
+    }
+
+    /// The same with as few digits as `is_exact` accepts the value of.
+    pub(crate) fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let unit = if short { "fs" } else { usual };
         let size = UNITS.iter().find(|known| known.0 == unit).map_or(1.0, |known| known.2);
         let with_digits = |digits: usize| format!("{} {unit}", rounded(value / size, digits));
-        let exact = (1..DIGITS).map(with_digits).find(|text| self.parse(text) == Ok(value));
+        let exact = (1..DIGITS).map(with_digits).find(|text| self.parse(text).is_ok_and(&is_exact));
         exact.unwrap_or_else(|| with_digits(DIGITS))
     }
 

@@ -35,8 +35,11 @@ fn heating() {
     assert_eq!((stage.steps, stage.timestep), (10_000, 0.002));
     assert_eq!(stage.velocities, Velocities::Generate { temperature: 1e-3 });
     let thermostat = stage.thermostat.as_ref().unwrap();
-    assert_eq!((thermostat.temperature, thermostat.kind), (300.0, ThermostatKind::VRescale));
-    assert_eq!(imported.differing(), ["tempi", "ntt", "ig", "nmropt", "&wt", "&wt"]);
+    // friction 2/ps
+    assert_eq!((thermostat.temperature, thermostat.kind), (300.0, ThermostatKind::Langevin));
+    assert_eq!((thermostat.coupling_time, thermostat.every), (0.5, 1));
+    assert!(imported.text.contains("friction = \"2 1/ps\""), "{}", imported.text);
+    assert_eq!(imported.differing(), ["tempi", "ig", "nmropt", "&wt", "&wt"]);
     assert_eq!(imported.remark("&wt").line, Some(11));
     assert_eq!(imported.plan.output.trajectories[0].file, "trajectory.nc");
 }

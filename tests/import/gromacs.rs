@@ -140,6 +140,22 @@ fn methods_are_translated() {
 }
 
 #[test]
+fn thermostats_are_translated() {
+    let thermostat = |lines: &str| {
+        let imported = text("x.mdp", &format!("tc-grps = A B\nref-t = 300 300\ntau-t = 2 2\n{lines}"));
+        let differs = !imported.differing().is_empty();
+        imported.dynamics().thermostat.as_ref().map(|t| (t.kind, t.coupling_time, differs))
+    };
+    assert_eq!(thermostat("integrator = sd"), Some((ThermostatKind::Langevin, 2.0, false)));
+    assert_eq!(thermostat("integrator = sd\ntcoupl = berendsen"), Some((ThermostatKind::Langevin, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = v-rescale"), Some((ThermostatKind::VRescale, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = andersen"), Some((ThermostatKind::Andersen, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::VRescale, 2.0, true)));
+    assert_eq!(thermostat("integrator = bd"), Some((ThermostatKind::Langevin, 2.0, true)));
+    assert_eq!(thermostat("tcoupl = no"), None);
+}
+
+#[test]
 fn couplings_are_made_to_fit_the_time_step() {
     let stage = |lines: &str| {
         let couplings = "tcoupl = berendsen\ntc-grps = System\ntau-t = 0.01\nref-t = 300\npcoupl = C-rescale\nref-p = 1\n\

@@ -6,7 +6,11 @@ use super::*;
 use crate::config::Config;
 
 /// Inputs that set every key among them.
-const INPUTS: [&str; 6] = [
+const INPUTS: [&str; 7] = [
+    "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
+     thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
+     [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
+     thermostat = { kind = \"andersen\", temperature = \"310 K\", coupling_time = \"3 ps\" }",
     r#"
 [system]
 topology = "data/a b.top"

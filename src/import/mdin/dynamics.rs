@@ -74,7 +74,11 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         }
         1 => (ThermostatKind::Berendsen, "tautp"),
         11 => (ThermostatKind::VRescale, "tautp"),
-        2 | 9 | 10 => {
+        2 => {
+            draft.differs("ntt", "single atoms collide, each after vrand steps on average");
+            (ThermostatKind::Andersen, "vrand")
+        }
+        9 | 10 => {
             draft.differs("ntt", "v-rescale is used, which samples the same ensemble");
             (ThermostatKind::VRescale, "tautp")
         }
@@ -84,8 +88,7 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
                 draft.carried_as("stage.thermostat", &["ntt", "gamma_ln"], "no friction, no thermostat");
                 return;
             }
-            draft.differs("ntt", "v-rescale is used, which samples the same ensemble");
-            (ThermostatKind::VRescale, "gamma_ln")
+            (ThermostatKind::Langevin, "gamma_ln")
         }
         _ => {
             unexpected(draft, "ntt", "expected 0, 1, 2, 3, 9, 10 or 11");
@@ -96,7 +99,11 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     draft.admitted("stage.thermostat.temperature", "temp0", temperature);
     let value = draft.real(time);
     draft.admitted("stage.thermostat.coupling_time", time, value);
-    let coupling_time = if time == "gamma_ln" { 1.0 / value } else { value };
+    let coupling_time = match kind {
+        ThermostatKind::Langevin => value.recip(),
+        ThermostatKind::Andersen => value * stage.timestep,
+        _ => value,
+    };
     draft.carried("stage.thermostat", &["ntt", "temp0", time]);
     stage.thermostat = Some(coupling::thermostat(stage, kind, (temperature, coupling_time), None));
 }

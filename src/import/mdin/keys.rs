@@ -97,7 +97,7 @@ const COUPLING: &[Key] = &[
     carried("tempi", "0"),
     carried("tautp", "1"),
     carried("gamma_ln", "0"),
-    no_use("vrand", "of AMBER's Andersen thermostat"),
+    carried("vrand", "1000"),
     no_use("vrandfr", "of AMBER's Andersen thermostat"),
     no_use("nkija", "of AMBER's isokinetic thermostats"),
     no_use("idistr", "of AMBER's isokinetic thermostats"),

@@ -126,16 +126,22 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         }
         "vrescale" => ThermostatKind::VRescale,
         "berendsen" => ThermostatKind::Berendsen,
-        "nosehoover" | "andersen" | "andersenmassive" | "sd" | "sd1" | "sd2" => {
+        "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
+        "andersen" => ThermostatKind::Andersen,
+        "andersenmassive" => {
+            draft.differs(key, "single atoms collide, each after tau-t on average");
+            ThermostatKind::Andersen
+        }
+        "nosehoover" => {
             draft.differs(key, "v-rescale is used, which samples the same ensemble");
             ThermostatKind::VRescale
         }
         "bd" => {
-            draft.differs(key, "md has no Brownian dynamics: dynamics with the v-rescale thermostat is used");
+            draft.differs(key, "md has no Brownian dynamics: Langevin dynamics is used");
             if draft.is_given("bd-fric") {
-                draft.differs("bd-fric", "there is no friction");
+                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps");
             }
-            ThermostatKind::VRescale
+            ThermostatKind::Langevin
         }
         other => {
             draft.problem(
@@ -170,7 +176,8 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let Some(coupling_time) = time else { return };
     draft.admitted("stage.thermostat.temperature", "ref-t", temperature);
     let every = interval(draft, "nsttcouple");
-    draft.carried("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"]);
+    let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
+    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], words);
     stage.thermostat = Some(coupling::thermostat(stage, kind, (temperature, coupling_time), every));
 }
 
