@@ -37,6 +37,8 @@ pub(super) struct Draft<'a> {
     remarks: Vec<Remark>,
     /// folded names of keys of which something has been said
     spoken: HashSet<String>,
+    /// folded names of keys that have a problem
+    wrong: HashSet<String>,
     problems: Vec<Problem>,
 }
 
@@ -72,8 +74,8 @@ impl Finished {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(settings: &'a Settings, plan: Plan) -> Self {
-        let (notes, remarks, spoken) = (BTreeMap::new(), vec![], HashSet::new());
-        Draft { settings, plan, notes, remarks, spoken, problems: settings.unknown() }
+        let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
+        Draft { settings, plan, notes, remarks, spoken, wrong, problems: settings.unknown() }
     }
 
     /// True where the file sets the key to something.
@@ -223,8 +225,11 @@ impl<'a> Draft<'a> {
         self.spoken.insert(folded(name));
     }
 
-    /// The file is wrong in a setting.
+    /// The file is wrong in a setting. What follows from it is not reported again.
     pub(super) fn problem(&mut self, name: &str, message: impl Into<String>, help: &str) {
+        if !self.wrong.insert(folded(name)) {
+            return;
+        }
         let problem = Problem::new(message).in_file(&self.settings.path).help(help);
         self.problems.push(match self.settings.entry(name) {
             Some(entry) => problem.at_line(entry.line),

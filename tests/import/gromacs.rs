@@ -40,7 +40,8 @@ fn constant_pressure_of_charmm() {
     assert_eq!((thermostat.temperature, thermostat.coupling_time), (310.15, 1.0));
     let barostat = stage.barostat.as_ref().unwrap();
     assert_eq!((barostat.kind, barostat.coupling_time, barostat.every), (BarostatKind::CRescale, 5.0, 10));
-    assert_eq!((barostat.pressure, barostat.compressibility * BAR), (BAR, 4.5e-5));
+    assert_eq!(barostat.pressure, BAR);
+    assert!((barostat.compressibility * BAR - 4.5e-5).abs() < 1e-15);
     assert_eq!((stage.com_removal, imported.plan.output.trajectories.len()), (Some(100), 1));
     let trajectory = &imported.plan.output.trajectories[0];
     assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.xtc", Interval::Steps(50_000)));
@@ -197,7 +198,7 @@ fn wrong_files_are_refused_at_their_lines() {
         ("coulombtype = magic", 1, "coulombtype = magic"),
         ("gen-vel = perhaps", 1, "expected yes or no"),
         ("define = POSRES", 1, "expected words -DNAME"),
-        ("pcoupl = berendsen\n", 0, "without ref-p"),
+        ("pcoupl = berendsen\n", 1, "without ref-p"),
     ] {
         let (at, found) = problem("x.mdp", text);
         assert!(at == line && found.contains(message), "{text}: {found}");
@@ -258,10 +259,7 @@ fn every_key_of_grompp_is_carried_over_or_spoken_of() {
     assert_eq!(keys.len(), 184);
     // what the default of each key says is no difference
     let defaults = text("mdout.mdp", &list);
-    assert_eq!(
-        defaults.differing(),
-        ["gen-seed", "ld-seed"].map(|_| "ld-seed").into_iter().take(1).collect::<Vec<_>>()
-    );
+    assert_eq!(defaults.differing(), Vec::<&str>::new());
     // couplings are complete, so that each key has its effect
     let others = "tc-grps = A\ntau-t = 1\nref-t = 300\ncompressibility = 4.5e-5\nref-p = 1\n";
     for key in keys {

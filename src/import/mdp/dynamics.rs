@@ -218,7 +218,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     else {
         let name = if pressures.is_empty() { "ref-p" } else { "compressibility" };
         if compressibilities.is_empty() || pressures.is_empty() {
-            draft.problem(name, format!("pressure coupling without {name}"), "set it, or pcoupl = no");
+            draft.problem("pcoupl", format!("pressure coupling without {name}"), "set it, or pcoupl = no");
         } else {
             draft.carried_as("stage.barostat", &["pcoupl", name], "the cell is rigid");
         }
