@@ -10,7 +10,8 @@ const EVERY: u32 = 10;
 /// Room for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// A thermostat of a dynamics stage (of Langevin dynamics the time is the inverse of the friction); weak coupling needs a relaxation of at least one interval.
+/// A thermostat of a dynamics stage; of Langevin dynamics the time is the inverse of the friction. Weak coupling needs a
+/// relaxation of at least one interval.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,

@@ -295,7 +295,7 @@ mod tests {
             (Temperature, 310.15, "310.15 K"),
             (Pressure, 1.013_25 * BAR, "1.01325 bar"),
             (Pressure, -5.0 * BAR, "-5 bar"),
-            (Compressibility, 4.5e-5 / BAR, "4.5e-5 1/bar"),
+            (Compressibility, 4.5e-5 * (1.0 / BAR), "4.5e-5 1/bar"),
             (WallTime, 300.0, "5 min"),
             (EnergyRate, 0.005, "0.005 kJ/mol/ps"),
         ];

@@ -19,19 +19,29 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     draft.carried("stage.timestep", &["dt"]);
     let mut stage = Dynamics { steps: draft.count("nstlim"), timestep, ..Dynamics::default() };
     draft.carried("stage.steps", &["nstlim"]);
-    let every = draft.count("nscm");
-    stage.com_removal = (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX));
-    draft.carried("stage.com_removal", &["nscm"]);
     // where the time step is wrong there is a problem already, and no interval fits
     if timestep > 0.0 {
         temperature(draft, &mut stage);
         pressure(draft, &mut stage);
     }
+    stage.com_removal = com_removal(draft, &stage);
     stage.velocities = velocities(draft);
     if stage.velocities != Velocities::File || draft.is_given("ig") {
         seed(draft);
     }
     stage
+}
+
+fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
+    let key = "stage.com_removal";
+    if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind == ThermostatKind::Langevin) {
+        // AMBER moves positions only: friction and noise act on the centre of mass, too
+        draft.carried_as(key, &["nscm", "ntt"], "velocities keep it in Langevin dynamics");
+        return None;
+    }
+    let every = draft.count("nscm");
+    draft.carried(key, &["nscm"]);
+    (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
 /// `ntx` of coordinates without velocities; others are read, and used in a restart.

@@ -113,7 +113,8 @@ fn one_of_groups(draft: &mut Draft<'_>, name: &str, coupled: &[bool]) -> Option<
     Some(first)
 }
 
-fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+/// The thermostat, and the key that names it; `None` where there is none.
+fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
     let integrator = draft.word("integrator");
     let (key, method) = match integrator.as_str() {
         "sd" | "sd1" | "sd2" | "bd" => ("integrator", integrator),
@@ -122,7 +123,7 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let kind = match method.as_str() {
         "no" => {
             draft.carried("stage.thermostat", &["tcoupl"]);
-            return;
+            return None;
         }
         "vrescale" => ThermostatKind::VRescale,
         "berendsen" => ThermostatKind::Berendsen,
@@ -149,9 +150,14 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
                 format!("tcoupl = {}", shortened(other)),
                 "expected v-rescale, berendsen, nose-hoover or no",
             );
-            return;
+            return None;
         }
     };
+    Some((key, kind))
+}
+
+fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+    let Some((key, kind)) = method(draft) else { return };
     let coupled: Vec<bool> = match draft.reals("tau-t").as_slice() {
         // Brownian dynamics may have a friction for all in place of times
         [] => draft.words("tc-grps").iter().map(|_| true).collect(),
