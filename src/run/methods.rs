@@ -1,6 +1,5 @@
 //! Non-bonded methods that the file of the topology asks for, in the spelling of the input file, which decides in their place.
 
-use crate::pme::good_size;
 use crate::system::{Electrostatics, LjModifier, Methods, System};
 use crate::units::Dimension::{InverseLength, Length};
 
@@ -27,9 +26,9 @@ fn spelled(methods: &Methods) -> Vec<String> {
         }
         Electrostatics::Pme(pme) => {
             lines.push("electrostatics = \"pme\"".to_owned());
-            // without the last digits of a quotient; sizes that transforms are fast for, as OpenMM chooses
+            // without the last digits of a quotient
             let alpha = InverseLength.spell((pme.alpha * 1e9).round() / 1e9);
-            let (grid, order) = (pme.grid.map(good_size), pme.order);
+            let (grid, order) = (pme.grid, pme.order);
             lines.push(format!("pme = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}"));
         }
     }
@@ -77,8 +76,8 @@ mod tests {
             assert_eq!(
                 forces.electrostatics,
                 match electrostatics {
-                    Electrostatics::Pme(PmeParameters { alpha, order, .. }) => {
-                        ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid: [32, 32, 40], order })
+                    Electrostatics::Pme(PmeParameters { alpha, grid, order }) => {
+                        ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order })
                     }
                     Electrostatics::ReactionField { permittivity } =>
                         ElectrostaticsSpec::ReactionField { permittivity },

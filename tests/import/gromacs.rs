@@ -208,7 +208,9 @@ fn wrong_files_are_refused_at_their_lines() {
 }
 
 /// Values that say something else than the default, by key; for others `1`.
-const CHOICES: [(&str, &str); 40] = [
+const CHOICES: [(&str, &str); 42] = [
+    ("dt", "0.002"),
+    ("emstep", "0.05"),
     ("include", "-I/force/field"),
     ("define", "-DX"),
     ("integrator", "sd"),

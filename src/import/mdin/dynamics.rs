@@ -125,7 +125,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
             return;
         }
         1 => {}
-        2 | 3 | 4 => draft.differs("ntp", "md scales the cell isotropically"),
+        2..=4 => draft.differs("ntp", "md scales the cell isotropically"),
         _ => unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4"),
     }
     let kind = match draft.whole("barostat") {
