@@ -10,12 +10,13 @@ use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, Velociti
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, RunOptions, Setting,
-    Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, PositionRestraint,
+    RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 use crate::units::Dimension::{
-    Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time, WallTime,
+    Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
+    WallTime,
 };
 
 /// A line of an input file.
@@ -54,7 +55,7 @@ pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(&str) -> Option<String>) 
     section("run", "[run]".into(), run(&plan.run), &run(&RunOptions::default()));
     section("output", "[output]".into(), output(&plan.output, base), &[]);
     for one in &plan.stages {
-        section("stage", "[[stage]]".into(), stage(one), &[]);
+        section("stage", "[[stage]]".into(), stage(one, base), &[]);
     }
     lines
 }
@@ -243,7 +244,7 @@ fn interval(every: Interval) -> String {
     }
 }
 
-fn stage(stage: &Stage) -> Vec<Member> {
+fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
     let (kind, members) = match &stage.kind {
         StageKind::Minimize(options) => (
             StageWord::Minimize,
@@ -256,7 +257,21 @@ fn stage(stage: &Stage) -> Vec<Member> {
         StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
     };
     let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
-    names.into_iter().chain(members).collect()
+    let restraints: Vec<String> = stage.position_restraints.iter().map(|one| position_restraint(one, base)).collect();
+    let restraints = (!restraints.is_empty()).then(|| ("position_restraints", format!("[{}]", restraints.join(", "))));
+    names.into_iter().chain(members).chain(restraints).collect()
+}
+
+fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
+    let PositionRestraint { select, force_constant, flat_radius, reference, reference_scaling } = options;
+    let mut members = vec![
+        ("select", quote(select)),
+        ("force_constant", quote(&ForceConstant.spell(*force_constant))),
+        ("flat_radius", quote(&Length.spell(*flat_radius))),
+        ("reference_scaling", word(&words::REFERENCE_SCALINGS, reference_scaling)),
+    ];
+    members.extend(reference.as_ref().map(|path| ("reference", quote(&relative(path, base)))));
+    braces(members)
 }
 
 fn dynamics(options: &Dynamics) -> Vec<Member> {

@@ -259,7 +259,7 @@ impl<'a> Draft<'a> {
             Fate::Absent { why } if !key.is_off(value) => (true, why.to_owned()),
             Fate::Absent { .. } => (false, "as in md".to_owned()),
             Fate::Part(of) if self.settings.is_off(of) => (false, format!("without effect: {of} is off")),
-            Fate::Part(of) => (true, format!("belongs to {of}, which md does not have")),
+            Fate::Part(of) => (true, format!("belongs to {of}, which is not carried over")),
         }
     }
 }

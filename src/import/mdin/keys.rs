@@ -23,7 +23,11 @@ const RUN: &[Key] = &[
     no_use("nrespai", "forces are all computed at every step"),
     carried("ig", "-1"),
     no_use("vlimit", "velocities are never cut off: an unstable run ends with a message"),
-    absent("ntr", "0", "md has no position restraints: all atoms are free"),
+    absent(
+        "ntr",
+        "0",
+        "all atoms are free: set position_restraints in the stage, with twice restraint_wt as force_constant",
+    ),
     part("restraint_wt", "ntr"),
     part("restraintmask", "ntr"),
     absent("ibelly", "0", "no atom is frozen"),

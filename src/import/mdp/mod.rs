@@ -84,10 +84,11 @@ fn preprocessor(draft: &mut Draft<'_>) {
         }
         if !restraints.is_empty() {
             let names = restraints.join(", ");
-            draft.differs(
-                "define",
-                format!("md has no position restraints: {names} is left out, and all atoms are free"),
+            let text = format!(
+                "{names}: the topology's restraints are not taken; set position_restraints in the stage, for example \
+                 {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
             );
+            draft.differs("define", text);
         }
     }
     for word in draft.words("include") {
