@@ -24,6 +24,7 @@
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
 //! | [`analysis`] | what is computed of the frames of a trajectory |
+//! | [`import`](mod@import) | inputs of GROMACS and AMBER, translated |
 //! | [`bench`](mod@bench) | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
@@ -231,6 +232,7 @@ pub mod convert;
 pub mod ensemble;
 pub mod error;
 pub mod format;
+pub mod import;
 pub mod memory;
 pub mod observe;
 pub mod pair;

@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 17] = [
     &["run"],
     &["config"],
     &["analysis", "build", "bench"],
-    &["report", "convert"],
+    &["report", "convert", "import"],
     &["cli"],
     &["main", "lib"],
 ];

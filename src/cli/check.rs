@@ -11,7 +11,7 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
-    describe_lj_end, load, position_restraints, processors, refuse, warnings,
+    describe_lj_end, describe_methods, load, position_restraints, processors, refuse, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -60,6 +60,9 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
     let _ = writeln!(text, "forces       {}", forces(system));
     if let Some(conventions) = describe_conventions(plan, system) {
         let _ = writeln!(text, "conventions  {conventions}");
+    }
+    if let Some(methods) = describe_methods(system) {
+        let _ = writeln!(text, "not taken    {methods}");
     }
     let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;

@@ -12,7 +12,7 @@ use crate::config::Override;
 use crate::error::{Error, Result};
 use crate::format::npy;
 use crate::prepare::{ConstrainedTerms, Prepared};
-use crate::run::{Engine, load};
+use crate::run::{Engine, describe_methods, load};
 use crate::system::{Electrostatics, State, System};
 
 /// Compute energy and forces of the coordinates, term by term
@@ -65,6 +65,9 @@ impl Energy {
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
         let terms = if self.constraints { ConstrainedTerms::Drop } else { ConstrainedTerms::Keep };
         let Prepared { system, state, .. } = engine.pool.install(|| load(&config.plan, terms))?;
+        if let Some(methods) = describe_methods(&system) {
+            super::say(&format!("not taken: {methods}"));
+        }
         let evaluation = engine.single_point(&config.plan, &system, &state)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;

@@ -8,6 +8,7 @@ mod diagnostics;
 mod energy;
 mod estimate;
 mod help;
+mod import;
 mod info;
 mod input;
 mod isolated;
@@ -62,6 +63,7 @@ enum Command {
     Verify(verify::Verify),
     Repair(outputs::Repair),
     New(new::New),
+    Import(import::Import),
     Help(help::Help),
 }
 
@@ -91,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::Verify(command) => command.execute(),
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),
+        Command::Import(command) => command.execute(),
         Command::Help(command) => command.execute(),
     };
     match outcome {

@@ -154,7 +154,7 @@ pub(super) fn energies(path: &Path) -> Result<String> {
 pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
     let place = |path: &Path| path.canonicalize().ok();
     if place(output).is_some_and(|there| Some(there) == place(input)) {
-        return Err(Problem::new("the result would replace the trajectory itself").in_file(output).into());
+        return Err(Problem::new("the result would replace the file that it is made from").in_file(output).into());
     }
     if output.exists() && !force {
         let problem = Problem::new("there is such a file already").in_file(output);

@@ -17,6 +17,7 @@ mod resolve;
 mod template;
 mod value;
 mod words;
+mod write;
 
 use std::path::Path;
 
@@ -25,6 +26,7 @@ pub use help::{describe, overview};
 pub use raw::Override;
 pub use template::template;
 pub use value::{Entry, Place, Table, Value};
+pub use write::{Line, write};
 
 use crate::error::{Error, Problem, Result};
 use crate::format::file;

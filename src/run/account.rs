@@ -3,6 +3,7 @@
 use super::engine::{Engine, Placement};
 use super::job::Outcome;
 use super::lj_end::{describe_conventions, describe_lj_end};
+use super::methods::describe_methods;
 use super::plan::{Device, Plan, Precision};
 use super::timing::Timing;
 use super::warnings::warnings;
@@ -100,6 +101,7 @@ pub(super) fn write_header(
         ("seed", plan.run.seed.to_string()),
     ];
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
+    rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
     log.pairs(&rows)?;
     warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
 }

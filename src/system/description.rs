@@ -1,6 +1,6 @@
 //! The contents of a topology, from a file or code, before anything is derived from it.
 
-use super::{Nonbonded, Topology};
+use super::{Electrostatics, LjModifier, Nonbonded, Topology};
 
 /// Atoms, their interactions, and what is known of the cell. Every reader of topologies returns one; `prepare` makes the
 /// [`super::System`] of it.
@@ -12,6 +12,19 @@ pub struct Description {
     pub nonbonded: Nonbonded,
     /// the cell that the topology file contains; that of the coordinates has precedence
     pub cell_hint: CellHint,
+}
+
+/// Non-bonded methods that a file of parameters asks for, as OpenMM's do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Methods {
+    /// nm; `None` = all pairs
+    pub cutoff: Option<f64>,
+    /// Coulomb interactions; with PME the parameters for the file's own cell
+    pub electrostatics: Electrostatics,
+    /// end of the Lennard-Jones potential
+    pub lj_modifier: LjModifier,
+    /// Lennard-Jones beyond the cutoff
+    pub dispersion_correction: bool,
 }
 
 /// The cell that a topology file contains.

@@ -17,7 +17,7 @@ pub use bonded::{
     Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, G96Angle, G96Bond, HarmonicImproper, Pair14,
     RyckaertBellemans, Torsion,
 };
-pub use description::{BoxKind, CellHint, Description};
+pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
 pub(crate) use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};

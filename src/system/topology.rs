@@ -1,6 +1,6 @@
 //! Atoms, residues, exclusions and names, in topology order (the order of the input file).
 
-use super::{BondedTerms, Constraint, VirtualSite};
+use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use std::fmt;
 
 /// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
@@ -133,6 +133,8 @@ pub struct Topology {
     pub title: String,
     /// the force field is CHARMM's
     pub charmm: bool,
+    /// how the file would have non-bonded forces computed, where it says so: the input file decides, the log names both
+    pub methods: Option<Methods>,
     /// all atoms
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`

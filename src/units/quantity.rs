@@ -175,6 +175,28 @@ impl Dimension {
         }))
     }
 
+    /// `value`, in internal units, as text that [`Self::parse`] reads back: with as few digits as give the same value.
+    ///
+    /// ```
+    /// use md::units::Dimension;
+    /// assert_eq!(Dimension::Length.spell(0.9), "0.9 nm");
+    /// assert_eq!(Dimension::Time.spell(0.002), "2 fs");
+    /// ```
+    pub fn spell(self, value: f64) -> String {
+        self.spell_by(value, |read| read == value)
+    }
+
+    /// The same with as few digits as `is_exact` accepts the value of.
+    pub(crate) fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
+        let short = self == Time && value.abs() < SHORT;
+        let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
+        let unit = if short { "fs" } else { usual };
+        let size = UNITS.iter().find(|known| known.0 == unit).map_or(1.0, |known| known.2);
+        let with_digits = |digits: usize| format!("{} {unit}", rounded(value / size, digits));
+        let exact = (1..DIGITS).map(with_digits).find(|text| self.parse(text).is_ok_and(&is_exact));
+        exact.unwrap_or_else(|| with_digits(DIGITS))
+    }
+
     /// The problem of a number without a unit, showing `number` with the recommended one.
     pub fn bare(self, number: &str) -> Problem {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
@@ -189,6 +211,20 @@ impl Dimension {
     fn unit_list(self) -> String {
         self.units().collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Times below this, in ps, are written in femtoseconds: time steps.
+const SHORT: f64 = 0.1;
+/// Decimal digits that tell every f64 from its neighbours.
+const DIGITS: usize = 17;
+
+/// A number with so many significant digits, without zeros at its end; with an exponent where that is shorter.
+fn rounded(value: f64, digits: usize) -> String {
+    let exponential = format!("{value:.*e}", digits.saturating_sub(1));
+    // what was printed as a number reads as one
+    let value = exponential.parse().unwrap_or(value);
+    let [plain, exponential] = [format!("{value}"), format!("{value:e}")];
+    if exponential.len() + 1 < plain.len() { exponential } else { plain }
 }
 
 /// Cuts `text` after its leading number; blanks around both parts are dropped. The number part may be malformed.
@@ -253,6 +289,26 @@ mod tests {
     fn every_example_is_accepted_and_uses_the_first_unit() {
         for unit in UNITS {
             assert!(unit.1.parse(unit.1.example()).is_ok(), "{:?}", unit.1);
+        }
+    }
+
+    #[test]
+    fn values_are_spelled_as_people_write_them() {
+        let spelled = [
+            (Length, 0.7, "0.7 nm"),
+            (Length, 8.0 / 10.0, "0.8 nm"),
+            (Time, 0.002, "2 fs"),
+            (Time, 0.0005, "0.5 fs"),
+            (Time, 100_000.0, "1e5 ps"),
+            (Temperature, 310.15, "310.15 K"),
+            (Pressure, 1.013_25 * BAR, "1.01325 bar"),
+            (Pressure, -5.0 * BAR, "-5 bar"),
+            (Compressibility, 4.5e-5 * (1.0 / BAR), "4.5e-5 1/bar"),
+            (WallTime, 300.0, "5 min"),
+            (EnergyRate, 0.005, "0.005 kJ/mol/ps"),
+        ];
+        for (dimension, value, text) in spelled {
+            assert_eq!(dimension.spell(value), text);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use md::backend::{Reference, Workload};
 use md::format::read_topology;
-use md::system::{BoxKind, Construction, Description};
+use md::system::{BoxKind, Construction, Description, Electrostatics, LjModifier};
 use md::team::Team;
 use md::virtual_sites::SitePlan;
 
@@ -11,6 +11,23 @@ use crate::literal::file;
 
 /// Relative, as for the prmtop files of the same systems.
 const TOLERANCE: f64 = 1e-7;
+
+/// OpenMM's getPMEParametersInContext on the Reference platform: 2.628260884878466, 17, 17, 17.
+#[test]
+fn methods_are_those_of_openmm() {
+    let of = |name: &str| {
+        let folder = Golden::load(name).unwrap().folder;
+        read_topology(&folder.join(format!("{name}.xml.xz"))).unwrap().topology.methods.unwrap()
+    };
+    let water = of("tip4pew");
+    assert_eq!((water.cutoff, water.lj_modifier, water.dispersion_correction), (Some(1.0), LjModifier::None, true));
+    let Electrostatics::Pme(pme) = water.electrostatics else { panic!("{:?}", water.electrostatics) };
+    assert!((pme.alpha / 2.628260884878466 - 1.0).abs() < TOLERANCE, "{}", pme.alpha);
+    assert_eq!((pme.grid, pme.order), ([17; 3], 5));
+    let vacuum = of("peptide-vacuum");
+    assert_eq!((vacuum.cutoff, vacuum.electrostatics), (None, Electrostatics::Plain));
+    assert!(!vacuum.dispersion_correction);
+}
 
 /// Serialised by `tests/systems/build/openmm_xml.py`.
 #[test]

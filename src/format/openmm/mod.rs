@@ -1,10 +1,11 @@
 //! Systems of OpenMM as its `XmlSerializer` writes them.
 //!
 //! Units and conventions are the engine's. Bonded forces may be there more than once; cutoffs and methods of the
-//! `NonbondedForce`, thermostats and barostats are left to the input file. Every other force is refused by name. The file has no
+//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Every other force is refused by name. The file has no
 //! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]).
 
 mod forces;
+mod methods;
 mod names;
 mod node;
 mod nonbonded;
@@ -69,17 +70,20 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
         let kind = force.text("type")?;
         match kind {
             "NonbondedForce" if nonbonded.is_some() => return Err(force.problem("a second NonbondedForce")),
-            "NonbondedForce" => nonbonded = Some(nonbonded::read(&force, count)?),
+            "NonbondedForce" => nonbonded = Some((force, nonbonded::read(&force, count)?)),
             kind if IGNORED.contains(&kind) => {}
             _ => forces::add(&force, kind, count, &mut topology)?,
         }
     }
     let no_force = || root.problem("no NonbondedForce").help("md needs charges and Lennard-Jones parameters");
-    let Nonbonded { charges, lj_types, table, excluded, pairs14, periodic } = nonbonded.ok_or_else(no_force)?;
+    let (force, nonbonded) = nonbonded.ok_or_else(no_force)?;
+    let Nonbonded { charges, lj_types, table, excluded, pairs14, periodic } = nonbonded;
     topology.exclusions = Exclusions::from_pairs(count, excluded);
     topology.bonded.pairs14 = pairs14;
     names::add(&masses, &charges, &lj_types, &mut topology);
-    let kind = if periodic { box_kind(&root)? } else { BoxKind::None };
+    let cell = if periodic { Some(cell(&root)?) } else { None };
+    let kind = cell.as_ref().map_or(BoxKind::None, box_kind);
+    topology.methods = methods::read(&force, cell.as_ref());
     Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None } })
 }
 
@@ -102,15 +106,18 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     Ok(masses)
 }
 
-/// The form of the periodic cell, which the coordinates contain.
-fn box_kind(root: &Node<'_>) -> Parsed<BoxKind> {
+/// The periodic cell; that of the coordinates has precedence.
+fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
     let mut rows = [vec3(0.0, 0.0, 0.0); 3];
     for (row, node) in rows.iter_mut().zip(root.list("PeriodicBoxVectors")?) {
         let [x, y, z] = node.reals(["x", "y", "z"])?;
         *row = vec3(x, y, z);
     }
-    let cell = PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors span no cell"))?;
+    PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors span no cell"))
+}
+
+fn box_kind(cell: &PeriodicCell) -> BoxKind {
     let [a, b, c] = cell.rows();
     let rectangular = [a.y, a.z, b.x, b.z, c.x, c.y] == [0.0; 6];
-    Ok(if rectangular { BoxKind::Rectangular } else { BoxKind::Triclinic })
+    if rectangular { BoxKind::Rectangular } else { BoxKind::Triclinic }
 }

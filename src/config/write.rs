@@ -1,0 +1,322 @@
+//! The input file of a plan: TOML that reads back to it. Words are taken from the tables of [`super::words`], quantities are
+//! spelled by their dimensions.
+
+use std::path::Path;
+
+use super::key::Default;
+use super::keys;
+use super::resolve::quote;
+use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
+use crate::ensemble::barostat::Barostat;
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::run::{
+    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, PositionRestraint,
+    RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
+use crate::units::Dimension::{
+    Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
+    WallTime,
+};
+
+/// A line of an input file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// the dotted key that it sets, `stage.timestep`; empty where it sets none
+    pub key: String,
+    /// its text
+    pub text: String,
+}
+
+/// A key and its value as TOML.
+type Member = (&'static str, String);
+
+/// The input file of a plan, for a file in the folder `base`, to which paths are relative where they are below it.
+///
+/// What has its default is left out, unless `remark` has a comment on its key: these follow the values.
+pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(&str) -> Option<String>) -> Vec<Line> {
+    let mut lines = vec![];
+    let mut section = |name: &'static str, header: String, members: Vec<Member>, defaults: &[Member]| {
+        let members = members.into_iter().filter_map(|(key, value)| {
+            let path = format!("{name}.{key}");
+            let required = keys::find(&path).is_some_and(|key| matches!(key.default, Default::Required));
+            let remark = remark(&path);
+            let is_default = defaults.contains(&(key, value.clone()));
+            (required || remark.is_some() || !is_default).then(|| line(path, key, &value, remark))
+        });
+        let members: Vec<Line> = members.collect();
+        if !members.is_empty() {
+            lines.extend(["", &header].map(|text| Line { key: String::new(), text: text.to_owned() }));
+            lines.extend(members);
+        }
+    };
+    section("system", "[system]".into(), system(&plan.system, base), &system(&SystemFiles::default(), base));
+    section("forces", "[forces]".into(), forces(&plan.forces), &forces(&ForceOptions::default()));
+    section("run", "[run]".into(), run(&plan.run), &run(&RunOptions::default()));
+    section("output", "[output]".into(), output(&plan.output, base), &[]);
+    for one in &plan.stages {
+        section("stage", "[[stage]]".into(), stage(one, base), &[]);
+    }
+    lines
+}
+
+/// Column in which comments begin, where the value leaves room.
+const COMMENTS: usize = 48;
+
+fn line(path: String, key: &str, value: &str, remark: Option<String>) -> Line {
+    let setting = format!("{key} = {value}");
+    let text = match remark {
+        Some(remark) => format!("{setting:<COMMENTS$}  # {remark}"),
+        None => setting,
+    };
+    Line { key: path, text }
+}
+
+/// The word for a meaning.
+fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> String {
+    let word = table.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word);
+    quote(word.expect("every meaning has its word: a test writes them all"))
+}
+
+fn braces(members: Vec<Member>) -> String {
+    let members: Vec<String> = members.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{ {} }}", members.join(", "))
+}
+
+fn list_of(texts: impl Iterator<Item = String>) -> String {
+    format!("[{}]", texts.map(|text| quote(&text)).collect::<Vec<_>>().join(", "))
+}
+
+fn relative(path: &Path, base: &Path) -> String {
+    path.strip_prefix(base).unwrap_or(path).display().to_string()
+}
+
+fn system(files: &SystemFiles, base: &Path) -> Vec<Member> {
+    let SystemFiles { topology, coordinates, include, define, parameters, cell } = files;
+    let mut members = vec![
+        ("topology", quote(&relative(topology, base))),
+        ("coordinates", quote(&relative(coordinates, base))),
+        ("include", list_of(include.iter().map(|path| relative(path, base)))),
+        ("define", list_of(define.iter().cloned())),
+        ("parameters", list_of(parameters.iter().map(|path| relative(path, base)))),
+    ];
+    members.extend(cell.map(|cell| {
+        let (edges, angles) = cell.lengths_angles();
+        let edges = edges.map(|edge| Length.spell(edge));
+        ("cell", list_of(edges.into_iter().chain(angles.map(|angle| format!("{angle} deg")))))
+    }));
+    members
+}
+
+fn forces(options: &ForceOptions) -> Vec<Member> {
+    let mut members = vec![("cutoff", distance(options.cutoff)), ("cutoff_lj", distance(options.cutoff_lj))];
+    let (method, detail) = match options.electrostatics {
+        ElectrostaticsSpec::Off => (ElectrostaticsWord::Off, None),
+        ElectrostaticsSpec::Plain => (ElectrostaticsWord::Plain, None),
+        ElectrostaticsSpec::ReactionField { permittivity } => {
+            let value = if permittivity.is_infinite() { quote("infinity") } else { float(permittivity) };
+            (ElectrostaticsWord::ReactionField, Some(("permittivity", value)))
+        }
+        ElectrostaticsSpec::Pme(spec) => (ElectrostaticsWord::Pme, Some(("pme", pme(spec)))),
+    };
+    members.push(("electrostatics", word(&words::ELECTROSTATICS, &method)));
+    members.extend(detail);
+    let (modifier, switch) = match options.lj_modifier {
+        Setting::ForceField => (LjModifierWord::ForceField, None),
+        Setting::Given(LjModifier::None) => (LjModifierWord::None, None),
+        Setting::Given(LjModifier::PotentialShift) => (LjModifierWord::PotentialShift, None),
+        Setting::Given(LjModifier::ForceSwitch { from }) => (LjModifierWord::ForceSwitch, Some(from)),
+        Setting::Given(LjModifier::PotentialSwitch { from }) => (LjModifierWord::PotentialSwitch, Some(from)),
+    };
+    members.push(("lj_modifier", word(&words::LJ_MODIFIERS, &modifier)));
+    members.extend(switch.map(|from| ("lj_switch", quote(&Length.spell(from)))));
+    let correction = match options.dispersion_correction {
+        Setting::ForceField => quote(words::FORCE_FIELD),
+        Setting::Given(DispersionCorrection::Off) => "false".to_owned(),
+        Setting::Given(DispersionCorrection::AllPairs) => "true".to_owned(),
+        Setting::Given(DispersionCorrection::NonExcluded) => quote("non-excluded"),
+    };
+    members.extend([
+        ("coulomb_modifier", word(&words::MODIFIERS, &options.coulomb_modifier)),
+        ("dispersion_correction", correction),
+        ("constraints", word(&words::CONSTRAINTS, &options.constraints)),
+        ("rigid_water", options.rigid_water.to_string()),
+        ("constraint_tolerance", float(options.constraint_tolerance)),
+    ]);
+    members.extend(options.hydrogen_mass.map(|mass| ("hydrogen_mass", quote(&Mass.spell(mass)))));
+    members.push(("list", list(options.list)));
+    members
+}
+
+/// A number without a dimension: TOML wants a point or an exponent.
+fn float(value: f64) -> String {
+    format!("{value:?}")
+}
+
+fn distance(setting: Setting<Option<f64>>) -> String {
+    quote(&match setting {
+        Setting::ForceField => words::FORCE_FIELD.to_owned(),
+        Setting::Given(None) => "none".to_owned(),
+        Setting::Given(Some(distance)) => Length.spell(distance),
+    })
+}
+
+fn pme(spec: PmeSpec) -> String {
+    braces(match spec {
+        PmeSpec::ForceError(error) => vec![("force_error", float(error))],
+        PmeSpec::Spacing { spacing, order } => {
+            vec![("spacing", quote(&Length.spell(spacing))), ("order", order.to_string())]
+        }
+        PmeSpec::Explicit { alpha, grid, order } => vec![
+            ("alpha", quote(&InverseLength.spell(alpha))),
+            ("grid", format!("{grid:?}")),
+            ("order", order.to_string()),
+        ],
+    })
+}
+
+fn list(policy: ListPolicy) -> String {
+    braces(match policy {
+        ListPolicy::Exact { buffer } => vec![("buffer", quote(&Length.spell(buffer)))],
+        ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
+            let tolerances = [
+                ("tolerance", quote(&EnergyRate.spell(tolerance))),
+                ("pressure_tolerance", quote(&Pressure.spell(pressure_tolerance))),
+            ];
+            tolerances.into_iter().chain(interval.map(|steps| ("interval", steps.to_string()))).collect()
+        }
+    })
+}
+
+fn run(options: &RunOptions) -> Vec<Member> {
+    let device = match options.device {
+        Device::Auto => "auto".to_owned(),
+        Device::Cpu => "cpu".to_owned(),
+        Device::Cuda(number) => format!("cuda:{number}"),
+    };
+    let mut members = vec![
+        ("seed", options.seed.to_string()),
+        ("device", quote(&device)),
+        ("threads", options.threads.map_or(quote("auto"), |threads| threads.to_string())),
+        ("pin", options.pin.to_string()),
+        ("precision", word(&words::PRECISIONS, &options.precision)),
+        ("tuning", word(&words::TUNINGS, &options.tuning)),
+        ("reproducible", options.reproducible.to_string()),
+        ("simd", word(&words::SIMD_LEVELS, &options.simd)),
+    ];
+    members.extend(options.max_time.map(|time| ("max_time", quote(&WallTime.spell(time.as_secs_f64())))));
+    members.extend(options.max_steps.map(|steps| ("max_steps", steps.to_string())));
+    members
+}
+
+fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
+    let trajectories: Vec<String> = options.trajectories.iter().map(trajectory).collect();
+    let energies = options.energies.map(|energies| braces(vec![("every", quote(&interval(energies.every)))]));
+    vec![
+        ("directory", quote(&relative(&options.directory, base))),
+        (
+            "trajectory",
+            match trajectories.as_slice() {
+                [] => quote("none"),
+                [one] => one.clone(),
+                several => format!("[\n    {},\n]", several.join(",\n    ")),
+            },
+        ),
+        ("energies", energies.unwrap_or_else(|| quote("none"))),
+        ("checkpoint", braces(vec![("every", quote(&WallTime.spell(options.checkpoint.every.as_secs_f64())))])),
+    ]
+}
+
+fn trajectory(options: &TrajectoryOptions) -> String {
+    let TrajectoryOptions { file, every, velocities, forces, images, precision, select } = options;
+    let mut members = vec![("file", quote(file)), ("every", quote(&interval(*every)))];
+    let fields = [("velocities", velocities), ("forces", forces), ("images", images)];
+    members.extend(fields.into_iter().filter(|(_, on)| **on).map(|(name, _)| (name, "true".to_owned())));
+    members.extend(precision.map(|precision| ("precision", quote(&Length.spell(precision)))));
+    members.extend(select.as_ref().map(|text| ("select", quote(text))));
+    braces(members)
+}
+
+fn interval(every: Interval) -> String {
+    match every {
+        Interval::Time(time) => Time.spell(time),
+        Interval::Steps(steps) => format!("{steps} steps"),
+    }
+}
+
+fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
+    let (kind, members) = match &stage.kind {
+        StageKind::Minimize(options) => (
+            StageWord::Minimize,
+            vec![
+                ("steps", options.steps.to_string()),
+                ("force_tolerance", quote(&Force.spell(options.force_tolerance))),
+                ("initial_step", quote(&Length.spell(options.initial_step))),
+            ],
+        ),
+        StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
+    };
+    let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
+    let restraints: Vec<String> = stage.position_restraints.iter().map(|one| position_restraint(one, base)).collect();
+    let restraints = (!restraints.is_empty()).then(|| ("position_restraints", format!("[{}]", restraints.join(", "))));
+    names.into_iter().chain(members).chain(restraints).collect()
+}
+
+fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
+    let PositionRestraint { select, force_constant, flat_radius, reference, reference_scaling } = options;
+    let mut members = vec![
+        ("select", quote(select)),
+        ("force_constant", quote(&ForceConstant.spell(*force_constant))),
+        ("flat_radius", quote(&Length.spell(*flat_radius))),
+        ("reference_scaling", word(&words::REFERENCE_SCALINGS, reference_scaling)),
+    ];
+    members.extend(reference.as_ref().map(|path| ("reference", quote(&relative(path, base)))));
+    braces(members)
+}
+
+fn dynamics(options: &Dynamics) -> Vec<Member> {
+    let (velocities, temperature) = match options.velocities {
+        Velocities::File => (VelocitiesWord::File, None),
+        Velocities::Generate { temperature } => (VelocitiesWord::Generate, Some(temperature)),
+    };
+    let mut members = vec![
+        ("steps", options.steps.to_string()),
+        ("timestep", quote(&Time.spell(options.timestep))),
+        ("velocities", word(&words::VELOCITIES, &velocities)),
+    ];
+    members.extend(temperature.map(|temperature| ("temperature", quote(&Temperature.spell(temperature)))));
+    let none = || quote("none");
+    members.extend([
+        ("thermostat", options.thermostat.as_ref().map_or_else(none, thermostat)),
+        ("barostat", options.barostat.as_ref().map_or_else(none, barostat)),
+        ("com_removal", options.com_removal.map_or_else(none, |steps| steps.to_string())),
+    ]);
+    members
+}
+
+fn thermostat(options: &Thermostat) -> String {
+    let time = options.coupling_time;
+    let time = match options.kind {
+        ThermostatKind::Langevin => ("friction", Rate.spell_by(time.recip(), |friction| friction.recip() == time)),
+        _ => ("coupling_time", Time.spell(time)),
+    };
+    braces(vec![
+        ("kind", word(&words::THERMOSTATS, &options.kind)),
+        ("temperature", quote(&Temperature.spell(options.temperature))),
+        (time.0, quote(&time.1)),
+        ("every", options.every.to_string()),
+    ])
+}
+
+fn barostat(options: &Barostat) -> String {
+    braces(vec![
+        ("kind", word(&words::BAROSTATS, &options.kind)),
+        ("pressure", quote(&Pressure.spell(options.pressure))),
+        ("coupling_time", quote(&Time.spell(options.coupling_time))),
+        ("compressibility", quote(&Compressibility.spell(options.compressibility))),
+        ("every", options.every.to_string()),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

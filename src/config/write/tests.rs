@@ -1,0 +1,129 @@
+//! What is written reads back to the same plan.
+
+use std::path::Path;
+
+use super::*;
+use crate::config::Config;
+
+/// Inputs that set every key among them.
+const INPUTS: [&str; 7] = [
+    "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
+     position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
+     flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
+     thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
+     [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
+     thermostat = { kind = \"andersen\", temperature = \"310 K\", coupling_time = \"3 ps\" }",
+    r#"
+[system]
+topology = "data/a b.top"
+coordinates = "/elsewhere/\"c\".gro"
+include = ["toppar", "/opt/ff"]
+define = ["FLEXIBLE", "POSRES=1000"]
+parameters = ["p.prm"]
+cell = ["3 nm", "4 nm", "5.5 nm"]
+[forces]
+cutoff = "1.2 nm"
+cutoff_lj = "10 A"
+electrostatics = "pme"
+pme = { alpha = "3.1234 1/nm", grid = [32, 36, 40], order = 6 }
+lj_modifier = "force-switch"
+lj_switch = "0.9 nm"
+coulomb_modifier = "none"
+dispersion_correction = "non-excluded"
+constraints = "all-bonds"
+rigid_water = false
+constraint_tolerance = 1e-8
+hydrogen_mass = "3.024 amu"
+list = { tolerance = "0.001 kJ/mol/ps", pressure_tolerance = "0.1 bar", interval = 25 }
+[run]
+seed = 9223372036854775807
+device = "cuda:3"
+threads = 7
+pin = true
+precision = "mixed"
+tuning = "measure"
+reproducible = true
+simd = "avx2"
+max_time = "23.5 h"
+max_steps = 12
+[output]
+directory = "results"
+trajectory = [
+    { file = "a.h5md", every = "10 ps", velocities = true, forces = true, images = true, precision = "0.001 nm" },
+    { file = "b.xtc", every = "500 steps", select = "not (water or name \"X\")" },
+]
+energies = { every = "7 steps" }
+checkpoint = { every = "15 min" }
+[[stage]]
+name = "em"
+kind = "minimize"
+steps = 77
+force_tolerance = "0.3 kJ/mol/nm"
+initial_step = "0.001 nm"
+[[stage]]
+name = "npt"
+kind = "dynamics"
+duration = "1 us"
+timestep = "2.5 fs"
+velocities = "generate"
+temperature = "310.15 K"
+thermostat = { kind = "v-rescale", temperature = "298.15 K", coupling_time = "0.1 ps", every = 3 }
+barostat = { kind = "c-rescale", pressure = "1 atm", coupling_time = "12 ps", compressibility = "3e-5 1/bar", every = 7 }
+com_removal = "none"
+"#,
+    "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = 61\n[output]\ntrajectory = \"none\"\nenergies = \"none\"\n\
+     [[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"0.5 fs\"\nthermostat = { kind = \"berendsen\", temperature = \"1 K\" }\n\
+     barostat = { kind = \"berendsen\", pressure = \"-1000 bar\" }",
+    "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = \"infinity\"\nlist = { buffer = \"0.11 nm\" }\n\
+     [run]\ndevice = \"cpu\"\nprecision = \"double\"",
+    "[forces]\ncutoff = \"none\"\nlj_modifier = \"none\"\n",
+    "[forces]\npme = { spacing = \"0.115 nm\", order = 8 }\nlj_modifier = \"potential-switch\"\nlj_switch = \"0.8 nm\"\n\
+     dispersion_correction = true\n",
+    "[forces]\npme = { force_error = 1e-5 }\ncutoff = \"force-field\"\nlj_modifier = \"potential-shift\"\n\
+     dispersion_correction = false\nelectrostatics = \"pme\"\n[output]\ntrajectory = { every = \"0.3 ns\", format = \"trr\" }",
+];
+
+fn parse(text: &str) -> Plan {
+    let files = "topology = \"t\"\ncoordinates = \"c\"\n";
+    let text = if text.contains("[system]") { text.to_owned() } else { format!("[system]\n{files}{text}") };
+    Config::parse(&text, Path::new("/base/input.toml"), &[]).unwrap_or_else(|e| panic!("{e:?}\n{text}")).plan
+}
+
+fn text(plan: &Plan, remark: &dyn Fn(&str) -> Option<String>) -> String {
+    write(plan, Path::new("/base"), remark).iter().map(|line| format!("{}\n", line.text)).collect()
+}
+
+#[test]
+fn what_is_written_reads_back_to_the_same_plan() {
+    for input in INPUTS {
+        let plan = parse(input);
+        for remark in [|_: &str| None, |key: &str| Some(format!("a remark on {key}"))] {
+            let text = text(&plan, &remark);
+            assert_eq!(parse(&text), plan, "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_key_is_written() {
+    let remark = |_: &str| Some("shown".to_owned());
+    let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
+    // a duration is written as steps, the format of a trajectory as the ending of its file
+    let other = ["duration", "format"];
+    for (path, key) in keys::all().into_iter().filter(|(_, key)| !other.contains(&key.name)) {
+        let header = [format!("[{path}]"), format!("[[{path}]]")];
+        let is_there = header.iter().any(|header| written.contains(header))
+            || written.contains(&format!("\n{} = ", key.name))
+            || [" ", "{ "].iter().any(|before| written.contains(&format!("{before}{} = ", key.name)));
+        assert!(is_there, "{path}");
+    }
+}
+
+#[test]
+fn defaults_are_left_out_unless_there_is_a_remark() {
+    let plan = parse("[[stage]]\nkind = \"minimize\"");
+    let bare = text(&plan, &|_| None);
+    assert!(!bare.contains("[forces]") && !bare.contains("[run]") && bare.contains("topology = \"t\"\n"), "{bare}");
+    let one = text(&plan, &|key| (key == "run.seed").then(|| "gen-seed = 1".to_owned()));
+    assert!(one.contains("[run]\nseed = 1 ") && one.contains("  # gen-seed = 1\n") && !one.contains("pin"), "{one}");
+}

@@ -1,0 +1,65 @@
+//! Temperature and pressure coupling: what both programs share.
+
+use super::draft::Draft;
+use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::run::Dynamics;
+
+/// Steps between couplings, at most: the default of `md`.
+const EVERY: u32 = 10;
+/// Room for the rounding of a ratio of decimal numbers.
+const ROUNDING: f64 = 1e-9;
+
+/// A thermostat of a dynamics stage; of Langevin dynamics the time is the inverse of the friction. Weak coupling needs a
+/// relaxation of at least one interval.
+pub(super) fn thermostat(
+    stage: &Dynamics,
+    kind: ThermostatKind,
+    (temperature, coupling_time): (f64, f64),
+    every: Option<u32>,
+) -> Thermostat {
+    // friction and noise act at every step
+    let most = every.unwrap_or(if kind == ThermostatKind::Langevin { 1 } else { EVERY });
+    let every =
+        if kind == ThermostatKind::Berendsen { intervals(coupling_time, stage.timestep, 1.0, most) } else { most };
+    Thermostat { kind, temperature, coupling_time, every }
+}
+
+/// Pressure coupling of a dynamics stage as asked for, in internal units.
+pub(super) struct Pressure<'a> {
+    /// the method that `md` has, or the nearest
+    pub(super) kind: BarostatKind,
+    pub(super) pressure: f64,
+    pub(super) coupling_time: f64,
+    pub(super) compressibility: f64,
+    /// steps between couplings where the file says
+    pub(super) every: Option<u32>,
+    /// the key that names the method, and that of the coupling time
+    pub(super) keys: [&'a str; 2],
+}
+
+/// The barostat of a stage. Stochastic cell rescaling takes its temperature from a thermostat, and wants several couplings in a
+/// relaxation time.
+pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
+    let [method, time] = asked.keys;
+    let mut kind = asked.kind;
+    if kind == BarostatKind::CRescale && stage.thermostat.is_none() {
+        draft.differs(method, "without a thermostat md has the Berendsen barostat only, which is used instead");
+        kind = BarostatKind::Berendsen;
+    }
+    let couplings = if kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
+    let every = intervals(asked.coupling_time, stage.timestep, couplings, asked.every.unwrap_or(EVERY));
+    let least = couplings * stage.timestep;
+    let mut coupling_time = asked.coupling_time;
+    if coupling_time < least * (1.0 - ROUNDING) {
+        draft.differs(time, format!("too short for the time step: {couplings} steps, {least} ps, are used instead"));
+        coupling_time = least;
+    }
+    Barostat { kind, pressure: asked.pressure, coupling_time, compressibility: asked.compressibility, every }
+}
+
+/// The largest number of steps between couplings, up to `most`, of which so many fit into the coupling time.
+fn intervals(coupling_time: f64, timestep: f64, couplings: f64, most: u32) -> u32 {
+    let fitting = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
+    if fitting >= f64::from(most) { most } else { (fitting as u32).max(1) }
+}

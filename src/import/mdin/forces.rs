@@ -1,0 +1,168 @@
+//! Cutoffs, PME, constraints.
+
+use super::{Draft, unexpected};
+use crate::constraint::ConstraintKind;
+use crate::import::readable;
+use crate::pme::{ORDERS, alpha_for_tolerance};
+use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
+
+/// Ångström in a nanometre: dividing rounds once.
+const PER_NM: f64 = 10.0;
+/// Without a cell, cutoffs from this on (Å) are meant to leave nothing out.
+const BEYOND: f64 = 999.0;
+/// Default cutoffs, Å: with a cell, and without.
+const USUAL: [f64; 2] = [8.0, 9999.0];
+/// `igb` of vacuum; 0 is explicit solvent.
+const VACUUM: i64 = 6;
+
+pub(super) fn translate(draft: &mut Draft<'_>) {
+    let igb = draft.whole("igb");
+    if igb != 0 && igb != VACUUM {
+        unexpected(
+            draft,
+            "igb",
+            "md has no implicit solvent: set up a system in explicit solvent, or use another program",
+        );
+    }
+    let periodic = cell(draft, igb);
+    let usual = if periodic { USUAL[0] } else { USUAL[1] };
+    let [coulomb, lj] = cutoffs(draft, usual);
+    draft.plan.forces.coulomb_modifier = Modifier::None;
+    draft.plan.forces.lj_modifier = Setting::Given(LjModifier::None);
+    if !periodic && coulomb >= BEYOND && lj >= BEYOND {
+        let forces = &mut draft.plan.forces;
+        forces.cutoff = Setting::Given(None);
+        forces.cutoff_lj = Setting::Given(None);
+        forces.electrostatics = ElectrostaticsSpec::Plain;
+        forces.dispersion_correction = Setting::Given(DispersionCorrection::Off);
+        draft.carried("forces.electrostatics", &["ntb"]);
+    } else {
+        draft.plan.forces.cutoff = Setting::Given(Some(coulomb / PER_NM));
+        draft.plan.forces.cutoff_lj = Setting::Given(Some(lj / PER_NM));
+        draft.plan.forces.electrostatics = if periodic { pme(draft, coulomb) } else { ElectrostaticsSpec::Plain };
+        draft.carried("forces.electrostatics", &["ntb"]);
+        lennard_jones(draft, lj, periodic);
+        lists(draft);
+    }
+    constraints(draft);
+}
+
+/// Whether there is a cell.
+fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
+    let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
+    if !periodic {
+        draft.differs(
+            "ntb",
+            "the coordinates decide: md has no cell where they have none (no box at the end of an rst7 file)",
+        );
+    }
+    periodic
+}
+
+fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
+    let cut = if draft.is_given("cut") { draft.real("cut") } else { usual };
+    let [coulomb, lj] = [("forces.cutoff", "es_cutoff"), ("forces.cutoff_lj", "vdw_cutoff")].map(|(key, name)| {
+        let source = if draft.is_given(name) { name } else { "cut" };
+        let value = if draft.is_given(name) { draft.real(name) } else { cut };
+        draft.admitted(key, source, value);
+        let words = if draft.is_given(source) { "in A" } else { "8 A with a cell, all pairs without" };
+        draft.carried_as(key, &[source], words);
+        value
+    });
+    [coulomb, lj]
+}
+
+/// PME as AMBER would do it where the file says how; otherwise at the accuracy that `md` has by default.
+fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
+    let names = ["nfft1", "nfft2", "nfft3"];
+    let grid = names.map(|name| draft.count(name) as usize);
+    let order = draft.count("order") as usize;
+    let [coefficient, tolerance] = ["ew_coeff", "dsum_tol"].map(|name| draft.real(name));
+    if !(tolerance > 0.0 && tolerance < 0.1) {
+        unexpected(draft, "dsum_tol", "expected a number between 0 and 0.1");
+        return draft.plan.forces.electrostatics;
+    }
+    // AMBER's criterion is the direct-space potential at the cutoff, erfc(α·cut)/cut with cut in Å
+    let is_given = coefficient > 0.0;
+    let alpha = if is_given { coefficient * PER_NM } else { alpha_for_tolerance(cutoff / PER_NM, tolerance * cutoff) };
+    let alpha = readable(alpha);
+    if grid.contains(&0) || !ORDERS.contains(&order) {
+        let text =
+            "md chooses alpha, grid and order for forces.pme; to set them, give it alpha, grid and order 4, 5, 6 or 8";
+        let asked = ["order", "dsum_tol", "ew_coeff"].iter().chain(&names);
+        let asked: Vec<&&str> = asked.filter(|name| draft.is_given(name)).collect();
+        asked.into_iter().for_each(|name| draft.differs(name, text));
+        let text = format!("md's default; AMBER: alpha = {alpha} 1/nm, a grid of 1 A, order {order}");
+        draft.carried_as("forces.pme", &[], &text);
+        return draft.plan.forces.electrostatics;
+    }
+    let splitting = if is_given { "ew_coeff" } else { "dsum_tol" };
+    draft.carried_as("forces.pme", &[&names[..], &["order", splitting]].concat(), "alpha in 1/A");
+    ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order })
+}
+
+fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
+    let switch = draft.real("fswitch");
+    if switch > 0.0 {
+        if switch >= cutoff {
+            unexpected(draft, "fswitch", "a switch begins before the cutoff");
+        }
+        draft.plan.forces.lj_modifier = Setting::Given(LjModifier::ForceSwitch { from: switch / PER_NM });
+        draft.carried_as("forces.lj_switch", &["fswitch"], "in A");
+        draft.carried("forces.lj_modifier", &["fswitch"]);
+    } else {
+        draft.carried_as("forces.lj_modifier", &[], "AMBER truncates");
+    }
+    draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates");
+    let method = draft.whole("vdwmeth");
+    // without a cell there is no density to correct for
+    let correction = if periodic && method != 0 { DispersionCorrection::AllPairs } else { DispersionCorrection::Off };
+    draft.plan.forces.dispersion_correction = Setting::Given(correction);
+    draft.carried("forces.dispersion_correction", &["vdwmeth"]);
+    if ![0, 1].contains(&method) {
+        draft.differs(
+            "vdwmeth",
+            "md has no PME of Lennard-Jones interactions: they end at the cutoff, with a correction",
+        );
+    }
+}
+
+fn lists(draft: &mut Draft<'_>) {
+    if !draft.is_given("skinnb") {
+        return;
+    }
+    let buffer = draft.real("skinnb") / PER_NM;
+    draft.admitted("forces.list.buffer", "skinnb", buffer);
+    draft.carried_as("forces.list", &["skinnb"], "in A; no pair is missed");
+    draft.plan.forces.list = ListPolicy::Exact { buffer };
+}
+
+fn constraints(draft: &mut Draft<'_>) {
+    let (ntc, ntf) = (draft.whole("ntc"), draft.whole("ntf"));
+    draft.plan.forces.constraints = match ntc {
+        1 => ConstraintKind::None,
+        2 => ConstraintKind::HBonds,
+        3 => ConstraintKind::AllBonds,
+        _ => {
+            unexpected(draft, "ntc", "expected 1 (none), 2 (bonds to hydrogen) or 3 (all bonds)");
+            return;
+        }
+    };
+    draft.plan.forces.rigid_water = ntc != 1;
+    draft.carried("forces.constraints", &["ntc"]);
+    draft.carried("forces.rigid_water", &["ntc"]);
+    if ntf > 3 {
+        draft.differs("ntf", "md computes all bonded terms but for bonds that are constrained");
+    } else if ntf != ntc {
+        draft.differs("ntf", "bonds that are constrained have no energy in md, all others have");
+    } else if draft.is_given("ntf") {
+        draft.no_use("ntf", "bonds that are constrained have no energy in md either");
+    }
+    if ntc != 1 && draft.is_given("tol") {
+        let tolerance = draft.real("tol");
+        draft.admitted("forces.constraint_tolerance", "tol", tolerance);
+        draft.carried("forces.constraint_tolerance", &["tol"]);
+        draft.plan.forces.constraint_tolerance = tolerance;
+    }
+}

@@ -1,0 +1,75 @@
+//! AMBER's mdin files: the namelists `&cntrl` and `&ewald` of sander and pmemd.
+
+mod dynamics;
+mod forces;
+mod keys;
+mod namelist;
+mod output;
+
+use std::path::Path;
+
+use super::draft::Draft;
+use super::settings::{Entry, Settings, shortened};
+use crate::error::Problem;
+use crate::run::{Minimize, StageKind};
+use crate::units::{ANGSTROM, KCAL};
+
+/// Namelists whose keys are translated.
+const TRANSLATED: [&str; 2] = ["cntrl", "ewald"];
+
+/// A file with a namelist that is translated.
+pub(super) fn is_mdin(text: &str) -> bool {
+    let names = text.lines().filter_map(namelist::beginning).map(|(name, _)| name);
+    { names }.any(|name| TRANSLATED.iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+/// Reads the settings of a file.
+pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
+    let found = namelist::read(text).map_err(|problem| problem.in_file(path))?;
+    let mut entries = vec![];
+    let mut others = vec![];
+    for list in found.lists {
+        if TRANSLATED.contains(&list.name.as_str()) {
+            entries.extend(list.entries);
+        } else {
+            let contents: Vec<String> = list.entries.iter().map(|e| format!("{} = {}", e.name, e.value)).collect();
+            others.push(Entry { name: format!("&{}", list.name), value: contents.join(", "), line: list.line });
+        }
+    }
+    others.extend(found.cards.into_iter().map(|(line, value)| Entry { name: "a card".to_owned(), value, line }));
+    let mut settings = Settings::new(path.to_owned(), keys::KEYS, entries)?;
+    settings.others = others;
+    Ok(settings)
+}
+
+/// Translates a file.
+pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
+    draft.others("a namelist or card that md has nothing for");
+    forces::translate(draft);
+    let kind = match draft.whole("imin") {
+        0 => StageKind::Dynamics(dynamics::translate(draft)),
+        1 => minimisation(draft),
+        other => {
+            draft.problem("imin", format!("imin = {other}"), "md translates dynamics (0) and minimisation (1)");
+            minimisation(draft)
+        }
+    };
+    output::translate(draft);
+    kind
+}
+
+fn minimisation(draft: &mut Draft<'_>) -> StageKind {
+    draft.carried_as("stage.kind", &["imin"], "steepest descent out of clashes, then L-BFGS");
+    let steps = draft.count("maxcyc");
+    draft.carried("stage.steps", &["maxcyc"]);
+    let force_tolerance = draft.real("drms") * (KCAL / ANGSTROM);
+    draft.admitted("stage.force_tolerance", "drms", force_tolerance);
+    draft.carried_as("stage.force_tolerance", &["drms"], "in kcal/mol/A, here of the largest force, not the RMS");
+    StageKind::Minimize(Minimize { steps, force_tolerance, ..Minimize::default() })
+}
+
+/// An unexpected number of a key of choices.
+fn unexpected(draft: &mut Draft<'_>, name: &str, help: &str) {
+    let message = format!("{name} = {}", shortened(draft.text(name)));
+    draft.problem(name, message, help);
+}

@@ -1,0 +1,254 @@
+//! Time step, velocities, thermostat, barostat.
+
+use super::{Draft, shortened, steps};
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::import::coupling::{self, Pressure};
+use crate::run::{Dynamics, Velocities};
+use crate::units::BAR;
+
+/// Velocities of zero are drawn at this temperature, K.
+const COLD: f64 = 1e-3;
+
+pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
+    draft.carried("stage.kind", &["integrator"]);
+    if draft.word("integrator").starts_with("mdvv") {
+        draft.differs("integrator", "leapfrog is used: the same positions; velocities belong to half steps");
+    }
+    let timestep = draft.real("dt");
+    draft.admitted("stage.timestep", "dt", timestep);
+    draft.carried("stage.timestep", &["dt"]);
+    let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
+    stage.velocities = velocities(draft);
+    stage.com_removal = com_removal(draft);
+    // where the time step is wrong there is a problem already, and no interval fits
+    if timestep > 0.0 {
+        temperature(draft, &mut stage);
+        pressure(draft, &mut stage);
+    }
+    seed(draft, &stage);
+    stage
+}
+
+fn velocities(draft: &mut Draft<'_>) -> Velocities {
+    if !draft.flag("gen-vel") {
+        draft.carried("stage.velocities", &["gen-vel", "continuation"]);
+        return Velocities::File;
+    }
+    draft.carried("stage.velocities", &["gen-vel"]);
+    let temperature = draft.real("gen-temp");
+    draft.carried("stage.temperature", &["gen-temp"]);
+    if temperature == 0.0 {
+        draft.differs("gen-temp", format!("velocities are drawn at {COLD} K: md has none of zero"));
+        return Velocities::Generate { temperature: COLD };
+    }
+    draft.admitted("stage.temperature", "gen-temp", temperature);
+    Velocities::Generate { temperature }
+}
+
+fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
+    let generated = stage.velocities != Velocities::File;
+    let seeds = ["gen-seed", "ld-seed"].map(|name| (name, draft.whole(name)));
+    let coupled = stage.thermostat.is_some() || stage.barostat.is_some();
+    let used = seeds.into_iter().filter(|(name, _)| if *name == "gen-seed" { generated } else { coupled });
+    let used: Vec<(&str, i64)> = used.filter(|(name, _)| draft.is_given(name)).collect();
+    let Some((name, seed)) = used.iter().find(|(_, seed)| *seed >= 0) else {
+        for (name, _) in used {
+            draft.differs(name, "a random seed there; here run.seed = 1 until you change it");
+        }
+        return;
+    };
+    draft.plan.run.seed = seed.unsigned_abs();
+    draft.carried("run.seed", &[name]);
+    for (other, value) in used.iter().filter(|(other, _)| other != name) {
+        if value != seed {
+            draft.differs(other, "md has one seed for all random numbers");
+        } else {
+            draft.no_use(other, "the same seed");
+        }
+    }
+}
+
+fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
+    let key = "stage.com_removal";
+    let every = draft.whole("nstcomm").unsigned_abs();
+    let mode = draft.word("comm-mode");
+    draft.carried(key, &["comm-mode", "nstcomm"]);
+    if mode == "none" || every == 0 {
+        return None;
+    }
+    match mode.as_str() {
+        "linear" => {}
+        "angular" => {
+            draft.differs("comm-mode", "rotation is removed where there is no cell, translation otherwise");
+        }
+        "linearaccelerationcorrection" => draft.differs("comm-mode", "translation is removed, without the correction"),
+        _ => {
+            draft.problem("comm-mode", format!("comm-mode = {}", shortened(&mode)), "expected Linear, Angular or None")
+        }
+    }
+    let groups = draft.words("comm-grps");
+    if groups.iter().any(|group| !group.eq_ignore_ascii_case("system")) {
+        draft.differs("comm-grps", "the motion of the whole system is removed");
+    } else if !groups.is_empty() {
+        draft.carried(key, &["comm-mode", "nstcomm", "comm-grps"]);
+    }
+    Some(u32::try_from(every).unwrap_or(u32::MAX))
+}
+
+/// One value for all groups that are coupled, the first where they differ; `None` where there is none.
+fn one_of_groups(draft: &mut Draft<'_>, name: &str, coupled: &[bool]) -> Option<f64> {
+    let values = draft.reals(name);
+    if values.len() != coupled.len() {
+        let message = format!("{name} has {} values for {} groups of tc-grps", values.len(), coupled.len());
+        draft.problem(name, message, "give one for each group");
+        return None;
+    }
+    let of_coupled = values.iter().zip(coupled).filter(|(_, coupled)| **coupled).map(|(value, _)| *value);
+    let values: Vec<f64> = of_coupled.collect();
+    let first = *values.first()?;
+    if values.iter().any(|value| *value != first) {
+        draft.differs(name, format!("md has one group, the whole system: {first} is used for it"));
+    }
+    Some(first)
+}
+
+/// The thermostat, and the key that names it; `None` where there is none.
+fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
+    let integrator = draft.word("integrator");
+    let (key, method) = match integrator.as_str() {
+        "sd" | "sd1" | "sd2" | "bd" => ("integrator", integrator),
+        _ => ("tcoupl", draft.word("tcoupl")),
+    };
+    let kind = match method.as_str() {
+        "no" => {
+            draft.carried("stage.thermostat", &["tcoupl"]);
+            return None;
+        }
+        "vrescale" => ThermostatKind::VRescale,
+        "berendsen" => ThermostatKind::Berendsen,
+        "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
+        "andersen" => ThermostatKind::Andersen,
+        "andersenmassive" => {
+            draft.differs(key, "single atoms collide, each after tau-t on average");
+            ThermostatKind::Andersen
+        }
+        "nosehoover" => {
+            draft.differs(key, "v-rescale is used, which samples the same ensemble");
+            ThermostatKind::VRescale
+        }
+        "bd" => {
+            draft.differs(key, "md has no Brownian dynamics: Langevin dynamics is used");
+            if draft.is_given("bd-fric") {
+                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps");
+            }
+            ThermostatKind::Langevin
+        }
+        other => {
+            draft.problem(
+                "tcoupl",
+                format!("tcoupl = {}", shortened(other)),
+                "expected v-rescale, berendsen, nose-hoover or no",
+            );
+            return None;
+        }
+    };
+    Some((key, kind))
+}
+
+fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+    let Some((key, kind)) = method(draft) else { return };
+    let coupled: Vec<bool> = match draft.reals("tau-t").as_slice() {
+        // Brownian dynamics may have a friction for all in place of times
+        [] => draft.words("tc-grps").iter().map(|_| true).collect(),
+        times => times.iter().map(|&time| time > 0.0).collect(),
+    };
+    let groups = draft.words("tc-grps").len();
+    if groups != coupled.len() {
+        let message = format!("tau-t has {} values for {groups} groups of tc-grps", coupled.len());
+        draft.problem("tau-t", message, "give one for each group");
+        return;
+    }
+    if !coupled.contains(&true) {
+        let text = if groups == 0 { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };
+        draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], text);
+        return;
+    }
+    if coupled.contains(&false) {
+        draft.differs("tau-t", "md couples the whole system");
+    }
+    let Some(temperature) = one_of_groups(draft, "ref-t", &coupled) else { return };
+    let time = if draft.is_given("tau-t") { one_of_groups(draft, "tau-t", &coupled) } else { Some(1.0) };
+    let Some(coupling_time) = time else { return };
+    draft.admitted("stage.thermostat.temperature", "ref-t", temperature);
+    let every = interval(draft, "nsttcouple");
+    let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
+    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], words);
+    stage.thermostat = Some(coupling::thermostat(stage, kind, (temperature, coupling_time), every));
+}
+
+/// Steps between couplings where the file says.
+fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
+    let steps = draft.whole(name);
+    if steps <= 0 {
+        return None;
+    }
+    draft.no_use(name, "as every of the coupling, unless its time is too short");
+    u32::try_from(steps).ok()
+}
+
+fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+    let method = draft.word("pcoupl");
+    let kind = match method.as_str() {
+        "no" => {
+            draft.carried("stage.barostat", &["pcoupl"]);
+            return;
+        }
+        "crescale" => BarostatKind::CRescale,
+        "berendsen" => BarostatKind::Berendsen,
+        "parrinellorahman" | "mttk" => {
+            draft.differs("pcoupl", "c-rescale is used, which samples the same ensemble");
+            BarostatKind::CRescale
+        }
+        other => {
+            let help = "expected C-rescale, Berendsen, Parrinello-Rahman or no";
+            draft.problem("pcoupl", format!("pcoupl = {}", shortened(other)), help);
+            return;
+        }
+    };
+    if draft.word("pcoupltype") != "isotropic" {
+        draft.differs("pcoupltype", "md scales the cell isotropically");
+    }
+    let [pressures, compressibilities] = ["ref-p", "compressibility"].map(|name| draft.reals(name));
+    let (Some(&pressure), Some(&compressibility)) = (pressures.first(), compressibilities.iter().find(|&&c| c > 0.0))
+    else {
+        let name = if pressures.is_empty() { "ref-p" } else { "compressibility" };
+        if compressibilities.is_empty() || pressures.is_empty() {
+            draft.problem("pcoupl", format!("pressure coupling without {name}"), "set it, or pcoupl = no");
+        } else {
+            draft.carried_as("stage.barostat", &["pcoupl", name], "the cell is rigid");
+        }
+        return;
+    };
+    // off-diagonal elements of anisotropic coupling have none
+    let diagonal = |values: &[f64]| values.iter().take(3).any(|value| *value != values[0]);
+    for (name, values) in [("ref-p", &pressures), ("compressibility", &compressibilities)] {
+        if diagonal(values) {
+            draft.differs(name, "md has one value for all directions: the first that is not zero");
+        }
+    }
+    let coupling_time = draft.real("tau-p");
+    draft.admitted("stage.barostat.coupling_time", "tau-p", coupling_time);
+    let every = interval(draft, "nstpcouple");
+    let names = ["pcoupl", "pcoupltype", "ref-p", "tau-p", "compressibility"];
+    draft.carried("stage.barostat", &names);
+    let asked = Pressure {
+        kind,
+        pressure: pressure * BAR,
+        coupling_time,
+        compressibility: compressibility * (1.0 / BAR),
+        every,
+        keys: ["pcoupl", "tau-p"],
+    };
+    stage.barostat = Some(coupling::barostat(draft, stage, &asked));
+}

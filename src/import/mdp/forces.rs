@@ -1,0 +1,293 @@
+//! Cutoffs, Coulomb and Lennard-Jones interactions, pair lists, constraints.
+
+use super::Draft;
+use crate::constraint::ConstraintKind;
+use crate::import::readable;
+use crate::pme::{ORDERS, alpha_for_tolerance};
+use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
+use crate::units::BAR;
+
+/// Without a cell, cutoffs beyond this (nm) are meant to leave nothing out.
+const BEYOND: f64 = 99.0;
+/// With `forces.pme.spacing`, α follows from this value of `ewald-rtol`.
+const TOLERANCE: f64 = 1e-5;
+/// Mass of a hydrogen (amu), the lightest atom of biomolecules.
+const HYDROGEN: f64 = 1.008;
+/// A switch begins beyond zero, nm.
+const SHORTEST_SWITCH: f64 = 0.001;
+
+pub(super) fn translate(draft: &mut Draft<'_>) {
+    let periodic = cell(draft);
+    let [coulomb, lj] = ["rcoulomb", "rvdw"].map(|name| draft.real(name));
+    let is_all = |cutoff: f64| cutoff == 0.0 || cutoff > BEYOND;
+    if !periodic && is_all(coulomb) && is_all(lj) {
+        all_pairs(draft);
+    } else {
+        for (key, name, value) in [("forces.cutoff", "rcoulomb", coulomb), ("forces.cutoff_lj", "rvdw", lj)] {
+            draft.admitted(key, name, value);
+        }
+        draft.carried("forces.cutoff", &["rcoulomb"]);
+        draft.carried("forces.cutoff_lj", &["rvdw"]);
+        draft.plan.forces.cutoff = Setting::Given(Some(coulomb));
+        draft.plan.forces.cutoff_lj = Setting::Given(Some(lj));
+        electrostatics(draft, coulomb);
+        lennard_jones(draft, lj);
+        lists(draft, coulomb.max(lj));
+    }
+    constraints(draft);
+}
+
+fn cell(draft: &mut Draft<'_>) -> bool {
+    match draft.word("pbc").as_str() {
+        "xyz" => {
+            draft.no_use("pbc", "the cell is that of the coordinates");
+            true
+        }
+        "no" => {
+            let text =
+                "the coordinates decide: md has no cell where they have none (a last line of zeros in a gro file)";
+            draft.differs("pbc", text);
+            false
+        }
+        _ => {
+            draft.differs("pbc", "the cell of md is periodic in three dimensions");
+            true
+        }
+    }
+}
+
+fn all_pairs(draft: &mut Draft<'_>) {
+    let forces = &mut draft.plan.forces;
+    forces.cutoff = Setting::Given(None);
+    forces.cutoff_lj = Setting::Given(None);
+    forces.electrostatics = ElectrostaticsSpec::Plain;
+    forces.dispersion_correction = Setting::Given(DispersionCorrection::Off);
+    draft.carried_as("forces.cutoff", &["rcoulomb", "rvdw"], "all pairs");
+    draft.carried_as("forces.electrostatics", &["coulombtype"], "there is no cutoff");
+}
+
+fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
+    let key = "forces.electrostatics";
+    let word = draft.word("coulombtype");
+    draft.carried(key, &["coulombtype"]);
+    draft.plan.forces.electrostatics = match word.as_str() {
+        "pme" => pme(draft, cutoff),
+        "cutoff" => {
+            draft.carried_as(key, &["coulombtype"], "shifted to zero at the cutoff there and here");
+            ElectrostaticsSpec::Plain
+        }
+        "reactionfield" | "generalizedreactionfield" | "reactionfieldnec" => reaction_field(draft, None),
+        "reactionfieldzero" => reaction_field(draft, Some(f64::INFINITY)),
+        "switch" | "shift" | "encadshift" | "user" => {
+            draft.differs(
+                "coulombtype",
+                "a reaction field of infinite permittivity is used, whose force is zero at the cutoff",
+            );
+            ElectrostaticsSpec::ReactionField { permittivity: f64::INFINITY }
+        }
+        "ewald" | "p3mad" | "pmeswitch" | "pmeuser" | "pmeuserswitch" | "fmm" => {
+            draft.differs("coulombtype", "PME is used");
+            pme(draft, cutoff)
+        }
+        word => {
+            let message = format!("coulombtype = {}", super::shortened(word));
+            draft.problem("coulombtype", message, "expected PME, Cut-off or Reaction-Field");
+            return;
+        }
+    };
+    let is_pme = matches!(draft.plan.forces.electrostatics, ElectrostaticsSpec::Pme(_));
+    let modifier = draft.word("coulomb-modifier");
+    draft.plan.forces.coulomb_modifier = match modifier.as_str() {
+        "none" | "exactcutoff" if is_pme => Modifier::None,
+        _ => Modifier::PotentialShift,
+    };
+    if is_pme {
+        draft.carried("forces.coulomb_modifier", &["coulomb-modifier"]);
+        if !["none", "exactcutoff", "potentialshift", "potentialshiftverlet"].contains(&modifier.as_str()) {
+            draft.differs("coulomb-modifier", "the potential is shifted to zero at the cutoff");
+        }
+    }
+}
+
+fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSpec {
+    let text =
+        "md's reaction field acts on interacting pairs only; GROMACS' also on excluded pairs and each atom itself";
+    draft.differs("coulombtype", text);
+    let given = draft.real("epsilon-rf");
+    let permittivity = fixed.unwrap_or(if given == 0.0 { f64::INFINITY } else { given });
+    if fixed.is_none() {
+        draft.admitted("forces.permittivity", "epsilon-rf", permittivity);
+        draft.carried("forces.permittivity", &["epsilon-rf"]);
+    }
+    ElectrostaticsSpec::ReactionField { permittivity }
+}
+
+fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
+    let asked = draft.count("pme-order") as usize;
+    let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
+    if order != asked {
+        draft.differs("pme-order", format!("splines of order {order} are used"));
+    }
+    let tolerance = draft.real("ewald-rtol");
+    if !(tolerance > 0.0 && tolerance < 0.1) {
+        let message = format!("ewald-rtol = {tolerance}");
+        draft.problem("ewald-rtol", message, "expected a number between 0 and 0.1");
+        return draft.plan.forces.electrostatics;
+    }
+    let alpha = readable(alpha_for_tolerance(cutoff, tolerance));
+    let names = ["fourier-nx", "fourier-ny", "fourier-nz"];
+    let grid = names.map(|name| draft.count(name) as usize);
+    if grid.iter().all(|&points| points > 0) {
+        draft.carried_as(
+            "forces.pme",
+            &[&names[..], &["pme-order", "ewald-rtol", "rcoulomb"]].concat(),
+            "alpha follows",
+        );
+        return ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order });
+    }
+    let spacing = draft.real("fourierspacing");
+    draft.admitted("forces.pme.spacing", "fourierspacing", spacing);
+    draft.carried("forces.pme", &["fourierspacing", "pme-order", "ewald-rtol"]);
+    if tolerance != TOLERANCE {
+        let text = format!(
+            "with a spacing alpha follows from 1e-5; this one is alpha = \"{alpha} 1/nm\", which can be set with grid"
+        );
+        draft.differs("ewald-rtol", text);
+    }
+    ElectrostaticsSpec::Pme(PmeSpec::Spacing { spacing, order })
+}
+
+fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
+    let word = draft.word("vdwtype");
+    let modifier = draft.word("vdw-modifier");
+    let (key, ending) = match word.as_str() {
+        "cutoff" => ("vdw-modifier", modifier),
+        "shift" => ("vdwtype", "forceswitch".to_owned()),
+        "switch" => ("vdwtype", "potentialswitch".to_owned()),
+        "pme" => {
+            draft.differs("vdwtype", "md has no PME of Lennard-Jones interactions: they end at the cutoff");
+            ("vdw-modifier", modifier)
+        }
+        "encadshift" | "user" => {
+            draft.differs("vdwtype", "md has no such potential: Lennard-Jones interactions end at the cutoff");
+            ("vdw-modifier", modifier)
+        }
+        word => {
+            let message = format!("vdwtype = {}", super::shortened(word));
+            draft.problem("vdwtype", message, "expected Cut-off, Shift, Switch or PME");
+            return;
+        }
+    };
+    let names: &[&str] = if key == "vdwtype" { &["vdwtype"] } else { &["vdwtype", "vdw-modifier"] };
+    draft.carried("forces.lj_modifier", names);
+    draft.plan.forces.lj_modifier = Setting::Given(match ending.as_str() {
+        "none" | "exactcutoff" => LjModifier::None,
+        "potentialshift" | "potentialshiftverlet" => LjModifier::PotentialShift,
+        "forceswitch" => LjModifier::ForceSwitch { from: switch(draft, cutoff) },
+        "potentialswitch" => LjModifier::PotentialSwitch { from: switch(draft, cutoff) },
+        other => {
+            let message = format!("{key} = {}", super::shortened(other));
+            draft.problem(key, message, "expected Potential-shift, Force-switch, Potential-switch or None");
+            return;
+        }
+    });
+    draft.carried("forces.dispersion_correction", &["DispCorr"]);
+    let correction = match draft.word("DispCorr").as_str() {
+        "no" => DispersionCorrection::Off,
+        "enerpres" => DispersionCorrection::NonExcluded,
+        "ener" => {
+            draft.differs("DispCorr", "md corrects energy and pressure alike");
+            DispersionCorrection::NonExcluded
+        }
+        "allener" | "allenerpres" => {
+            draft.differs("DispCorr", "md corrects energy and pressure for dispersion, not for repulsion");
+            DispersionCorrection::NonExcluded
+        }
+        word => {
+            let message = format!("DispCorr = {}", super::shortened(word));
+            draft.problem("DispCorr", message, "expected no, Ener, EnerPres, AllEner or AllEnerPres");
+            return;
+        }
+    };
+    draft.plan.forces.dispersion_correction = Setting::Given(correction);
+}
+
+fn switch(draft: &mut Draft<'_>, cutoff: f64) -> f64 {
+    let from = draft.real("rvdw-switch");
+    draft.carried("forces.lj_switch", &["rvdw-switch"]);
+    if !(0.0..cutoff).contains(&from) {
+        let message = format!("rvdw-switch = {from} nm, with rvdw = {cutoff} nm");
+        draft.problem("rvdw-switch", message, "a switch begins before the cutoff");
+    }
+    from.max(SHORTEST_SWITCH)
+}
+
+fn lists(draft: &mut Draft<'_>, cutoff: f64) {
+    let tolerance = draft.real("verlet-buffer-tolerance");
+    if tolerance < 0.0 {
+        let buffer = draft.real("rlist") - cutoff;
+        if buffer > 0.0 {
+            let buffer = readable(buffer);
+            let words = "beyond the cutoff; no pair is missed";
+            draft.carried_as("forces.list", &["rlist", "verlet-buffer-tolerance"], words);
+            draft.plan.forces.list = ListPolicy::Exact { buffer };
+        } else {
+            let text = "a list without a buffer misses pairs: md takes the buffer that its default tolerance needs";
+            draft.differs("verlet-buffer-tolerance", text);
+        }
+        return;
+    }
+    draft.admitted("forces.list.tolerance", "verlet-buffer-tolerance", tolerance);
+    let pressure = draft.real("verlet-buffer-pressure-tolerance");
+    let ListPolicy::Drift { mut pressure_tolerance, .. } = draft.plan.forces.list else { return };
+    let mut names = vec!["verlet-buffer-tolerance"];
+    if pressure > 0.0 {
+        pressure_tolerance = pressure * BAR;
+        names.push("verlet-buffer-pressure-tolerance");
+    } else {
+        draft.differs("verlet-buffer-pressure-tolerance", "md bounds the error of the pressure by 0.5 bar");
+    }
+    draft.carried("forces.list", &names);
+    draft.plan.forces.list = ListPolicy::Drift { tolerance, pressure_tolerance, interval: None };
+}
+
+fn constraints(draft: &mut Draft<'_>) {
+    draft.carried("forces.constraints", &["constraints"]);
+    let kind = match draft.word("constraints").as_str() {
+        "none" => ConstraintKind::None,
+        "hbonds" => ConstraintKind::HBonds,
+        "allbonds" => ConstraintKind::AllBonds,
+        "hangles" => {
+            draft.differs("constraints", "angles are not constrained: bonds to hydrogen are");
+            ConstraintKind::HBonds
+        }
+        "allangles" => {
+            draft.differs("constraints", "angles are not constrained: all bonds are");
+            ConstraintKind::AllBonds
+        }
+        word => {
+            let message = format!("constraints = {}", super::shortened(word));
+            draft.problem("constraints", message, "expected none, h-bonds or all-bonds");
+            return;
+        }
+    };
+    draft.plan.forces.constraints = kind;
+    // with [ settles ] in the topology, waters are rigid in any case
+    let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
+    let rigid = kind != ConstraintKind::None && !flexible;
+    draft.plan.forces.rigid_water = rigid;
+    let words = if rigid { "" } else { "waters with [ settles ] in the topology are rigid all the same" };
+    draft.carried_as("forces.rigid_water", if flexible { &["constraints", "define"] } else { &["constraints"] }, words);
+    let factor = draft.real("mass-repartition-factor");
+    if factor > 1.0 {
+        let mass = HYDROGEN * factor;
+        draft.admitted("forces.hydrogen_mass", "mass-repartition-factor", mass);
+        draft.carried_as(
+            "forces.hydrogen_mass",
+            &["mass-repartition-factor"],
+            "of hydrogen; rigid water keeps its masses",
+        );
+        draft.plan.forces.hydrogen_mass = Some(mass);
+    }
+}

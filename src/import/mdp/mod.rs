@@ -1,0 +1,128 @@
+//! GROMACS' mdp files: lines `key = value`, comments after a semicolon. Case, dashes and underscores of keys and words do not
+//! matter.
+
+mod dynamics;
+mod forces;
+mod keys;
+mod output;
+
+use std::path::Path;
+
+use super::draft::Draft;
+use super::settings::{Entry, Settings, folded, shortened};
+use crate::error::Problem;
+use crate::run::{Minimize, StageKind};
+
+/// A file that sets something.
+pub(super) fn is_mdp(text: &str) -> bool {
+    text.lines().any(|line| without_comment(line).contains('='))
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split(';').next().unwrap_or_default().trim()
+}
+
+/// Reads the settings of a file.
+pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
+    let mut entries = vec![];
+    for (index, line) in text.lines().enumerate() {
+        let (line, number) = (without_comment(line), index + 1);
+        let Some((name, value)) = line.split_once('=') else {
+            if line.is_empty() {
+                continue;
+            }
+            let message = format!("\"{}\" is no setting", shortened(line));
+            return Err(Problem::new(message)
+                .in_file(path)
+                .at_line(number)
+                .help("expected KEY = VALUE; ; begins a comment"));
+        };
+        let name = name.trim();
+        if name.is_empty() {
+            let help = "expected KEY = VALUE";
+            return Err(Problem::new("a value without a key").in_file(path).at_line(number).help(help));
+        }
+        let renamed = keys::RENAMED.iter().find(|(former, _)| folded(former) == folded(name));
+        let name = renamed.map_or(name, |(_, present)| present).to_owned();
+        entries.push(Entry { name, value: value.split_whitespace().collect::<Vec<_>>().join(" "), line: number });
+    }
+    Settings::new(path.to_owned(), keys::KEYS, entries)
+}
+
+/// Translates a file.
+pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
+    preprocessor(draft);
+    forces::translate(draft);
+    let kind = match draft.word("integrator").as_str() {
+        "steep" | "cg" | "lbfgs" => minimisation(draft),
+        "md" | "mdvv" | "mdvvavek" | "sd" | "sd1" | "sd2" | "bd" => StageKind::Dynamics(dynamics::translate(draft)),
+        _ => {
+            let message = format!("integrator = {}", shortened(draft.text("integrator")));
+            draft.problem("integrator", message, "md translates md, md-vv, sd, bd, steep, cg and l-bfgs only");
+            minimisation(draft)
+        }
+    };
+    output::translate(draft);
+    kind
+}
+
+/// Macros that switch position restraints on.
+const RESTRAINTS: &str = "POSRES";
+
+fn preprocessor(draft: &mut Draft<'_>) {
+    let mut restraints = vec![];
+    for word in draft.words("define") {
+        match word.strip_prefix("-D").filter(|name| !name.is_empty()) {
+            Some(name) if name.starts_with(RESTRAINTS) => restraints.push(name),
+            Some(name) => draft.plan.system.define.push(name.to_owned()),
+            None => draft.problem("define", format!("define: \"{}\"", shortened(word)), "expected words -DNAME"),
+        }
+    }
+    if draft.is_given("define") {
+        if !draft.plan.system.define.is_empty() {
+            draft.carried("system.define", &["define"]);
+        }
+        if !restraints.is_empty() {
+            let names = restraints.join(", ");
+            let text = format!(
+                "{names}: the topology's restraints are not taken; set position_restraints in the stage, for example \
+                 {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
+            );
+            draft.differs("define", text);
+        }
+    }
+    for word in draft.words("include") {
+        match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
+            // relative to the folder that the command runs in, as for grompp
+            Some(folder) => {
+                draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
+            }
+            None => draft.problem("include", format!("include: \"{}\"", shortened(word)), "expected words -I/folder"),
+        }
+    }
+    if draft.is_given("include") {
+        draft.carried("system.include", &["include"]);
+    }
+}
+
+fn minimisation(draft: &mut Draft<'_>) -> StageKind {
+    draft.carried_as("stage.kind", &["integrator"], "steepest descent out of clashes, then L-BFGS");
+    let steps = steps(draft);
+    let force_tolerance = draft.real("emtol");
+    draft.admitted("stage.force_tolerance", "emtol", force_tolerance);
+    draft.carried("stage.force_tolerance", &["emtol"]);
+    let initial_step = draft.real("emstep");
+    draft.admitted("stage.initial_step", "emstep", initial_step);
+    draft.carried("stage.initial_step", &["emstep"]);
+    StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
+}
+
+/// Steps of a stage; -1 is a run without end.
+fn steps(draft: &mut Draft<'_>) -> u64 {
+    let steps = draft.whole("nsteps");
+    draft.carried("stage.steps", &["nsteps"]);
+    u64::try_from(steps).unwrap_or_else(|_| {
+        draft.problem("nsteps", format!("nsteps = {steps}"), "a stage of md has an end: set a number of steps");
+        0
+    })
+}

@@ -1,0 +1,95 @@
+//! Trajectories and energies.
+
+use super::{Draft, shortened};
+use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
+
+/// GROMACS' default groups and the selections that mean the same.
+const GROUPS: [(&str, &str); 7] = [
+    ("protein", "protein"),
+    ("backbone", "backbone"),
+    ("water", "water"),
+    ("sol", "water"),
+    ("non-water", "not water"),
+    ("non-protein", "not protein"),
+    ("protein-h", "protein and heavy"),
+];
+
+pub(super) fn translate(draft: &mut Draft<'_>) {
+    let [positions, velocities, forces] = ["nstxout", "nstvout", "nstfout"].map(|name| draft.count(name));
+    let mut trajectories = vec![];
+    let mut names = vec![];
+    if let Some(every) = [positions, velocities, forces].into_iter().filter(|&every| every > 0).min() {
+        trajectories.push(TrajectoryOptions {
+            file: "trajectory.trr".to_owned(),
+            every: Interval::Steps(every),
+            velocities: velocities > 0,
+            forces: forces > 0,
+            images: false,
+            precision: None,
+            select: None,
+        });
+        for (name, steps) in [("nstxout", positions), ("nstvout", velocities), ("nstfout", forces)] {
+            if steps > 0 && steps != every {
+                draft.differs(name, format!("a file has one interval for all that it holds: {every} steps"));
+            } else if steps > 0 || name == "nstxout" {
+                names.push(name);
+            }
+        }
+        if positions == 0 {
+            draft.differs("nstxout", "frames hold positions in any case");
+        }
+    }
+    let compressed = draft.count("nstxout-compressed");
+    if compressed > 0 {
+        names.push("nstxout-compressed");
+        let precision = draft.real("compressed-x-precision");
+        if draft.is_given("compressed-x-precision") {
+            names.push("compressed-x-precision");
+        }
+        let step = 1.0 / precision;
+        trajectories.push(TrajectoryOptions {
+            file: "trajectory.xtc".to_owned(),
+            every: Interval::Steps(compressed),
+            velocities: false,
+            forces: false,
+            images: false,
+            // without the last digits of a quotient
+            precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
+            select: selection(draft, &mut names),
+        });
+        draft.admitted("output.trajectory.precision", "compressed-x-precision", step);
+    }
+    if trajectories.is_empty() {
+        names = vec!["nstxout", "nstvout", "nstfout", "nstxout-compressed"];
+    }
+    draft.carried("output.trajectory", &names);
+    draft.plan.output.trajectories = trajectories;
+    let energies = draft.count("nstenergy");
+    draft.carried("output.energies", &["nstenergy"]);
+    draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
+}
+
+/// The atoms of compressed frames: `None` = all.
+fn selection(draft: &mut Draft<'_>, names: &mut Vec<&str>) -> Option<String> {
+    let groups = draft.words("compressed-x-grps");
+    if groups.is_empty() {
+        return None;
+    }
+    let known =
+        |group: &&str| GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(group)).map(|(_, words)| *words);
+    if groups.iter().any(|group| group.eq_ignore_ascii_case("system")) {
+        names.push("compressed-x-grps");
+        return None;
+    }
+    let selections: Option<Vec<&str>> = groups.iter().map(known).collect();
+    let Some(selections) = selections else {
+        let text = format!(
+            "md knows no index groups: all atoms are written; set select in place of {}",
+            shortened(&groups.join(" "))
+        );
+        draft.differs("compressed-x-grps", text);
+        return None;
+    };
+    names.push("compressed-x-grps");
+    Some(selections.join(" or "))
+}

@@ -1,0 +1,188 @@
+//! The settings of a foreign file, and the table of the keys that its program knows.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use crate::config::key::nearest;
+use crate::error::Problem;
+
+/// A key of the program.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// as its manual writes it; a final `*` stands for any ending
+    pub(super) name: &'static str,
+    /// its value where the file does not set it
+    pub(super) default: &'static str,
+    /// what becomes of it
+    pub(super) fate: Fate,
+}
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fate {
+    /// the translation looks at it
+    Carried,
+    /// it means nothing to `md`, whatever its value
+    NoUse(&'static str),
+    /// `md` has no such thing: no matter with the default, or a value that says no
+    Absent {
+        /// and what it does instead
+        why: &'static str,
+    },
+    /// a detail of another key, which `md` does not have
+    Part(&'static str),
+}
+
+/// A key that the translation looks at.
+pub(super) const fn carried(name: &'static str, default: &'static str) -> Key {
+    Key { name, default, fate: Fate::Carried }
+}
+
+/// A key that means nothing to `md`.
+pub(super) const fn no_use(name: &'static str, why: &'static str) -> Key {
+    Key { name, default: "", fate: Fate::NoUse(why) }
+}
+
+/// A key of something that `md` does not have; with this default it is off.
+pub(super) const fn absent(name: &'static str, default: &'static str, why: &'static str) -> Key {
+    Key { name, default, fate: Fate::Absent { why } }
+}
+
+/// A detail of an absent key.
+pub(super) const fn part(name: &'static str, of: &'static str) -> Key {
+    Key { name, default: "", fate: Fate::Part(of) }
+}
+
+/// Words that switch something off, or leave it empty.
+const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
+
+impl Key {
+    fn fits(&self, folded_name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => folded_name.starts_with(&folded(start)),
+            None => folded_name == folded(self.name),
+        }
+    }
+
+    /// True when the value is the default, or says no.
+    pub(super) fn is_off(&self, value: &str) -> bool {
+        let same = |word: &str, other: &str| {
+            folded(word) == folded(other) || (real(word).is_some() && real(word) == real(other))
+        };
+        let is_off =
+            |word: &str| OFF.contains(&folded(word).as_str()) || words(self.default).any(|off| same(word, off));
+        words(value).all(is_off)
+    }
+}
+
+/// A setting of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// key as written
+    pub(super) name: String,
+    /// value as written, without blanks around it
+    pub(super) value: String,
+    /// counted from 1
+    pub(super) line: usize,
+}
+
+/// A table of keys; the first row that fits a name counts.
+pub(super) type Keys = &'static [&'static [Key]];
+
+/// All settings of a file.
+pub(super) struct Settings {
+    pub(super) path: PathBuf,
+    keys: Keys,
+    entries: Vec<Entry>,
+    /// what is no setting: `md` has nothing for it
+    pub(super) others: Vec<Entry>,
+}
+
+impl Settings {
+    /// Settings, each key once; those without a value have their defaults.
+    pub(super) fn new(path: PathBuf, keys: Keys, entries: Vec<Entry>) -> Result<Self, Problem> {
+        let mut names = HashMap::new();
+        for Entry { name, line, .. } in &entries {
+            if let Some(first) = names.insert(folded(name), line) {
+                let problem = Problem::new(format!("{name} is set twice, first in line {first}"));
+                return Err(problem.in_file(&path).at_line(*line).help("keep one of them"));
+            }
+        }
+        Ok(Settings { path, keys, entries, others: vec![] })
+    }
+
+    /// The row of the table for a name.
+    fn key(&self, name: &str) -> Option<&'static Key> {
+        let name = folded(name);
+        self.keys.iter().flat_map(|keys| keys.iter()).find(|key| key.fits(&name))
+    }
+
+    /// A setting that has a value.
+    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
+        let name = folded(name);
+        self.entries.iter().find(|entry| folded(&entry.name) == name && !entry.value.is_empty())
+    }
+
+    /// The value, or the default of the program.
+    pub(super) fn value(&self, name: &str) -> &str {
+        let default = || self.key(name).expect("translations name keys of the table").default;
+        self.entry(name).map_or_else(default, |entry| &entry.value)
+    }
+
+    /// `rvdw = 1.2`, or `rvdw = 1 (default)`.
+    pub(super) fn quoted(&self, name: &str) -> String {
+        let value = shortened(self.value(name));
+        match self.entry(name) {
+            Some(entry) => format!("{} = {value}", entry.name),
+            None if value.is_empty() => format!("no {name}"),
+            None => format!("{name} = {value} (default)"),
+        }
+    }
+
+    /// True when the option of this key is off.
+    pub(super) fn is_off(&self, name: &str) -> bool {
+        self.key(name).is_none_or(|key| key.is_off(self.value(name)))
+    }
+
+    /// Settings whose folded names are not among those spoken of, with their rows.
+    pub(super) fn rest(&self, spoken: &HashSet<String>) -> Vec<(&Entry, &'static Key)> {
+        let rest = self.entries.iter().filter(|entry| !spoken.contains(&folded(&entry.name)));
+        rest.filter_map(|entry| Some((entry, self.key(&entry.name)?))).collect()
+    }
+
+    /// Keys that the program does not know.
+    pub(super) fn unknown(&self) -> Vec<Problem> {
+        let unknown = self.entries.iter().filter(|entry| self.key(&entry.name).is_none());
+        let problem = |entry: &Entry| {
+            let known = self.keys.iter().flat_map(|keys| keys.iter()).map(|key| key.name);
+            let near = nearest(&entry.name, known).map(|near| format!("did you mean \"{near}\"?"));
+            let problem = Problem::new(format!("unknown key \"{}\"", shortened(&entry.name)));
+            let help = near.unwrap_or_else(|| "neither md nor this program's manual has one of this name".to_owned());
+            problem.in_file(&self.path).at_line(entry.line).help(help)
+        };
+        unknown.map(problem).collect()
+    }
+}
+
+/// A word without what GROMACS and AMBER ignore in it: case, dashes and underscores.
+pub(super) fn folded(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The words of a value.
+pub(super) fn words(value: &str) -> impl Iterator<Item = &str> {
+    value.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty())
+}
+
+/// A finite number, also with Fortran's `d` for the exponent.
+pub(super) fn real(word: &str) -> Option<f64> {
+    let plain = word.replace(['d', 'D'], "e");
+    // "inf" and "nan" are words, and no numbers
+    plain.parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+/// What messages quote of a text.
+pub(super) fn shortened(text: &str) -> &str {
+    const MOST: usize = 60;
+    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])
+}

@@ -1,0 +1,89 @@
+//! Non-bonded methods that the file of the topology asks for, in the spelling of the input file, which decides in their place.
+
+use crate::system::{Electrostatics, LjModifier, Methods, System};
+use crate::units::Dimension::{InverseLength, Length};
+
+/// What the file says, and that it is not taken; `None` where the file says nothing, as all but those of OpenMM.
+pub fn describe_methods(system: &System) -> Option<String> {
+    let settings = system.topology.methods.as_ref().map(spelled)?;
+    Some(format!(
+        "what the topology's file says of cutoffs and PME; to have the same, write in [forces]: {}",
+        settings.join("; ")
+    ))
+}
+
+/// The lines of the input file that do the same.
+fn spelled(methods: &Methods) -> Vec<String> {
+    let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
+    let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
+    let mut lines = vec![format!("cutoff = \"{cutoff}\"")];
+    match electrostatics {
+        Electrostatics::Off => lines.push("electrostatics = \"off\"".to_owned()),
+        Electrostatics::Plain => lines.push("electrostatics = \"plain\"".to_owned()),
+        Electrostatics::ReactionField { permittivity } => {
+            lines.push("electrostatics = \"reaction-field\"".to_owned());
+            lines.push(format!("permittivity = {permittivity:?}"));
+        }
+        Electrostatics::Pme(pme) => {
+            lines.push("electrostatics = \"pme\"".to_owned());
+            // without the last digits of a quotient
+            let alpha = InverseLength.spell((pme.alpha * 1e9).round() / 1e9);
+            let (grid, order) = (pme.grid, pme.order);
+            lines.push(format!("pme = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}"));
+        }
+    }
+    match lj_modifier {
+        LjModifier::None => lines.push("lj_modifier = \"none\"".to_owned()),
+        LjModifier::PotentialShift => lines.push("lj_modifier = \"potential-shift\"".to_owned()),
+        LjModifier::ForceSwitch { from } => {
+            lines.push(format!("lj_modifier = \"force-switch\"; lj_switch = \"{}\"", Length.spell(from)));
+        }
+        LjModifier::PotentialSwitch { from } => {
+            lines.push(format!("lj_modifier = \"potential-switch\"; lj_switch = \"{}\"", Length.spell(from)));
+        }
+    }
+    lines.push("coulomb_modifier = \"none\"".to_owned());
+    lines.push(format!("dispersion_correction = {dispersion_correction}"));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
+    use crate::system::{DispersionCorrection, PmeParameters};
+
+    #[test]
+    fn what_is_spelled_is_read_as_the_same() {
+        let pme = PmeParameters { alpha: 2.628_215_6, grid: [31, 32, 40], order: 5 };
+        let field = Electrostatics::ReactionField { permittivity: 78.3 };
+        for (cutoff, electrostatics, lj_modifier, dispersion_correction) in [
+            (Some(1.0), Electrostatics::Pme(pme), LjModifier::PotentialSwitch { from: 0.8 }, true),
+            (Some(0.9), field, LjModifier::None, false),
+            (None, Electrostatics::Plain, LjModifier::None, false),
+        ] {
+            let methods = Methods { cutoff, electrostatics, lj_modifier, dispersion_correction };
+            let forces = spelled(&methods).join("\n").replace("; ", "\n");
+            let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[forces]\n{forces}\n");
+            let forces = Config::parse(&text, Path::new("input.toml"), &[]).expect(&text).plan.forces;
+            assert_eq!(forces.cutoff, Setting::Given(cutoff));
+            assert_eq!(forces.lj_modifier, Setting::Given(lj_modifier));
+            let correction = Setting::Given(DispersionCorrection::AllPairs);
+            assert_eq!(forces.dispersion_correction == correction, dispersion_correction);
+            assert_eq!(
+                forces.electrostatics,
+                match electrostatics {
+                    Electrostatics::Pme(PmeParameters { alpha, grid, order }) => {
+                        ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order })
+                    }
+                    Electrostatics::ReactionField { permittivity } =>
+                        ElectrostaticsSpec::ReactionField { permittivity },
+                    _ => ElectrostaticsSpec::Plain,
+                }
+            );
+        }
+    }
+}

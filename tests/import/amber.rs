@@ -1,0 +1,131 @@
+//! mdin files.
+
+use md::ensemble::barostat::BarostatKind;
+use md::ensemble::thermostat::ThermostatKind;
+use md::prepare::{ConstraintKind, ElectrostaticsSpec, PmeSpec, Setting};
+use md::run::{Interval, Velocities};
+use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
+use md::units::BAR;
+
+use super::{ImportedExt, file, problem, text};
+
+#[test]
+fn a_minimisation() {
+    let imported = file("tutorial-min.mdin");
+    let minimisation = imported.minimisation();
+    assert_eq!(minimisation.steps, 2000);
+    // 1e-4 kcal/mol/Å; 1 kcal is 4.184 kJ
+    assert!((minimisation.force_tolerance - 4.184e-3).abs() < 1e-12);
+    let forces = &imported.plan.forces;
+    assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(0.8)), Setting::Given(Some(0.8))));
+    assert_eq!((forces.lj_modifier, forces.coulomb_modifier), (Setting::Given(LjModifier::None), Modifier::None));
+    assert_eq!(forces.dispersion_correction, Setting::Given(DispersionCorrection::AllPairs));
+    assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::None, false));
+    assert!(matches!(forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(_))));
+    // sander prints "Ewald Coefficient = 0.34864" for a cutoff of 8 Å
+    assert!(imported.text.contains("AMBER: alpha = 3.486"), "{}", imported.text);
+    assert_eq!(imported.differing(), Vec::<&str>::new());
+    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(100));
+}
+
+#[test]
+fn heating() {
+    let imported = file("tutorial-heat.mdin");
+    let stage = imported.dynamics();
+    assert_eq!((stage.steps, stage.timestep), (10_000, 0.002));
+    assert_eq!(stage.velocities, Velocities::Generate { temperature: 1e-3 });
+    let thermostat = stage.thermostat.as_ref().unwrap();
+    // friction 2/ps
+    assert_eq!((thermostat.temperature, thermostat.kind), (300.0, ThermostatKind::Langevin));
+    assert_eq!((thermostat.coupling_time, thermostat.every, stage.com_removal), (0.5, 1, None));
+    assert!(imported.text.contains("friction = \"2 1/ps\""), "{}", imported.text);
+    assert_eq!(imported.differing(), ["tempi", "ig", "nmropt", "&wt", "&wt"]);
+    assert_eq!(imported.remark("&wt").line, Some(11));
+    assert_eq!(imported.plan.output.trajectories[0].file, "trajectory.nc");
+}
+
+#[test]
+fn production() {
+    let imported = file("tutorial-prod.mdin");
+    let stage = imported.dynamics();
+    assert_eq!((stage.velocities, stage.com_removal), (Velocities::File, Some(500)));
+    let thermostat = stage.thermostat.as_ref().unwrap();
+    assert_eq!((thermostat.kind, thermostat.coupling_time), (ThermostatKind::VRescale, 1.5));
+    let barostat = stage.barostat.as_ref().unwrap();
+    assert_eq!((barostat.kind, barostat.coupling_time), (BarostatKind::Berendsen, 2.0));
+    assert!((barostat.pressure / BAR - 1.01325).abs() < 1e-12);
+    assert!((barostat.compressibility * BAR - 45e-6).abs() < 1e-15);
+    let forces = &imported.plan.forces;
+    let ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order }) = forces.electrostatics else { panic!() };
+    // sander prints "Ewald Coefficient = 0.30768" for a cutoff of 9 Å
+    assert!((alpha - 3.0768).abs() < 1e-4, "{alpha}");
+    assert_eq!((grid, order, imported.plan.run.seed), ([64, 60, 72], 4, 71277));
+    assert_eq!((forces.constraint_tolerance, forces.list), (1e-6, ListPolicy::Exact { buffer: 0.15 }));
+    let trajectory = &imported.plan.output.trajectories[0];
+    assert!(trajectory.velocities && trajectory.every == Interval::Steps(1000));
+    assert_eq!(imported.differing(), ["t", "ntr", "restraintmask", "restraint_wt"]);
+}
+
+#[test]
+fn vacuum_and_switches() {
+    let forces = |keys: &str| text("x.mdin", &format!("t\n&cntrl {keys} /\n")).plan.forces;
+    for keys in ["ntb = 0", "igb = 6", "ntb = 0, cut = 999.0, imin = 1", "ntb=0, cut=9999."] {
+        let vacuum = forces(keys);
+        assert_eq!((vacuum.cutoff, vacuum.cutoff_lj), (Setting::Given(None), Setting::Given(None)), "{keys}");
+        assert_eq!(vacuum.electrostatics, ElectrostaticsSpec::Plain);
+    }
+    let short = forces("ntb = 0, cut = 12");
+    assert_eq!((short.cutoff, short.electrostatics), (Setting::Given(Some(1.2)), ElectrostaticsSpec::Plain));
+    let switched = forces("es_cutoff = 9, vdw_cutoff = 12.0, fswitch = 10, ntc = 3, ntf = 3");
+    assert_eq!((switched.cutoff, switched.cutoff_lj), (Setting::Given(Some(0.9)), Setting::Given(Some(1.2))));
+    assert_eq!(switched.lj_modifier, Setting::Given(LjModifier::ForceSwitch { from: 1.0 }));
+    assert_eq!((switched.constraints, switched.rigid_water), (ConstraintKind::AllBonds, true));
+    let uncorrected = text("x.mdin", "t\n&cntrl cut=9 /\n&EWALD vdwmeth=0 /").plan.forces;
+    assert_eq!(uncorrected.dispersion_correction, Setting::Given(DispersionCorrection::Off));
+}
+
+#[test]
+fn wrong_files_are_refused_at_their_lines() {
+    for (keys, message) in [
+        ("igb = 5", "no implicit solvent"),
+        ("imin = 6", "imin = 6"),
+        ("ntc = 4", "expected 1 (none)"),
+        ("ntt = 7", "ntt = 7"),
+        ("cutt = 9", "did you mean \"cut\"?"),
+        ("dt = 2", "at most 100 fs"),
+        ("nstlim = 1.5", "no whole number"),
+        ("cut = 8 9", "2 values"),
+        ("irest = 1", "needs velocities"),
+        ("ntx = 1, ntx = 1", "set twice"),
+    ] {
+        let (line, found) = problem("x.mdin", &format!("title\n&cntrl\n {keys},\n/\n"));
+        assert!(line == 3 && found.contains(message), "{keys}: {found}");
+    }
+}
+
+/// Keys of `&cntrl` and `&ewald` in the manual's chapters on sander and pmemd, with a value that is not the default.
+const KEYS: &str = "imin=1 nmropt=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 ntwr=7 iwrap=1 ntwx=7 ntwv=7 ntwf=7 ntwe=7 ioutfm=0 \
+    ntwprt=7 idecomp=1 ibelly=1 ntr=1 restraint_wt=7 restraintmask=':1' bellymask=':1' maxcyc=7 ncyc=7 ntmin=2 dx0=7 drms=7 \
+    nstlim=7 nscm=7 t=7 dt=0.002 nrespa=2 ntt=3 temp0=7 temp0les=7 tempi=7 ig=7 tautp=7 gamma_ln=7 vrand=7 vlimit=7 ntp=2 \
+    barostat=2 mcbarint=7 pres0=7 comp=7 taup=7 baroscalingdir=1 csurften=3 gamma_ten=7 ninterface=3 ntc=2 tol=1e-6 jfastw=4 \
+    noshakemask=':1' ivcap=1 fcap=7 ntf=2 ntb=0 dielc=7 cut=7 nsnb=7 ipol=1 ifqnt=1 igb=6 ievb=1 iamoeba=1 icfe=1 clambda=1 \
+    nfft1=32 nfft2=32 nfft3=32 order=6 verbose=1 ew_type=1 dsum_tol=1e-6 ew_coeff=0.3 nbflag=0 skinnb=3 nbtell=1 netfrc=0 \
+    vdwmeth=0 eedmeth=4 eedtbdns=7 column_fft=1 lj1264=1 fswitch=6 es_cutoff=7 vdw_cutoff=7";
+
+#[test]
+fn every_key_is_carried_over_or_spoken_of() {
+    for setting in KEYS.split_whitespace() {
+        let (key, _) = setting.split_once('=').unwrap();
+        // a switch and a restart need other keys, a minimisation has no time step
+        let others = match key {
+            "irest" => "ntx=5,",
+            "ntx" => "irest=1,",
+            "imin" => "",
+            "ntt" => "gamma_ln = 1,",
+            "vdwmeth" | "fswitch" => "cut = 8,",
+            _ => "",
+        };
+        let imported = text("x.mdin", &format!("t\n&cntrl {others} {setting} /\n"));
+        assert!(imported.speaks_of(key), "{key}\n{}\n{:#?}", imported.text, imported.remarks);
+    }
+}

@@ -1,0 +1,56 @@
+//! The command.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+use super::folder;
+
+fn import(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    Command::cargo_bin("md").unwrap().current_dir(folder).arg("import").args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_result_goes_to_standard_output_and_the_list_to_standard_error() {
+    let place = tempfile::tempdir().unwrap();
+    let path = folder().join("tutorial-npt.mdp");
+    let output = import(place.path(), &[path.to_str().unwrap(), "-p", "sub/a.top", "-c", "/data/a.gro"]);
+    assert!(output.status.success());
+    let (result, list) = (text(&output.stdout), text(&output.stderr));
+    assert!(result.contains("topology = \"sub/a.top\"\ncoordinates = \"/data/a.gro\"\n"), "{result}");
+    for expected in ["not carried over:\n", "  pull = yes, line 24: ", "nothing to carry over:\n", "refcoord_scaling"] {
+        assert!(list.contains(expected), "{list}");
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_unasked() {
+    let place = tempfile::tempdir().unwrap();
+    let path = folder().join("tutorial-prod.mdin");
+    let arguments = [path.to_str().unwrap(), "-p", "x/system.prmtop", "-c", "x/system.rst7", "-o", "x/input.toml"];
+    std::fs::create_dir(place.path().join("x")).unwrap();
+    let output = import(place.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "x/input.toml written; next: md check x/input.toml\n");
+    let written = std::fs::read_to_string(place.path().join("x/input.toml")).unwrap();
+    assert!(written.contains("topology = \"system.prmtop\"\ncoordinates = \"system.rst7\"\n"), "{written}");
+    let again = import(place.path(), &arguments);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("there is such a file already"), "{}", text(&again.stderr));
+    assert!(import(place.path(), &[&arguments[..], &["--force"]].concat()).status.success());
+}
+
+#[test]
+fn a_wrong_file_is_named_with_its_line() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("wrong.mdp"), "dt = 0.002\nrvwd = 1.0\n").unwrap();
+    let output = import(place.path(), &["wrong.mdp", "-o", "input.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("wrong.mdp") && message.contains("rvdw") && message.contains('2'), "{message}");
+    assert!(!place.path().join("input.toml").exists());
+}

@@ -1,0 +1,274 @@
+//! mdp files.
+
+use md::ensemble::barostat::BarostatKind;
+use md::ensemble::thermostat::ThermostatKind;
+use md::prepare::{ConstraintKind, ElectrostaticsSpec, PmeSpec, Setting};
+use md::run::{Interval, Velocities};
+use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
+use md::units::BAR;
+
+use super::{ImportedExt, file, folder, problem, text, translated};
+
+fn spacing(spacing: f64) -> ElectrostaticsSpec {
+    ElectrostaticsSpec::Pme(PmeSpec::Spacing { spacing, order: 4 })
+}
+
+#[test]
+fn a_minimisation_of_charmm() {
+    let imported = file("charmm-min.mdp");
+    let minimisation = imported.minimisation();
+    assert_eq!((minimisation.steps, minimisation.force_tolerance, minimisation.initial_step), (5000, 1000.0, 0.01));
+    let forces = &imported.plan.forces;
+    assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(1.2)), Setting::Given(Some(1.2))));
+    assert_eq!(forces.lj_modifier, Setting::Given(LjModifier::ForceSwitch { from: 1.0 }));
+    assert_eq!(forces.electrostatics, spacing(0.12));
+    assert_eq!(forces.dispersion_correction, Setting::Given(DispersionCorrection::Off));
+    assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::HBonds, true));
+    assert_eq!(imported.plan.system.define, ["DIHRES"]);
+    assert_eq!(imported.differing(), ["define"]);
+    assert_eq!((imported.remark("define").line, imported.plan.stages[0].name.as_str()), (Some(2), "charmm-min"));
+    assert!(imported.plan.output.trajectories.is_empty());
+}
+
+#[test]
+fn constant_pressure_of_charmm() {
+    let imported = file("charmm-npt.mdp");
+    let stage = imported.dynamics();
+    assert_eq!((stage.steps, stage.timestep, stage.velocities), (500_000, 0.002, Velocities::File));
+    let thermostat = stage.thermostat.as_ref().unwrap();
+    assert_eq!(thermostat.kind, ThermostatKind::VRescale);
+    assert_eq!((thermostat.temperature, thermostat.coupling_time), (310.15, 1.0));
+    let barostat = stage.barostat.as_ref().unwrap();
+    assert_eq!((barostat.kind, barostat.coupling_time, barostat.every), (BarostatKind::CRescale, 5.0, 10));
+    assert_eq!(barostat.pressure, BAR);
+    assert!((barostat.compressibility * BAR - 4.5e-5).abs() < 1e-15);
+    assert_eq!((stage.com_removal, imported.plan.output.trajectories.len()), (Some(100), 1));
+    let trajectory = &imported.plan.output.trajectories[0];
+    assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.xtc", Interval::Steps(50_000)));
+    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(1000));
+    assert_eq!(imported.differing(), ["pcoupltype", "comm_grps"]);
+}
+
+#[test]
+fn constant_volume_of_the_tutorial() {
+    let imported = file("tutorial-nvt.mdp");
+    let stage = imported.dynamics();
+    assert_eq!(stage.velocities, Velocities::Generate { temperature: 300.0 });
+    let thermostat = stage.thermostat.as_ref().unwrap();
+    assert_eq!((thermostat.temperature, thermostat.coupling_time), (300.0, 0.1));
+    assert_eq!(stage.barostat, None);
+    let forces = &imported.plan.forces;
+    assert_eq!(forces.electrostatics, spacing(0.16));
+    assert_eq!(forces.dispersion_correction, Setting::Given(DispersionCorrection::NonExcluded));
+    let trajectory = &imported.plan.output.trajectories[0];
+    assert_eq!((trajectory.file.as_str(), trajectory.every), ("trajectory.trr", Interval::Steps(500)));
+    assert!(trajectory.velocities && !trajectory.forces);
+    assert_eq!(imported.differing(), ["define", "gen_seed"]);
+    assert_eq!(imported.remark("lincs_iter").line, Some(16));
+}
+
+#[test]
+fn constant_pressure_of_older_tutorials() {
+    let imported = file("tutorial-npt.mdp");
+    let stage = imported.dynamics();
+    let forces = &imported.plan.forces;
+    assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(0.9)), Setting::Given(Some(1.4))));
+    assert_eq!((forces.constraints, stage.velocities), (ConstraintKind::AllBonds, Velocities::File));
+    assert_eq!(stage.thermostat.as_ref().unwrap().temperature, 300.0);
+    assert_eq!(stage.barostat.as_ref().unwrap().coupling_time, 2.0);
+    assert_eq!(imported.plan.output.trajectories[0].select.as_deref(), Some("protein"));
+    let differing = ["ewald_rtol", "tcoupl", "ref_t", "pcoupl", "pull", "pull-ngroups", "pull-group1-name"];
+    assert_eq!(imported.differing(), differing);
+    // erfc(3.84323 · 0.9) = 1e-6 (GROMACS' calc_ewaldcoeff_q in its log for these values: 3.84323)
+    assert!(imported.remark("ewald_rtol").text.contains("3.84323"), "{:?}", imported.remark("ewald_rtol"));
+    assert!(!imported.remark("annealing").differs && !imported.remark("free_energy").differs);
+}
+
+#[test]
+fn a_coarse_grained_model() {
+    let imported = file("martini.mdp");
+    let forces = &imported.plan.forces;
+    assert_eq!(forces.electrostatics, ElectrostaticsSpec::ReactionField { permittivity: f64::INFINITY });
+    assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::None, false));
+    assert_eq!(imported.differing(), ["coulombtype", "epsilon_r", "pcoupl"]);
+    assert_eq!(imported.plan.output.trajectories[0].precision, Some(0.01));
+}
+
+/// GROMACS' defaults: https://manual.gromacs.org/current/user-guide/mdp-options.html.
+#[test]
+fn absent_keys_have_the_defaults_of_gromacs() {
+    let imported = text("x.mdp", "nsteps = 3");
+    let forces = &imported.plan.forces;
+    assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(1.0)), Setting::Given(Some(1.0))));
+    assert_eq!(forces.electrostatics, ElectrostaticsSpec::Plain);
+    assert_eq!(forces.lj_modifier, Setting::Given(LjModifier::PotentialShift));
+    assert_eq!(forces.dispersion_correction, Setting::Given(DispersionCorrection::Off));
+    assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::None, false));
+    let list = ListPolicy::Drift { tolerance: 0.005, pressure_tolerance: 0.5 * BAR, interval: None };
+    assert_eq!(forces.list, list);
+    let stage = imported.dynamics();
+    assert_eq!((stage.steps, stage.timestep, stage.com_removal), (3, 0.001, Some(100)));
+    assert_eq!((&stage.thermostat, &stage.barostat, stage.velocities), (&None, &None, Velocities::File));
+    assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(1000));
+    assert_eq!(imported.differing(), Vec::<&str>::new());
+}
+
+/// One setting each, added to a periodic system with PME: what becomes of the forces.
+#[test]
+fn methods_are_translated() {
+    let forces = |lines: &str| text("x.mdp", &format!("coulombtype = PME\n{lines}")).plan.forces;
+    let explicit =
+        forces("fourier-nx = 32\nfourier_ny = 36\nfourier-NZ = 40\npme-order = 6\newald-rtol = 1e-5\nrcoulomb = 1.0");
+    let ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order }) = explicit.electrostatics else { panic!() };
+    // erfc(3.123413) = 1e-5: Abramowitz and Stegun, table 7.1 inverted; GROMACS prints 3.12341
+    assert!((alpha - 3.123_413).abs() < 1e-6, "{alpha}");
+    assert_eq!((grid, order), ([32, 36, 40], 6));
+    assert_eq!(forces("coulomb-modifier = None").coulomb_modifier, Modifier::None);
+    let lj = |lines: &str| forces(lines).lj_modifier;
+    let switch = "rvdw = 1.2\nrvdw-switch = 0.9";
+    let force_switch = Setting::Given(LjModifier::ForceSwitch { from: 0.9 });
+    assert_eq!(lj(&format!("vdwtype = Shift\n{switch}")), force_switch);
+    assert_eq!(lj(&format!("vdw_modifier = forceswitch\n{switch}")), force_switch);
+    assert_eq!(lj(&format!("vdwtype = switch\n{switch}")), Setting::Given(LjModifier::PotentialSwitch { from: 0.9 }));
+    assert_eq!(lj("vdw-modifier = none"), Setting::Given(LjModifier::None));
+    assert_eq!(forces("verlet-buffer-tolerance = -1\nrlist = 1.1").list, ListPolicy::Exact { buffer: 0.1 });
+    assert_eq!(forces("mass-repartition-factor = 3").hydrogen_mass, Some(3.024));
+    let flexible = text("x.mdp", "define = -DFLEXIBLE -DK=3\nconstraints = h-bonds");
+    assert_eq!(flexible.plan.system.define, ["FLEXIBLE", "K=3"]);
+    assert!(!flexible.plan.forces.rigid_water);
+    let vacuum = text("x.mdp", "pbc = no\nrcoulomb = 0\nrvdw = 0\nrlist = 0\nnstlist = 0").plan.forces;
+    assert_eq!((vacuum.cutoff, vacuum.electrostatics), (Setting::Given(None), ElectrostaticsSpec::Plain));
+}
+
+#[test]
+fn thermostats_are_translated() {
+    let thermostat = |lines: &str| {
+        let imported = text("x.mdp", &format!("tc-grps = A B\nref-t = 300 300\ntau-t = 2 2\n{lines}"));
+        let differs = !imported.differing().is_empty();
+        imported.dynamics().thermostat.as_ref().map(|t| (t.kind, t.coupling_time, differs))
+    };
+    assert_eq!(thermostat("integrator = sd"), Some((ThermostatKind::Langevin, 2.0, false)));
+    assert_eq!(thermostat("integrator = sd\ntcoupl = berendsen"), Some((ThermostatKind::Langevin, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = v-rescale"), Some((ThermostatKind::VRescale, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = andersen"), Some((ThermostatKind::Andersen, 2.0, false)));
+    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::VRescale, 2.0, true)));
+    assert_eq!(thermostat("integrator = bd"), Some((ThermostatKind::Langevin, 2.0, true)));
+    assert_eq!(thermostat("tcoupl = no"), None);
+}
+
+#[test]
+fn couplings_are_made_to_fit_the_time_step() {
+    let stage = |lines: &str| {
+        let couplings = "tcoupl = berendsen\ntc-grps = System\ntau-t = 0.01\nref-t = 300\npcoupl = C-rescale\nref-p = 1\n\
+                         compressibility = 4.5e-5\n";
+        let imported = text("x.mdp", &format!("{couplings}dt = 0.002\n{lines}"));
+        (imported.dynamics().clone(), imported.differing().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (fitting, differing) = stage("tau-p = 0.2");
+    assert_eq!((fitting.thermostat.unwrap().every, fitting.barostat.unwrap().every), (5, 5));
+    assert_eq!(differing, Vec::<String>::new());
+    let (short, differing) = stage("tau-p = 0.01");
+    let barostat = short.barostat.unwrap();
+    assert_eq!((barostat.every, barostat.coupling_time), (1, 0.04));
+    assert_eq!(differing, ["tau-p"]);
+    let without = text("x.mdp", "pcoupl = C-rescale\nref-p = 1\ncompressibility = 4.5e-5");
+    assert_eq!(without.dynamics().barostat.as_ref().unwrap().kind, BarostatKind::Berendsen);
+    assert_eq!(without.differing(), ["pcoupl"]);
+}
+
+#[test]
+fn wrong_files_are_refused_at_their_lines() {
+    for (text, line, message) in [
+        ("dt = 0.002\nrcoulonb = 1\n", 2, "did you mean \"rcoulomb\"?"),
+        ("dt = 0.002\nthis is no setting\n", 2, "no setting"),
+        ("dt = fast\n", 1, "no finite number"),
+        ("nsteps = 1\ndt = 0.2\n", 2, "at most 100 fs"),
+        ("nsteps = 1.5\n", 1, "no whole number"),
+        ("nsteps = -1\n", 1, "has an end"),
+        ("dt = 0.001\nDT = 0.002\n", 2, "set twice, first in line 1"),
+        (" = 3\n", 1, "without a key"),
+        ("integrator = tpi\n", 1, "integrator = tpi"),
+        (
+            "nsteps = 1\ntcoupl = v-rescale\ntc-grps = A B\ntau-t = 1 1\nref-t = 300\n",
+            5,
+            "ref-t has 1 values for 2 groups",
+        ),
+        ("rvdw = 1.2\nvdw-modifier = Force-switch\nrvdw-switch = 1.3", 3, "begins before the cutoff"),
+        ("rcoulomb = -1", 1, "greater than zero"),
+        ("coulombtype = magic", 1, "coulombtype = magic"),
+        ("gen-vel = perhaps", 1, "expected yes or no"),
+        ("define = POSRES", 1, "expected words -DNAME"),
+        ("pcoupl = berendsen\n", 1, "without ref-p"),
+    ] {
+        let (at, found) = problem("x.mdp", text);
+        assert!(at == line && found.contains(message), "{text}: {found}");
+    }
+    let several = translated("x.mdp", "dt = 1\nrvdw = 0\nrcoulomb = -3\nfoo = bar").expect_err("four problems");
+    assert_eq!(several.len(), 4, "{several:?}");
+}
+
+/// Values that say something else than the default, by key; for others `1`.
+const CHOICES: [(&str, &str); 42] = [
+    ("dt", "0.002"),
+    ("emstep", "0.05"),
+    ("include", "-I/force/field"),
+    ("define", "-DX"),
+    ("integrator", "sd"),
+    ("comm-mode", "Angular"),
+    ("comm-grps", "A B"),
+    ("cutoff-scheme", "group"),
+    ("pbc", "xy"),
+    ("periodic-molecules", "yes"),
+    ("coulombtype", "PME"),
+    ("coulomb-modifier", "None"),
+    ("vdw-type", "PME"),
+    ("vdw-modifier", "None"),
+    ("DispCorr", "EnerPres"),
+    ("rvdw-switch", "0.5"),
+    ("tcoupl", "berendsen"),
+    ("pcoupl", "Berendsen"),
+    ("pcoupltype", "anisotropic"),
+    ("annealing", "single"),
+    ("gen-vel", "yes"),
+    ("constraints", "all-angles"),
+    ("continuation", "yes"),
+    ("morse", "yes"),
+    ("pull", "yes"),
+    ("awh", "yes"),
+    ("rotation", "yes"),
+    ("disre", "simple"),
+    ("orire", "yes"),
+    ("free-energy", "yes"),
+    ("swapcoords", "X"),
+    ("simulated-tempering", "yes"),
+    ("mts", "yes"),
+    ("QMMM", "yes"),
+    ("ewald-geometry", "3dc"),
+    ("adress", "yes"),
+    ("implicit-solvent", "GBSA"),
+    ("refcoord-scaling", "com"),
+    ("density-guided-simulation-active", "true"),
+    ("colvars-active", "true"),
+    ("nnpot-active", "true"),
+    ("ewald-rtol", "1e-6"),
+];
+
+/// `grompp` wrote the list of keys.
+#[test]
+fn every_key_of_grompp_is_carried_over_or_spoken_of() {
+    let list = std::fs::read_to_string(folder().join("mdout.mdp")).unwrap();
+    let keys: Vec<&str> = list.lines().filter(|l| !l.starts_with(';')).filter_map(|l| l.split(" =").next()).collect();
+    assert_eq!(keys.len(), 184);
+    // what the default of each key says is no difference
+    let defaults = text("mdout.mdp", &list);
+    assert_eq!(defaults.differing(), Vec::<&str>::new());
+    // couplings are complete, so that each key has its effect
+    let others = "tc-grps = A\ntau-t = 1\nref-t = 300\ncompressibility = 4.5e-5\nref-p = 1\n";
+    for key in keys {
+        let value = CHOICES.iter().find(|(name, _)| *name == key).map_or("1", |(_, value)| value);
+        let others: String = others.lines().filter(|line| !line.starts_with(key)).map(|l| format!("{l}\n")).collect();
+        let imported = text("x.mdp", &format!("{others}{key} = {value}\n"));
+        let key = if key == "vdw-type" { "vdwtype" } else { key };
+        assert!(imported.speaks_of(key), "{key}\n{}\n{:#?}", imported.text, imported.remarks);
+    }
+}

@@ -1,0 +1,152 @@
+//! `md import`: inputs of GROMACS and AMBER in the manner of their tutorials, every key, damaged files, the command.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod amber;
+mod command;
+#[path = "../damage/mod.rs"]
+mod damage;
+mod gromacs;
+
+use std::path::{Path, PathBuf};
+
+use md::config::Config;
+use md::error::{Error, Problem};
+use md::import::{Files, Imported, Remark, import_text};
+use md::run::{Dynamics, Minimize, StageKind};
+use proptest::prelude::*;
+
+/// The folder that the inputs are for.
+const BASE: &str = "/work place";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import/files")
+}
+
+fn files() -> Files {
+    let path = |name: &str| Some(Path::new(BASE).join(name));
+    Files { topology: path("system.top"), coordinates: path("system.gro") }
+}
+
+fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
+    import_text(text, Path::new(name), &files(), Path::new(BASE)).map_err(|error| match error {
+        Error::Input(problems) => problems,
+        other => panic!("{other}"),
+    })
+}
+
+/// The translation of a text, which must be read as the same plan.
+#[track_caller]
+fn text(name: &str, text: &str) -> Imported {
+    let imported = translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let config = Config::parse(&imported.text, &Path::new(BASE).join("input.toml"), &[]);
+    assert_eq!(config.expect(&imported.text).plan, imported.plan);
+    imported
+}
+
+#[track_caller]
+fn file(name: &str) -> Imported {
+    let imported = text(name, &std::fs::read_to_string(folder().join(name)).unwrap());
+    assert_eq!(imported.plan.system.topology, Path::new(BASE).join("system.top"));
+    assert!(imported.text.contains("topology = \"system.top\"\n"), "{}", imported.text);
+    imported
+}
+
+impl ImportedExt for Imported {
+    fn dynamics(&self) -> &Dynamics {
+        match &self.plan.stages[..] {
+            [stage] => match &stage.kind {
+                StageKind::Dynamics(dynamics) => dynamics,
+                StageKind::Minimize(_) => panic!("a minimisation"),
+            },
+            stages => panic!("{stages:?}"),
+        }
+    }
+
+    fn minimisation(&self) -> Minimize {
+        match &self.plan.stages[0].kind {
+            StageKind::Minimize(minimize) => *minimize,
+            StageKind::Dynamics(_) => panic!("dynamics"),
+        }
+    }
+
+    fn remark(&self, key: &str) -> &Remark {
+        let found = self.remarks.iter().find(|remark| remark.key == key);
+        found.unwrap_or_else(|| panic!("nothing on {key}: {:#?}", self.remarks))
+    }
+
+    fn differing(&self) -> Vec<&str> {
+        self.remarks.iter().filter(|remark| remark.differs).map(|remark| remark.key.as_str()).collect()
+    }
+
+    fn speaks_of(&self, key: &str) -> bool {
+        let comments = self.text.lines().filter_map(|line| line.split_once("  # ")).map(|(_, comment)| comment);
+        let quoted = |comment: &str| comment.split(", ").any(|one| one.starts_with(&format!("{key} =")));
+        { comments }.any(quoted) || self.remarks.iter().any(|remark| remark.key == key)
+    }
+}
+
+trait ImportedExt {
+    fn dynamics(&self) -> &Dynamics;
+    fn minimisation(&self) -> Minimize;
+    fn remark(&self, key: &str) -> &Remark;
+    /// keys of which md does something else
+    fn differing(&self) -> Vec<&str>;
+    /// true where a comment or a remark names the key
+    fn speaks_of(&self, key: &str) -> bool;
+}
+
+/// Line, message and help of the only problem.
+#[track_caller]
+fn problem(name: &str, text: &str) -> (usize, String) {
+    let problems = translated(name, text).map(|imported| imported.text).expect_err(text);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].file.as_deref(), Some(Path::new(name)));
+    (problems[0].line.unwrap_or_default(), problems[0].to_string())
+}
+
+const SAMPLES: [&str; 8] = [
+    "charmm-min.mdp",
+    "charmm-npt.mdp",
+    "tutorial-nvt.mdp",
+    "tutorial-npt.mdp",
+    "martini.mdp",
+    "tutorial-min.mdin",
+    "tutorial-heat.mdin",
+    "tutorial-prod.mdin",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is read is read as a plan, with every setting spoken of; what is not, is refused in words.
+    #[test]
+    fn damaged_files_are_translated_or_refused_in_words(
+        sample in prop::sample::select(SAMPLES.to_vec()),
+        damages in damage::damage(),
+    ) {
+        let original = std::fs::read(folder().join(sample)).unwrap();
+        let damaged = damage::apply(&original, &damages);
+        match translated(sample, &String::from_utf8_lossy(&damaged)) {
+            Ok(imported) => {
+                let config = Config::parse(&imported.text, &Path::new(BASE).join("input.toml"), &[]);
+                prop_assert_eq!(config.map(|config| config.plan), Ok(imported.plan));
+            }
+            Err(problems) => {
+                prop_assert!(!problems.is_empty() && problems.iter().all(|problem| problem.file.is_some()));
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_refused_or_translated(text in "(&cntrl|&ewald|[a-z-]{1,8}|[0-9.]{1,4}|=|,|/|'|\"|!|;|\\*|\n| ){0,60}") {
+        let _ = translated("any", &text);
+    }
+}
+
+#[test]
+fn what_is_no_input_is_refused() {
+    for text in ["", "a title\nand nothing else\n", "&wt type = 'END' /\n".replace('=', " ").as_str()] {
+        assert!(problem("x", text).1.contains("no input of a program that md knows"), "{text}");
+    }
+}
