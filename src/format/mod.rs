@@ -18,6 +18,7 @@ pub mod npy;
 mod number;
 mod openmm;
 mod order;
+mod parts;
 pub mod pdb;
 mod prmtop;
 pub mod restart;
