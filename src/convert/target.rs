@@ -242,7 +242,7 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
         }
         (None, Err(problem)) => {
             let help = problem.help.clone().unwrap_or_default();
-            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro")).into())
+            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro; topologies in .prmtop, .top")).into())
         }
     }
 }

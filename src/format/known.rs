@@ -103,12 +103,7 @@ pub struct WritableTopology {
 
 /// Formats that topologies are written in.
 pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
-    WritableTopology {
-        name: "AMBER topology",
-        endings: &["prmtop", "parm7"],
-        states_cell: true,
-        write: prmtop::write,
-    },
+    WritableTopology { name: "AMBER topology", endings: &["prmtop", "parm7"], states_cell: true, write: prmtop::write },
     WritableTopology {
         name: "GROMACS topology",
         endings: &["top"],

@@ -4,7 +4,7 @@
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
 //! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`], [`pdb`] and [`write_gro`] also write.
+//! [`restart`], [`pdb`] and [`write_gro`] also write; topologies are written in [`known::WRITABLE_TOPOLOGIES`].
 
 mod charmm;
 pub mod compressed;

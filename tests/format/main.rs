@@ -19,6 +19,7 @@ mod openmm;
 mod pdb;
 mod restart;
 mod systems;
+mod writers;
 
 use std::path::{Path, PathBuf};
 

@@ -98,12 +98,14 @@ impl AtomTypes {
             let bonded = if has_maps { format!("{:<4} ", self.bonded(index)) } else { String::new() };
             let [first, second] = self.form.of_type(&description.nonbonded, kind.key.lj_type);
             let particle = if kind.key.is_site { 'V' } else { 'A' };
-            let (mass, charge) = (Number(kind.mass), Number(kind.charge));
+            // with a decimal point: a reader that tells columns by their width takes a single character for the particle type
             line!(
                 text,
-                "{:<8} {bonded}{:>3} {mass:<8} {charge} {particle} {first} {second}",
+                "{:<8} {bonded}{:>3} {:<8?} {:?} {particle} {first} {second}",
                 kind.name,
-                kind.key.element
+                kind.key.element,
+                kind.mass,
+                kind.charge
             );
         }
         self.write_exceptions(&description.nonbonded, text);

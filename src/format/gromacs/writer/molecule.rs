@@ -20,13 +20,18 @@ pub(super) fn write(
     text: &mut String,
 ) -> Parsed<()> {
     let chemical = Chemical::new(molecule);
-    let (bonds, more) = chemical.exclusions(molecule);
+    let water = RigidWater::of(molecule);
+    let (bonds, more) = match chemical.exclusions(molecule) {
+        // GROMACS takes a settle as the bond of the first hydrogen alone: its water models list all pairs
+        (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
+        exclusions => exclusions,
+    };
     line!(text, "\n[ moleculetype ]\n; name nrexcl\n{name} {bonds}");
     write_atoms(molecule, (types, first), text);
     let mut terms = String::new();
     write_bonds(molecule, &chemical, &mut terms);
     write_angles(&molecule.bonded, &mut terms);
-    match RigidWater::of(molecule) {
+    match water {
         Some(water) => {
             let settles = format!("\n[ settles ]\n; O funct OH HH\n1 1 {} {}\n", Number(water.oh), Number(water.hh));
             match water.by_terms {

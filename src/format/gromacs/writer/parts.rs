@@ -64,8 +64,11 @@ fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
     }
     let part = |atom: u32| part_of[atom as usize];
     let bonded = topology.bonded.by_part(count, part);
-    let mut molecules: Vec<Topology> =
-        { bonded }.into_iter().zip(starts.windows(2)).map(|(bonded, range)| atoms_of(topology, bonded, range)).collect();
+    let mut molecules: Vec<Topology> = { bonded }
+        .into_iter()
+        .zip(starts.windows(2))
+        .map(|(bonded, range)| atoms_of(topology, bonded, range))
+        .collect();
     for &[i, j] in &topology.connectivity {
         let first = starts[part(i)];
         molecules[part(i)].connectivity.push([i.min(j) - first, i.max(j) - first]);
@@ -98,7 +101,8 @@ fn atoms_of(topology: &Topology, mut bonded: BondedTerms, range: &[u32]) -> Topo
     let last = residue + atoms.last().map_or(0, |atom| atom.residue);
     let residues = topology.residues[residue as usize..=last as usize].iter();
     let residues = residues.map(|own| Residue { first: own.first.saturating_sub(first), ..*own }).collect();
-    let pairs = (first..end).flat_map(|i| topology.exclusions.of(i as usize).iter().map(move |j| [i - first, j - first]));
+    let pairs =
+        (first..end).flat_map(|i| topology.exclusions.of(i as usize).iter().map(move |j| [i - first, j - first]));
     let exclusions = Exclusions::from_pairs(atoms.len(), pairs);
     Topology { atoms, residues, bonded, exclusions, ..Topology::default() }
 }

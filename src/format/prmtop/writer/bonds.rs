@@ -60,8 +60,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
 /// The bonds of the topology, those of rigid waters, and those from extra points to their oxygens.
 fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     let mut bonds = topology.bonded.bonds.clone();
-    let mut lengths: HashMap<[u32; 2], f64> =
-        bonds.iter().map(|bond| (ordered(bond.atoms), bond.length)).collect();
+    let mut lengths: HashMap<[u32; 2], f64> = bonds.iter().map(|bond| (ordered(bond.atoms), bond.length)).collect();
     let force_constant = WATER / HALF * KCAL / (ANGSTROM * ANGSTROM);
     for constraint in &topology.constraints {
         let residues = constraint.atoms.map(|atom| topology.atoms[atom as usize].residue);
@@ -113,7 +112,8 @@ fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Optio
 }
 
 fn no_extra_point(site: u32) -> Problem {
-    let message = format!("virtual site {} is not where an extra point of a water with four or five sites is", site + 1);
+    let message =
+        format!("virtual site {} is not where an extra point of a water with four or five sites is", site + 1);
     refused(message, "an AMBER topology does not say where extra points are")
 }
 
@@ -126,7 +126,8 @@ fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     let bonded = BondedTerms { bonds: bonds.to_vec(), ..BondedTerms::default() };
     let written = Topology { atoms: atoms.clone(), residues: residues.clone(), bonded, ..Topology::default() };
     let derived = extra_points::derive(&written, |site, _| no_extra_point(site))?;
-    let derived: HashMap<u32, Construction> = { derived }.into_iter().map(|site| (site.site, site.construction)).collect();
+    let derived: HashMap<u32, Construction> =
+        { derived }.into_iter().map(|site| (site.site, site.construction)).collect();
     for VirtualSite { site, construction } in &topology.virtual_sites {
         if !derived.get(site).is_some_and(|other| is_same(construction, other)) {
             return Err(no_extra_point(*site));

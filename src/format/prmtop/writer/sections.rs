@@ -47,12 +47,7 @@ impl Text {
     }
 
     /// Integers, perhaps with a sign.
-    pub(super) fn signed(
-        &mut self,
-        name: &str,
-        (count, width): (usize, usize),
-        values: impl IntoIterator<Item = i64>,
-    ) {
+    pub(super) fn signed(&mut self, name: &str, (count, width): (usize, usize), values: impl IntoIterator<Item = i64>) {
         self.begin(name, &format!("{count}I{width}"));
         self.columns(count, values, |value, text| {
             let _ = write!(text, "{value:width$}");
