@@ -5,6 +5,7 @@
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
 use super::leapfrog::{LeapfrogKernel, Section, StepResult};
+use super::refresh::RefreshKernel;
 use super::{
     Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
     Workload,
@@ -13,6 +14,7 @@ use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -417,6 +419,31 @@ impl<F: ForceField> Backend for Host<F> {
         self.coupling.thermostat_work += scaling_work(self.kinetic_after, factor);
         self.coupling.pending_rescaling = pending(factor);
         self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
+        Ok(())
+    }
+
+    fn refresh_velocities(&mut self, refreshment: Refreshment) -> Result<()> {
+        let start = Instant::now();
+        let velocities = SharedVectors::new(&mut self.velocities);
+        let motion = &Motion {
+            old: &self.old,
+            positions: SharedVectors::new(&mut self.positions),
+            // half a step of the move is mended
+            velocities: Some((velocities, 2.0 / self.timestep)),
+        };
+        let (velocities, _) = motion.velocities.as_ref().expect("given above");
+        let (plan, forces, level, timestep) = (&self.constraints, &self.evaluation.forces, self.level, self.timestep);
+        let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
+        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
+            let section = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            *result = dispatch(level, RefreshKernel { section, groups, refreshment });
+        });
+        self.step_results.iter().try_for_each(|result| result.constraint_virial.map(|_| ()))?;
+        self.sites.place(&self.team, &mut self.positions);
+        let [_, after] = self.kinetic_energies();
+        self.coupling.thermostat_work += after - self.kinetic_after;
+        self.kinetic_after = after;
+        self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Σ ½ m v²
 #[inline(always)]
-fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
+pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
 }
 

@@ -14,6 +14,7 @@ mod leapfrog;
 mod phases;
 mod potential;
 mod reference;
+mod refresh;
 mod work;
 
 pub use cpu::{Cpu, CpuOptions};
@@ -27,6 +28,7 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
@@ -138,6 +140,12 @@ pub trait Backend: Send {
     /// add the work of that to the thermostat's, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes
     /// before.
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()>;
+    /// Renew velocities in part, in the middle of the last move ([`crate::ensemble::refreshment`]), and add the work of that
+    /// to the thermostat's. [`Backend::scale_box`] comes before. A backend that cannot do it refuses.
+    fn refresh_velocities(&mut self, _refreshment: Refreshment) -> Result<()> {
+        let problem = Problem::new("this device has no thermostat that renews velocities");
+        Err(problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\"").into())
+    }
     /// The work of the couplings so far.
     fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.

@@ -144,10 +144,14 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
 }
 
 fn thermostat(table: &Table) -> Option<Thermostat> {
+    let kind = table.meaning("kind", &words::THERMOSTATS)?;
     Some(Thermostat {
-        kind: table.meaning("kind", &words::THERMOSTATS)?,
+        kind,
         temperature: table.number("temperature")?,
-        coupling_time: table.number("coupling_time")?,
+        coupling_time: match kind {
+            ThermostatKind::Langevin => table.number("friction")?.recip(),
+            _ => table.number("coupling_time")?,
+        },
         every: u32::try_from(table.integer("every")?).ok()?,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::key::Key;
+use super::key::{Key, quoted};
 use super::keys;
 
 /// Help on the key of a dotted path; otherwise the nearest paths.
@@ -32,8 +32,8 @@ fn entry(path: &str, key: &Key) -> String {
     let _ = writeln!(text, "{path}\n    {}", wrapped(key.doc, 4));
     let _ = writeln!(text, "    value:   {}", wrapped(&key.expected(), 13));
     let _ = writeln!(text, "    default: {}", key.default.describe());
-    if let Some((name, word)) = key.only {
-        let _ = writeln!(text, "    only with {name} = \"{word}\"");
+    if let Some((name, words)) = key.only {
+        let _ = writeln!(text, "    only with {name} = {}", quoted(words, " or "));
     }
     let _ = writeln!(text, "    example: {} = {}", key.name, key.example);
     for child in key.children() {

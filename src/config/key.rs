@@ -17,8 +17,8 @@ pub struct Key {
     pub words: &'static [&'static str],
     /// value where the file does not set it; rules look at earlier keys of the same table only
     pub default: Default,
-    /// the key applies only if this earlier key of the same table has this word
-    pub only: Option<(&'static str, &'static str)>,
+    /// the key applies only if this earlier key of the same table has one of these words
+    pub only: Option<(&'static str, &'static [&'static str])>,
     /// a value as it would be written
     pub example: &'static str,
     /// description for the user
@@ -144,12 +144,11 @@ impl Key {
             Kind::Tables(_) => format!("sections headed [[{}]]", self.name),
             Kind::OneOrMore(_) => format!("keys in braces, for example {}, or a list of such", self.example),
         };
-        let words: Vec<String> = self.words.iter().map(|word| format!("\"{word}\"")).collect();
-        match (kind.is_empty(), words.len()) {
+        match (kind.is_empty(), self.words.len()) {
             (_, 0) => kind,
-            (true, 1) => words[0].clone(),
-            (true, _) => format!("one of {}", words.join(", ")),
-            (false, _) => format!("{kind}, or {}", words.join(" or ")),
+            (true, 1) => quoted(self.words, ""),
+            (true, _) => format!("one of {}", quoted(self.words, ", ")),
+            (false, _) => format!("{kind}, or {}", quoted(self.words, " or ")),
         }
     }
 
@@ -160,6 +159,11 @@ impl Key {
             _ => &[],
         }
     }
+}
+
+/// Words in quotes.
+pub(super) fn quoted(words: &[&str], separator: &str) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(separator)
 }
 
 /// The known name closest to `name`, if it is close enough for a typing error.

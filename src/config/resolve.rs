@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::key::{Default, Key, Kind, nearest};
+use super::key::{Default, Key, Kind, nearest, quoted};
 use super::keys;
 use super::raw::{self, Member, Node, Raw};
 use super::value::{Entry, Place, Table, Value};
@@ -44,13 +44,13 @@ impl Resolver<'_> {
     }
 
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
-        if let Some((name, word)) = key.only {
+        if let Some((name, words)) = key.only {
             // a missing or wrong condition has been reported; nothing can be said about this key
             let actual = table.word(name);
-            if actual != Some(word) {
+            if !actual.is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, actual) {
                     let message = format!("\"{}\" has no effect with {name} = \"{actual}\"", key.name);
-                    let help = format!("remove it, or set {name} = \"{word}\"");
+                    let help = format!("remove it, or set {name} = {}", quoted(words, " or "));
                     self.problems.push(member.name_place.problem(Problem::new(message).help(help)));
                 }
                 return None;

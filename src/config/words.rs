@@ -114,8 +114,12 @@ pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
 /// `thermostat.kind`
-pub(super) const THERMOSTATS: [(&str, ThermostatKind); 2] =
-    [("v-rescale", ThermostatKind::VRescale), ("berendsen", ThermostatKind::Berendsen)];
+pub(super) const THERMOSTATS: [(&str, ThermostatKind); 4] = [
+    ("v-rescale", ThermostatKind::VRescale),
+    ("langevin", ThermostatKind::Langevin),
+    ("andersen", ThermostatKind::Andersen),
+    ("berendsen", ThermostatKind::Berendsen),
+];
 
 /// `barostat.kind`
 pub(super) const BAROSTATS: [(&str, BarostatKind); 2] =

@@ -227,7 +227,7 @@ mod tests {
         (0..steps)
             .map(|step| {
                 let bath = Bath { degrees_of_freedom: 3 * count, temperature: TEMPERATURE };
-                let factor = velocity_rescale(bath, interval, 0.05, 23, step).factor(kinetic).unwrap();
+                let factor = velocity_rescale(bath, interval, 0.05, (23, step)).factor(kinetic).unwrap();
                 kinetic += scaling_work(kinetic, factor);
                 let measured = pressure(kinetic, 0.0, volume);
                 let box_scaling = stochastic_rescale(target, TEMPERATURE, interval, (23, step));

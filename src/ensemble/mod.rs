@@ -6,6 +6,7 @@
 
 pub mod barostat;
 pub mod motion;
+pub mod refreshment;
 pub mod thermostat;
 pub mod velocities;
 

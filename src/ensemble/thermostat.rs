@@ -1,4 +1,4 @@
-//! Thermostats that multiply all velocities by one factor λ.
+//! Thermostats. [`super::refreshment`] has those that renew velocities; here are those that multiply all by one factor λ.
 //!
 //! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
 //! v(t+½), which alone have kT for each degree of freedom at any time step. From the mean of both half steps stiff degrees
@@ -21,6 +21,7 @@
 //! itself need not tell.
 
 use super::is_due;
+use super::refreshment::Refreshment;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
@@ -33,7 +34,7 @@ pub struct Thermostat {
     pub kind: ThermostatKind,
     /// K
     pub temperature: f64,
-    /// ps
+    /// ps; of Langevin dynamics the inverse of the friction coefficient, of Andersen's thermostat that of the collision rate
     pub coupling_time: f64,
     /// steps between couplings
     pub every: u32,
@@ -47,6 +48,26 @@ pub enum ThermostatKind {
     VRescale,
     /// weak coupling: not canonical, for equilibration (Berendsen 1984)
     Berendsen,
+    /// friction and noise on every atom, the middle scheme: canonical (Zhang et al. 2019)
+    Langevin,
+    /// collisions that renew velocities: canonical (Andersen 1980)
+    Andersen,
+}
+
+impl ThermostatKind {
+    /// It renews velocities one by one.
+    pub fn refreshes(self) -> bool {
+        matches!(self, ThermostatKind::Langevin | ThermostatKind::Andersen)
+    }
+}
+
+/// What a thermostat does to velocities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum VelocityChange {
+    /// all are multiplied by one factor
+    Rescale(Rescaling),
+    /// each is renewed in part
+    Refresh(Refreshment),
 }
 
 impl Thermostat {
@@ -56,12 +77,19 @@ impl Thermostat {
     }
 
     /// What it does after a step of the run, for a time step in ps.
-    pub fn rescaling(&self, degrees_of_freedom: usize, timestep: f64, (seed, step): (u64, u64)) -> Rescaling {
-        let bath = Bath { degrees_of_freedom, temperature: self.temperature };
-        let interval = f64::from(self.every) * timestep;
-        match self.kind {
-            ThermostatKind::VRescale => velocity_rescale(bath, interval, self.coupling_time, seed, step),
-            ThermostatKind::Berendsen => berendsen(bath, interval, self.coupling_time),
+    pub fn change(&self, degrees_of_freedom: usize, timestep: f64, key: (u64, u64)) -> VelocityChange {
+        let Thermostat { kind, temperature, coupling_time, every } = *self;
+        let bath = Bath { degrees_of_freedom, temperature };
+        let interval = f64::from(every) * timestep;
+        match kind {
+            ThermostatKind::VRescale => VelocityChange::Rescale(velocity_rescale(bath, interval, coupling_time, key)),
+            ThermostatKind::Berendsen => VelocityChange::Rescale(berendsen(bath, interval, coupling_time)),
+            ThermostatKind::Langevin => {
+                VelocityChange::Refresh(Refreshment::langevin(temperature, coupling_time.recip(), interval, key))
+            }
+            ThermostatKind::Andersen => {
+                VelocityChange::Refresh(Refreshment::andersen(temperature, coupling_time, interval, key))
+            }
         }
     }
 }
@@ -132,7 +160,7 @@ pub fn berendsen(bath: Bath, interval: f64, coupling_time: f64) -> Rescaling {
 /// `interval` Δt and `coupling_time` τ in ps; τ = 0 draws K afresh. The relaxation is solved exactly, so that Δt may
 /// be any number of steps. The numbers are those of (seed, step).
 /// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
-pub fn velocity_rescale(bath: Bath, interval: f64, coupling_time: f64, seed: u64, step: u64) -> Rescaling {
+pub fn velocity_rescale(bath: Bath, interval: f64, coupling_time: f64, (seed, step): (u64, u64)) -> Rescaling {
     if bath.degrees_of_freedom == 0 {
         return Rescaling::NONE;
     }
@@ -174,7 +202,7 @@ mod tests {
         (0..samples)
             .map(|step| {
                 let bath = Bath { degrees_of_freedom, temperature: 300.0 };
-                let factor = velocity_rescale(bath, interval, coupling_time, 17, step).factor(energy).unwrap();
+                let factor = velocity_rescale(bath, interval, coupling_time, (17, step)).factor(energy).unwrap();
                 energy += scaling_work(energy, factor);
                 energy / unit
             })
@@ -239,7 +267,7 @@ mod tests {
         let mut energy = 4.0 * f as f64 * unit;
         for step in 0..10 {
             let bath = Bath { degrees_of_freedom: f, temperature: 300.0 };
-            energy += scaling_work(energy, velocity_rescale(bath, 0.1, 1.0, 1, step).factor(energy).unwrap());
+            energy += scaling_work(energy, velocity_rescale(bath, 0.1, 1.0, (1, step)).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
         // noise of K at 1 to 4 times kT: relative √(4·2/f) at most
@@ -261,7 +289,7 @@ mod tests {
     fn nothing_moves_stays_and_nonsense_is_refused() {
         let bath = Bath { degrees_of_freedom: 3, temperature: 300.0 };
         let nothing = Bath { degrees_of_freedom: 0, ..bath };
-        for couple in [|bath| velocity_rescale(bath, 0.1, 0.1, 1, 1), |bath| berendsen(bath, 0.1, 0.1)] {
+        for couple in [|bath| velocity_rescale(bath, 0.1, 0.1, (1, 1)), |bath| berendsen(bath, 0.1, 0.1)] {
             assert_eq!(couple(bath).factor(0.0).unwrap(), 1.0);
             assert_eq!(couple(nothing).factor(5.0).unwrap(), 1.0);
             assert!(couple(bath).factor(f64::NAN).is_err());

@@ -123,10 +123,11 @@ impl Engine {
             };
         }
         let verdict = self.pool.install(|| {
-            let mut gpu =
-                Cuda::new(system, Gpu::open(number, &self.programs)?, &single_atom_schedule(plan, system, state))?;
-            let mut cpu = self.cpu(system, schedule(plan, system, state))?;
-            compare(&mut gpu, cpu.as_mut(), state)
+            let (gpu_lists, cpu_lists) = (single_atom_schedule(plan, system, state), schedule(plan, system, state));
+            let gpu = Cuda::new(system, Gpu::open(number, &self.programs)?, &gpu_lists)?;
+            let mut gpu = Context::new(Box::new(gpu), gpu_lists);
+            let mut cpu = Context::new(self.cpu(system, cpu_lists)?, cpu_lists);
+            compare(&mut gpu, &mut cpu, state)
         });
         self.conclude(verdict)
     }
@@ -300,7 +301,13 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// The GPU of a plan, or why there is none; fails if the one asked for is not there.
+/// A method of the plan that runs on the CPU only.
+fn only_on_cpu(plan: &Plan) -> Option<String> {
+    let (name, _) = plan.dynamics().find(|(_, stage)| stage.thermostat.is_some_and(|t| t.kind.refreshes()))?;
+    Some(format!("the thermostat of stage \"{name}\", which renews velocities, runs on the CPU only"))
+}
+
+/// The GPU of a plan, or why there is none; fails if the one asked for is not there, or cannot do what the plan asks for.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
@@ -308,6 +315,14 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
         (Device::Cuda(number), Precision::Mixed) => number,
         (Device::Auto, Precision::Mixed) => 0,
     };
+    match (only_on_cpu(plan), plan.run.device) {
+        (Some(why), Device::Auto) => return Ok(Accelerator::None(why)),
+        (Some(why), _) => {
+            let help = "set run.device = \"cpu\", or take thermostat kind \"v-rescale\"";
+            return Err(Problem::new(why).help(help).into());
+        }
+        (None, _) => {}
+    }
     match (cuda::find(number), plan.run.device) {
         (Ok(name), _) => Ok(Accelerator::Gpu { number, name, agreement: None }),
         (Err(error), Device::Auto) => Ok(Accelerator::None(error.to_string())),
@@ -357,6 +372,8 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
+    use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+    use crate::run::plan::{Dynamics, RunOptions, Stage, StageKind};
 
     fn engine(automatic: bool) -> Engine {
         Engine::with_gpu(0, automatic)
@@ -386,6 +403,23 @@ mod tests {
         assert_eq!(automatic.verify(&plan, &sample.system, &sample.state).unwrap(), None);
         let placement = automatic.placement(&sample.system).unwrap();
         assert!(matches!(&placement, Placement::Cpu(why) if why.contains("virtual sites")), "{placement:?}");
+    }
+
+    #[test]
+    fn a_gpu_is_not_given_a_method_that_it_lacks() {
+        let thermostat =
+            Thermostat { kind: ThermostatKind::Langevin, temperature: 300.0, coupling_time: 1.0, every: 1 };
+        let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
+        let stages = vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics) }];
+        let plan = |device| Plan {
+            stages: stages.clone(),
+            run: RunOptions { device, ..RunOptions::default() },
+            ..Plan::default()
+        };
+        let found = find_gpu(&plan(Device::Auto)).unwrap();
+        assert!(matches!(&found, Accelerator::None(why) if why.contains("\"hot\"")));
+        let refusal = find_gpu(&plan(Device::Cuda(0))).map(|_| ()).expect_err("no such thermostat").to_string();
+        assert!(refusal.contains("\"hot\"") && refusal.contains("v-rescale"), "{refusal}");
     }
 
     #[test]

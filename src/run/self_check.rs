@@ -1,6 +1,7 @@
 //! Compares a GPU with the CPU before a run uses it: forces and energies of one state, and one step from it.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
@@ -35,15 +36,18 @@ pub(super) enum Verdict {
 }
 
 /// Compares a GPU with the CPU at `state`.
-pub(super) fn compare(gpu: &mut dyn Backend, cpu: &mut dyn Backend, state: &State) -> Result<Verdict> {
+pub(super) fn compare(
+    gpu: &mut Context<impl Backend + ?Sized>,
+    cpu: &mut Context<impl Backend + ?Sized>,
+    state: &State,
+) -> Result<Verdict> {
     let (positions, velocities) = (state.positions.clone(), vec![Vec3::ZERO; state.positions.len()]);
     let still = State { cell: state.cell, positions, velocities, ..State::default() };
-    match evaluate(gpu, &still) {
+    let found = match evaluate(gpu, &still) {
         Err(Error::Unstable { .. }) => return Ok(Verdict::Undecided),
         outcome => outcome?,
-    }
-    evaluate(cpu, &still)?;
-    let verdict = judge(gpu.evaluation(), cpu.evaluation());
+    };
+    let verdict = judge(found, evaluate(cpu, &still)?);
     let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
     let expected = match step(cpu) {
         // the run will fail the same way, and say more
@@ -54,17 +58,15 @@ pub(super) fn compare(gpu: &mut dyn Backend, cpu: &mut dyn Backend, state: &Stat
 }
 
 /// Forces and energies.
-fn evaluate(backend: &mut dyn Backend, state: &State) -> Result<()> {
-    backend.upload(state)?;
-    backend.build_lists()?;
-    backend.prune_lists(0.0)?;
-    backend.forces(Workload { energy: true, virial: false })
+fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) -> Result<&'a Evaluation> {
+    context.set_state(state)?;
+    context.forces(Workload { energy: true, virial: false })
 }
 
 /// Positions after an ordinary step, without energies or virial.
-fn step(backend: &mut dyn Backend) -> Result<Vec<Vec3>> {
-    backend.forces(Workload::default())?;
-    backend.integrate(Leapfrog {
+fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
+    context.forces(Workload::default())?;
+    context.integrate(Leapfrog {
         timestep: TIMESTEP,
         virial: false,
         kinetic: false,
@@ -72,7 +74,8 @@ fn step(backend: &mut dyn Backend) -> Result<Vec<Vec3>> {
         pending_work: false,
     })?;
     let mut state = State::default();
-    backend.download(&mut state)?;
+    context.flush()?;
+    context.backend().download(&mut state)?;
     Ok(state.positions)
 }
 
@@ -153,8 +156,12 @@ mod tests {
     fn compared(sample: &Sample, device: Emulated) -> Verdict {
         let options = CpuOptions { parts: 1, level: Level::Portable, schedule: sample.schedule() };
         let cpu = Cpu::new(&sample.system, options, Team::single()).expect("a supported system");
-        let mut host = Host::new(&sample.system, cpu, Level::Portable, Team::single()).expect("a supported system");
-        compare(&mut sample.on(device), &mut host, &sample.state).expect("two backends that work")
+        let host = Host::new(&sample.system, cpu, Level::Portable, Team::single()).expect("a supported system");
+        let (mut gpu, mut cpu) = (
+            Context::new(Box::new(sample.on(device)), sample.schedule()),
+            Context::new(Box::new(host), sample.schedule()),
+        );
+        compare(&mut gpu, &mut cpu, &sample.state).expect("two backends that work")
     }
 
     #[test]

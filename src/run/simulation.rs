@@ -6,13 +6,15 @@ use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
 use crate::ensemble::is_due;
-use crate::ensemble::thermostat::Thermostat;
+use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::error::Result;
 use crate::system::State;
 use crate::units::BOLTZMANN;
 
 #[cfg(test)]
 mod ideal_gas;
+#[cfg(test)]
+mod refreshment;
 #[cfg(test)]
 mod tests;
 
@@ -205,8 +207,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(thermostat) = thermostat {
-            let rescaling = thermostat.rescaling(self.setup.degrees_of_freedom, dynamics.timestep, random);
-            self.context.backend_mut().rescale_velocities(rescaling)?;
+            let backend = self.context.backend_mut();
+            match thermostat.change(self.setup.degrees_of_freedom, dynamics.timestep, random) {
+                VelocityChange::Rescale(rescaling) => backend.rescale_velocities(rescaling)?,
+                VelocityChange::Refresh(refreshment) => backend.refresh_velocities(refreshment)?,
+            }
         }
         if dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
             self.context.backend_mut().remove_com_motion()?;
@@ -229,7 +234,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     fn pending_at(&self, step: u64) -> PendingWork {
         step.checked_sub(1).map_or(self.first_pending, |before| PendingWork {
             barostat: self.barostat_at(before).is_some(),
-            thermostat: self.thermostat_at(before).is_some(),
+            thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.refreshes()),
         })
     }
 

@@ -15,6 +15,8 @@ pub enum Dimension {
     InverseLength,
     /// simulated time, ps
     Time,
+    /// 1/ps
+    Rate,
     /// wall-clock time, s
     WallTime,
     /// amu
@@ -36,7 +38,7 @@ pub enum Dimension {
 }
 
 use Dimension::{
-    Angle, Compressibility, Energy, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Temperature, Time,
+    Angle, Compressibility, Energy, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
     WallTime,
 };
 
@@ -50,6 +52,10 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("nm^-1", InverseLength, 1.0),
     ("1/A", InverseLength, 1.0 / ANGSTROM),
     ("A^-1", InverseLength, 1.0 / ANGSTROM),
+    ("1/ps", Rate, 1.0),
+    ("ps^-1", Rate, 1.0),
+    ("1/fs", Rate, 1e3),
+    ("1/ns", Rate, 1e-3),
     ("ps", Time, 1.0),
     ("fs", Time, 1e-3),
     ("ns", Time, 1e3),
@@ -94,6 +100,7 @@ impl Dimension {
             Length => "a length",
             InverseLength => "an inverse length",
             Time => "a time",
+            Rate => "a rate",
             WallTime => "a wall-clock time",
             Mass => "a mass",
             Temperature => "a temperature",
@@ -112,6 +119,7 @@ impl Dimension {
             Length => "0.9 nm",
             InverseLength => "3.1 1/nm",
             Time => "10 ps",
+            Rate => "1 1/ps",
             WallTime => "5 min",
             Mass => "1.008 amu",
             Temperature => "300 K",

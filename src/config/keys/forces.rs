@@ -55,7 +55,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &["infinity"],
         // water at 298 K (CRC Handbook); the usual choice for reaction fields
         default: Is("78.3"),
-        only: Some(("electrostatics", "reaction-field")),
+        only: Some(("electrostatics", &["reaction-field"])),
         example: "78.3",
         doc: "Relative permittivity beyond the cutoff of a reaction field; \"infinity\" is a conductor.",
     },
@@ -63,7 +63,7 @@ pub(super) static FORCES: &[Key] = &[
         name: "pme",
         kind: Kind::Table(PME),
         default: Is("{}"),
-        only: Some(("electrostatics", "pme")),
+        only: Some(("electrostatics", &["pme"])),
         example: "{ force_error = 5e-4 }",
         doc: "Accuracy of PME: force_error; or spacing with order; or alpha, grid and order.",
         ..KEY

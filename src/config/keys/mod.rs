@@ -374,9 +374,9 @@ mod tests {
     fn conditions_name_earlier_keys_and_their_words() {
         fn visit(keys: &'static [Key]) {
             for (index, key) in keys.iter().enumerate() {
-                if let Some((name, word)) = key.only {
+                if let Some((name, words)) = key.only {
                     let earlier = keys[..index].iter().find(|other| other.name == name).expect("an earlier key");
-                    assert!(earlier.words.contains(&word), "{}", key.name);
+                    assert!(words.iter().all(|word| earlier.words.contains(word)), "{}", key.name);
                 }
                 visit(key.children());
             }

@@ -5,7 +5,8 @@ use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{Integer, Quantity, Text};
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
-use crate::units::Dimension::{Compressibility, Force, Length, Pressure, Temperature, Time};
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::units::Dimension::{Compressibility, Force, Length, Pressure, Rate, Temperature, Time};
 
 /// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
@@ -85,7 +86,7 @@ pub(super) static STAGE: &[Key] = &[
         name: "temperature",
         kind: Quantity(Temperature, Range::POSITIVE),
         default: Rule("with velocities = \"generate\", that of the thermostat", |_| None),
-        only: Some(("velocities", "generate")),
+        only: Some(("velocities", &["generate"])),
         example: "\"300 K\"",
         doc: "Temperature of generated velocities.",
         ..KEY
@@ -112,15 +113,18 @@ pub(super) static STAGE: &[Key] = &[
         name: "com_removal",
         kind: Integer(1, 1_000_000),
         words: &["none"],
-        default: Is("100"),
+        default: Rule("100; \"none\" with a thermostat of kind \"langevin\" or \"andersen\"", |table| {
+            let kind = table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
+            if kind.is_some_and(ThermostatKind::refreshes) { quoted("none") } else { Some("100".to_owned()) }
+        }),
         only: DYNAMICS,
         example: "100",
-        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature.",
+        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should where friction and noise, or collisions, act on it.",
     },
 ];
 
-const DYNAMICS: Option<(&str, &str)> = Some(("kind", "dynamics"));
-const MINIMIZE: Option<(&str, &str)> = Some(("kind", "minimize"));
+const DYNAMICS: Option<(&str, &[&str])> = Some(("kind", &["dynamics"]));
+const MINIMIZE: Option<(&str, &[&str])> = Some(("kind", &["minimize"]));
 
 static THERMOSTAT: &[Key] = &[
     Key {
@@ -128,7 +132,7 @@ static THERMOSTAT: &[Key] = &[
         words: &words::of(&words::THERMOSTATS),
         default: Is("\"v-rescale\""),
         example: "\"v-rescale\"",
-        doc: "Stochastic velocity rescaling (canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
+        doc: "Stochastic velocity rescaling, friction and noise by the middle scheme of Langevin dynamics, collisions of Andersen's thermostat (all canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
         ..KEY
     },
     Key {
@@ -143,11 +147,26 @@ static THERMOSTAT: &[Key] = &[
         name: "coupling_time",
         kind: Quantity(Time, Range::POSITIVE),
         default: Is("\"1 ps\""),
+        only: Some(("kind", &["v-rescale", "berendsen", "andersen"])),
         example: "\"1 ps\"",
-        doc: "Relaxation time of the temperature.",
+        doc: "Relaxation time of the temperature; with \"andersen\" the mean time between collisions of an atom, or of atoms that constraints hold together.",
         ..KEY
     },
-    EVERY,
+    Key {
+        name: "friction",
+        kind: Quantity(Rate, Range::POSITIVE),
+        default: Is("\"1 1/ps\""),
+        only: Some(("kind", &["langevin"])),
+        example: "\"1 1/ps\"",
+        doc: "Friction coefficient of Langevin dynamics (AMBER: gamma_ln; GROMACS: the inverse of tau-t).",
+        ..KEY
+    },
+    Key {
+        default: Rule("10; 1 with kind = \"langevin\"", |table| {
+            Some(if table.word("kind")? == "langevin" { "1" } else { "10" }.to_owned())
+        }),
+        ..EVERY
+    },
 ];
 
 static BAROSTAT: &[Key] = &[

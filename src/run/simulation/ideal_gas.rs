@@ -16,7 +16,7 @@ use crate::system::{
 use crate::team::Team;
 use crate::vec3::{Vec3, vec3};
 
-const DIMERS: u32 = 32;
+pub(super) const DIMERS: u32 = 32;
 const TEMPERATURE: f64 = 300.0;
 /// kJ/mol/nm³; the compressibility of an ideal gas is its inverse
 const PRESSURE: f64 = 1.0;
@@ -28,7 +28,7 @@ const STEPS: u64 = 200_000;
 const STANDARD_ERRORS: f64 = 3.0;
 
 /// No forces.
-struct Nothing;
+pub(super) struct Nothing;
 
 impl ForceField for Nothing {
     fn description(&self) -> String {
@@ -52,7 +52,7 @@ impl ForceField for Nothing {
     }
 }
 
-fn gas() -> System {
+pub(super) fn gas() -> System {
     let name = Name::new("O");
     let atom = |k: u32| Atom { name, type_name: name, element: 8, mass: 16.0, charge: 0.0, lj_type: 0, residue: k / 2 };
     let bonds = (0..DIMERS).map(|k| Constraint { atoms: [2 * k, 2 * k + 1], length: 0.12 }).collect();

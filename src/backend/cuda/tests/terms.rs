@@ -43,7 +43,7 @@ fn factors_of_a_thermostat() {
     for step in 0..2000 {
         // down to energies at which noise alone decides, and turns velocities around
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
-        for rescaling in [velocity_rescale(bath, 0.02, 0.1, 1, step), berendsen(bath, 0.02, 0.1)] {
+        for rescaling in [velocity_rescale(bath, 0.02, 0.1, (1, step)), berendsen(bath, 0.02, 0.1)] {
             let Rescaling { kept, along, across } = rescaling;
             let [ours] = emulator::library().term("rescaling_factor_f64", &[kept, along, across, kinetic]);
             let theirs = rescaling.factor(kinetic).unwrap();

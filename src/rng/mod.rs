@@ -3,7 +3,12 @@
 //! There is no generator to store or to seed: the same key gives the same numbers on any thread, device or restart.
 //! J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, doi:10.1145/2063384.2063405.
 //!
-//! A [`Stream`] is the sequence of one key: a temporary value, never stored.
+//! A [`Stream`] is the sequence of one key: a temporary value, never stored. [`normals`] gives three normal numbers for each
+//! of many indices at once.
+
+mod normals;
+
+pub use normals::{NORMALS, normals};
 
 /// The use of random numbers; different purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +20,10 @@ pub enum Purpose {
     Thermostat = 2,
     /// barostat
     Barostat = 3,
-    /// noise of Langevin dynamics; index = atom
-    Langevin = 4,
+    /// velocities that a thermostat renews; index = atom
+    Noise = 4,
+    /// groups of atoms that collide; index = group
+    Collision = 5,
     /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,
     /// tests

@@ -1,0 +1,57 @@
+//! Thermostats that renew each velocity in part: friction and noise.
+//!
+//! In the middle of the move from x(t) to x(t+dt) velocities become
+//!   v' = α v + √(1−α²) √(kT/m) R,
+//! R normal: the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW over the time τ with
+//! α = exp(−γτ). The first half of the move is done with v, the second with v'. As leapfrog has moved atoms all the way with
+//! v, the second half is mended: x(t+dt) += ½ dt (v' − v), with constraints, as in GROMACS' integrator `sd`. With γ > 0 at
+//! every step this is the middle scheme of Langevin dynamics, whose positions have the canonical distribution of a harmonic
+//! potential at any stable time step, and whose v(t−½) and v(t+½) both have that of Maxwell and Boltzmann. Both also hold when
+//! velocities are renewed every few steps only, over that much longer τ.
+//! Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
+//!
+//! The work of it is the change of the kinetic energy of these half-step velocities, all of it at once: both E(t) and E(t+dt),
+//! with the mean of K before and after the kick of their forces, count the velocities that the kick has really met.
+//!
+//! Momentum is not conserved.
+
+use crate::rng::{Purpose, Stream};
+use crate::units::BOLTZMANN;
+
+/// A partial refreshment of velocities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refreshment {
+    /// α
+    pub kept: f64,
+    /// chance of each group that constraints hold together to be refreshed
+    pub probability: f64,
+    /// T, K
+    pub temperature: f64,
+    /// seed and step of the random numbers
+    pub key: (u64, u64),
+}
+
+impl Refreshment {
+    /// Langevin dynamics with the friction coefficient γ (1/ps) over `interval` (ps).
+    pub fn langevin(temperature: f64, friction: f64, interval: f64, key: (u64, u64)) -> Self {
+        Refreshment { kept: (-friction * interval).exp(), probability: 1.0, temperature, key }
+    }
+
+    /// Collisions with a bath at the rate 1/`collision_time` (1/ps) over `interval` (ps), after which nothing of a velocity is
+    /// left. Groups that constraints hold together collide as one, so that their velocities stay canonical.
+    /// H. C. Andersen, J. Chem. Phys. 72, 2384 (1980), doi:10.1063/1.439486.
+    pub fn andersen(temperature: f64, collision_time: f64, interval: f64, key: (u64, u64)) -> Self {
+        Refreshment { kept: 0.0, probability: 1.0 - (-interval / collision_time).exp(), temperature, key }
+    }
+
+    /// Whether a group is refreshed.
+    pub fn acts_on(&self, group: u32) -> bool {
+        let (seed, step) = self.key;
+        self.probability >= 1.0 || Stream::new(seed, Purpose::Collision, step, group).uniform() < self.probability
+    }
+
+    /// Variance (nm²/ps²) of the noise for each amu⁻¹: (1−α²) kT.
+    pub fn variance(&self) -> f64 {
+        (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
+    }
+}
