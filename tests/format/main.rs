@@ -17,6 +17,8 @@ mod gromacs_text;
 mod literal;
 mod openmm;
 mod pdb;
+#[path = "../python/probe.rs"]
+mod probe;
 mod restart;
 mod systems;
 mod writers;

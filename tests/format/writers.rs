@@ -11,7 +11,10 @@ use md::team::Team;
 use md::vec3::Vec3;
 use md::virtual_sites::SitePlan;
 
+use serde_json::json;
+
 use crate::golden::{Golden, file};
+use crate::probe::python_has;
 
 /// A `.top` holds every digit: σ and ε of r⁻¹² and angles in degrees are a few roundings of f64.
 const TOP: f64 = 1e-9;
@@ -247,6 +250,78 @@ fn polynomials_of_cosines_are_cosines_in_a_prmtop() {
     check_energies("polynomials", &found, &moved, PRMTOP);
     let again = written(&description, &golden, "top");
     check_energies("polynomials", &energies(&mut golden, &again), &expected, TOP);
+}
+
+#[test]
+fn python_readers_agree() {
+    if !python_has("MDAnalysis, mdtraj") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut cases = vec![];
+    for (name, endings) in
+        [("peptide-charged", &["top", "prmtop"][..]), ("peptide-charmm36", &["top"]), ("tip4pew", &["top", "prmtop"])]
+    {
+        let golden = Golden::load(name).unwrap();
+        let topology = &golden.system.topology;
+        let description = read_topology(&file(&golden.folder, &format!("{name}.prmtop")).unwrap()).unwrap();
+        for ending in endings {
+            let path = folder.path().join(format!("{name}.{ending}"));
+            write_topology(&description, golden.cell.as_ref(), &path).unwrap();
+            let atoms = &topology.atoms;
+            cases.push(json!({
+                "file": path,
+                "names": atoms.iter().map(|atom| atom.name.as_str()).collect::<Vec<_>>(),
+                "residues": atoms.iter().map(|a| topology.residues[a.residue as usize].name.as_str()).collect::<Vec<_>>(),
+                "charges": atoms.iter().map(|atom| atom.charge).collect::<Vec<_>>(),
+                "masses": atoms.iter().map(|atom| atom.mass).collect::<Vec<_>>(),
+                "bonds": bonds(topology),
+                // MDAnalysis divides by 18.2223 in single precision
+                "tolerance": 1e-6,
+            }));
+        }
+    }
+    let mut python = std::process::Command::new("python3")
+        .arg(repository("tests/python/read_topology.py"))
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    serde_json::to_writer(python.stdin.take().unwrap(), &cases).unwrap();
+    assert!(python.wait().unwrap().success(), "python readers disagree");
+}
+
+/// Runs `md convert`; standard error where it fails, with the lines of a message joined.
+fn convert(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
+    let output = assert_cmd::Command::cargo_bin("md").unwrap().arg("convert").args(arguments).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    let words: Vec<&str> = message.split(['\n', '\u{2502}']).map(str::trim).filter(|line| !line.is_empty()).collect();
+    if output.status.success() { Ok(()) } else { Err(words.join(" ")) }
+}
+
+#[test]
+fn topologies_are_converted_by_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let peptide = repository("tests/systems/peptide-charged");
+    let (top, gro) = (peptide.join("peptide-charged.top.xz"), peptide.join("peptide-charged.gro.xz"));
+    let output = folder.path().join("system.prmtop");
+    let arguments = |more: &[&'static str]| -> Vec<std::ffi::OsString> {
+        let paths = [top.clone().into(), output.clone().into(), "--coordinates".into(), gro.clone().into()];
+        paths.into_iter().chain(more.iter().map(std::ffi::OsString::from)).collect()
+    };
+    let run = |more: &[&'static str]| {
+        let arguments = arguments(more);
+        convert(&arguments.iter().map(|argument| argument.as_os_str()).collect::<Vec<_>>())
+    };
+    run(&["--define", "FLEXIBLE"]).unwrap();
+    let found = read_topology(&output).unwrap();
+    assert_eq!((found.topology.atoms.len(), found.cell_hint.kind), (729, md::system::BoxKind::Rectangular));
+    let message = run(&["--define", "FLEXIBLE"]).unwrap_err();
+    assert!(message.contains("--force"), "{message}");
+    let message = run(&["--force", "--select", "protein"]).unwrap_err();
+    assert!(message.contains("--select has no effect on this conversion"), "{message}");
+    let pdb = folder.path().join("system.pdb");
+    let message = convert(&[gro.as_ref(), pdb.as_ref(), "--define".as_ref(), "FLEXIBLE".as_ref()]).unwrap_err();
+    assert!(message.contains("--define has no effect on this conversion"), "{message}");
 }
 
 #[test]

@@ -19,6 +19,19 @@ pub(super) fn write(
     (types, first): (&AtomTypes, u32),
     text: &mut String,
 ) -> Parsed<()> {
+    // every list is written below; a new one must be, or be refused
+    let BondedTerms {
+        bonds: _,
+        angles: _,
+        urey_bradleys: _,
+        propers: _,
+        ryckaert_bellemans: _,
+        impropers: _,
+        harmonic_impropers: _,
+        cmaps: _,
+        cmap_grids: _,
+        pairs14: _,
+    } = &molecule.bonded;
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {

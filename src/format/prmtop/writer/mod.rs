@@ -31,6 +31,19 @@ use sections::Text;
 /// The text of a topology, periodic where a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
+    // every list is written below; a new one must be, or be refused
+    let BondedTerms {
+        bonds: _,
+        angles: _,
+        urey_bradleys: _,
+        propers: _,
+        ryckaert_bellemans: _,
+        impropers: _,
+        harmonic_impropers: _,
+        cmaps: _,
+        cmap_grids: _,
+        pairs14: _,
+    } = &topology.bonded;
     let types = Types::new(description)?;
     let bonds = Bonds::new(topology)?;
     let dihedrals = Dihedrals::new(topology, &types)?;

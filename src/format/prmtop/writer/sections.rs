@@ -102,10 +102,14 @@ impl Text {
 fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
     // three digits of an exponent do not fit; nothing in use is as small
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
-    let plain = format!("{value:.decimals$e}");
-    let (mantissa, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
-    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-    let _ = write!(text, "{:>width$}", format!("{mantissa}E{sign}{digits:0>2}"));
+    // a sign, a digit, the point, the decimals, and E+00
+    let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
+    let _ = write!(text, "{value:.decimals$e}");
+    let mark = text.rfind('e').unwrap_or(text.len());
+    let exponent = text.get(mark + 1..).and_then(|digits| digits.parse::<i32>().ok()).unwrap_or(0);
+    text.truncate(mark);
+    let _ = write!(text, "E{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
 /// Terms on `N` atoms with `P` parameters: rows of pointers, those with hydrogen first, and the distinct parameters.
@@ -114,31 +118,45 @@ pub(super) struct Rows<const N: usize, const P: usize> {
     /// the types of the rows
     of_rows: [Vec<usize>; 2],
     types: Vec<[String; P]>,
-    known: HashMap<[String; P], usize>,
+    /// types by their printed parameters
+    by_text: HashMap<[String; P], usize>,
+    /// the same by the bits of the numbers that were printed
+    by_bits: HashMap<[u64; P], usize>,
 }
 
 impl<const N: usize, const P: usize> Rows<N, P> {
     pub(super) fn new() -> Self {
-        Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], known: HashMap::new() }
+        let (by_text, by_bits) = (HashMap::new(), HashMap::new());
+        Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], by_text, by_bits }
     }
 
     /// Adds a term; atoms whose sign says something are negative.
     pub(super) fn push(&mut self, topology: &Topology, atoms: [u32; N], negative: [bool; N], parameters: [f64; P]) {
+        let kind = match self.by_bits.get(&parameters.map(f64::to_bits)) {
+            Some(&kind) => kind,
+            None => self.add_type(parameters),
+        };
+        let is_hydrogen = |&atom: &u32| matches!(&topology.atoms[atom as usize], Atom { element: HYDROGEN, .. });
+        let list = usize::from(!atoms.iter().any(is_hydrogen));
+        let pointer = |k: usize| 3 * i64::from(atoms[k]) * if negative[k] { -1 } else { 1 };
+        self.rows[list].push(std::array::from_fn(pointer));
+        self.of_rows[list].push(kind + 1);
+    }
+
+    /// The type of these parameters, a new one if no other prints the same.
+    fn add_type(&mut self, parameters: [f64; P]) -> usize {
         let printed = parameters.map(|value| {
             let mut text = String::new();
             push_exponential(value, (16, 8), &mut text);
             text
         });
         let next = self.types.len();
-        let kind = *self.known.entry(printed).or_insert_with_key(|key| {
+        let kind = *self.by_text.entry(printed).or_insert_with_key(|key| {
             self.types.push(key.clone());
             next
         });
-        let is_hydrogen = |&atom: &u32| matches!(&topology.atoms[atom as usize], Atom { element: HYDROGEN, .. });
-        let list = usize::from(!atoms.iter().any(is_hydrogen));
-        let pointer = |k: usize| 3 * i64::from(atoms[k]) * if negative[k] { -1 } else { 1 };
-        self.rows[list].push(std::array::from_fn(pointer));
-        self.of_rows[list].push(kind + 1);
+        self.by_bits.insert(parameters.map(f64::to_bits), kind);
+        kind
     }
 
     /// Terms with and without hydrogen.
@@ -172,5 +190,25 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         let rows = self.rows.iter().zip(&self.of_rows).flat_map(|(rows, kinds)| rows.iter().zip(kinds));
         let values = rows.flat_map(|(pointers, &kind)| pointers.iter().map(|p| p / 3 + 1).chain([kind as i64]));
         text.signed(name, (10, 8), values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_fortran_prints_them() {
+        for (value, expected) in [
+            (0.0, "  0.00000000E+00"),
+            (18.2223, "  1.82223000E+01"),
+            (-9.999_999_999, " -1.00000000E+01"),
+            (1.5e-12, "  1.50000000E-12"),
+            (-3e-120, "  0.00000000E+00"),
+        ] {
+            let mut text = "x".to_owned();
+            push_exponential(value, (16, 8), &mut text);
+            assert_eq!(text, format!("x{expected}"));
+        }
     }
 }
