@@ -2,11 +2,12 @@
 //!
 //! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by 5·10⁻⁹ of themselves; CHAMBER files have
 //! seventeen digits of charges. Names are cut to four characters, residues are counted from 1. A CHAMBER file is written for
-//! CHARMM force fields, and where Urey–Bradley terms, harmonic impropers or a table of 1-4 pairs need one.
+//! CHARMM force fields, and where Urey–Bradley terms or harmonic impropers need one; its 1-4 pairs have a table by types, those
+//! of other files are fractions of the charges and parameters of their atoms.
 //!
 //! Expressed in other words, exactly: Ryckaert–Bellemans torsions as the cosines that they are a sum of, a 1-4 pair as
 //! the ends of a torsion (of zero force constant where there is none), a rigid water as bonds with LEaP's force constant.
-//! Refused, with the term: other constraints, chemical bonds without energy, 1-4 pairs that are not three bonds apart,
+//! Refused, with the term: other constraints, chemical bonds without energy, other 1-4 pairs or those not three bonds apart,
 //! virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
 
 mod atoms;

@@ -32,12 +32,7 @@ impl Types {
             let (c6, c12) = nonbonded.pair(i, j);
             LennardJones { c6, c12 }
         };
-        let lj_type = |atom: u32| topology.atoms[atom as usize].lj_type;
-        let scaled = |pair: &Pair14| lj_scale(lj(lj_type(pair.atoms[0]), lj_type(pair.atoms[1])), pair).is_some();
-        let chamber = topology.charmm
-            || !bonded.urey_bradleys.is_empty()
-            || !bonded.harmonic_impropers.is_empty()
-            || !bonded.pairs14.iter().all(scaled);
+        let chamber = topology.charmm || !bonded.urey_bradleys.is_empty() || !bonded.harmonic_impropers.is_empty();
         // types that differ in 1-4 pairs only have names of their own
         let key = |atom: &crate::system::Atom| (atom.lj_type, if chamber { atom.type_name } else { Name::default() });
         let mut numbers: BTreeMap<(u32, Name), u32> = topology.atoms.iter().map(|atom| (key(atom), 0)).collect();
