@@ -298,8 +298,8 @@ fn virtual_sites_are_placed() {
         (average([0.8, 0.1, 0.2]), "its weights add up to 1.1"),
         (average([f64::NAN, 0.1, 0.2]), "its weights add up to NaN"),
         (Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] }, "it follows from atom 1 twice"),
-        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "it follows from atom 4, which is none"),
-        (Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] }, "it follows from atom 10, which is none"),
+        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "it follows from itself"),
+        (Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] }, "it follows from atom 10, but there are 4"),
         (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "1 weights of 2 atoms"),
         (Construction::FixedDistance2 { atoms: [0, 1], distance: 0.0 }, "its distance is 0 nm"),
         (Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN }, "its distance is NaN nm"),
@@ -317,6 +317,40 @@ fn virtual_sites_are_placed() {
         let refusal = water(wrong).expect_err("a wrong site").to_string();
         assert!(refusal.contains("virtual site 4") && refusal.contains(expected), "{expected}: {refusal}");
     }
+}
+
+/// A site may be made of one that is added later; one that is made of itself by way of others is refused.
+#[test]
+fn sites_of_sites_are_placed_in_order() {
+    let build = |last: Construction| {
+        let mut builder = System::builder();
+        let kind = builder.lj_type("AR", LennardJones::from_sigma_epsilon(0.34, 1.0));
+        for x in [0.0, 0.2, 0.4] {
+            let position = vec3(x, 0.0, 0.0);
+            builder.atom(AtomSpec {
+                name: "AR",
+                element: 18,
+                mass: 39.9,
+                lj_type: kind,
+                position,
+                ..AtomSpec::default()
+            });
+        }
+        let site = AtomSpec { name: "M", lj_type: kind, ..AtomSpec::default() };
+        builder.virtual_site(site, Construction::Average2 { atoms: [0, 4], weights: [0.5, 0.5] });
+        builder.virtual_site(site, last);
+        builder.bond([0, 1]).bond([1, 2]).exclude_neighbours(4);
+        builder.build()
+    };
+    let Prepared { system, state, .. } =
+        build(Construction::Average2 { atoms: [1, 2], weights: [0.5, 0.5] }).expect("sites in order");
+    assert!((state.positions[4] - vec3(0.3, 0.0, 0.0)).norm() < 1e-15, "{:?}", state.positions);
+    assert!((state.positions[3] - vec3(0.15, 0.0, 0.0)).norm() < 1e-15, "{:?}", state.positions);
+    let order: Vec<u32> = system.topology.virtual_sites.iter().map(|site| site.site).collect();
+    assert_eq!(order, [4, 3]);
+    let refusal =
+        build(Construction::Average2 { atoms: [1, 3], weights: [0.5, 0.5] }).expect_err("a circle").to_string();
+    assert!(refusal.contains("virtual site 4: it follows from itself"), "{refusal}");
 }
 
 #[test]

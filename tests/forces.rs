@@ -9,7 +9,7 @@ use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
-use md::system::{Electrostatics, LjModifier, Modifier, PmeParameters, RyckaertBellemans, System};
+use md::system::{Electrostatics, G96Angle, G96Bond, LjModifier, Modifier, PmeParameters, RyckaertBellemans, System};
 use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
@@ -193,7 +193,6 @@ fn shifted_potentials() {
     }
 }
 
-/// Scales c12 of a pair of types.
 /// Torsions of a force field without periodic ones.
 #[test]
 fn ryckaert_bellemans_torsions() {
@@ -208,6 +207,27 @@ fn ryckaert_bellemans_torsions() {
     });
 }
 
+/// The stiffness of GROMOS force fields: bonds of some 10⁷ kJ/mol/nm⁴, angles of some 500 kJ/mol.
+#[test]
+fn bonds_and_angles_of_gromos() {
+    against_reference("peptide-vacuum", |system| {
+        let bonded = &mut system.topology.bonded;
+        let bond = |bond: md::system::Bond| G96Bond {
+            atoms: bond.atoms,
+            length: bond.length,
+            force_constant: bond.force_constant / (2.0 * bond.length * bond.length),
+        };
+        bonded.g96_bonds = std::mem::take(&mut bonded.bonds).into_iter().map(bond).collect();
+        let angle = |angle: md::system::Angle| G96Angle {
+            atoms: angle.atoms,
+            angle: angle.angle,
+            force_constant: angle.force_constant / angle.angle.sin().powi(2),
+        };
+        bonded.g96_angles = std::mem::take(&mut bonded.angles).into_iter().map(angle).collect();
+    });
+}
+
+/// Scales c12 of a pair of types.
 fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     let types = system.nonbonded.types;
     system.nonbonded.c12[a * types + b] *= factor;

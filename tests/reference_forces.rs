@@ -178,25 +178,55 @@ fn ryckaert_bellemans_and_fourier_torsions() {
         };
         given.map(term).collect()
     };
-    for (kind, Expected { energy, forces }) in &file.openmm {
-        let mut system = Golden::load("peptide-vacuum").expect("a system of this repository").system;
-        let count = positions.len() as u32;
-        let all_pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
-        system.topology = Topology {
-            atoms: vec![system.topology.atoms[0]; positions.len()],
-            exclusions: Exclusions::from_pairs(positions.len(), all_pairs),
-            bonded: BondedTerms { ryckaert_bellemans: terms(kind), ..BondedTerms::default() },
-            ..Topology::default()
-        };
-        let everything = Workload { energy: true, virial: true };
-        let mut reference = Reference::new(&system).expect("a supported system");
-        let ours = reference.evaluate(None, &positions, everything);
-        let off = (ours.energies.ryckaert_bellemans / energy - 1.0).abs();
-        assert!(off < TOLERANCE, "{kind}: {} against {energy} kJ/mol", ours.energies.ryckaert_bellemans);
-        assert_eq!(ours.energies.potential(), ours.energies.ryckaert_bellemans);
-        let errors = ours.forces.iter().zip(forces).map(|(ours, &theirs)| *ours - Vec3::from(theirs));
-        let error = rms(errors) / rms(ours.forces.iter().copied());
-        assert!(error < TOLERANCE, "{kind}: forces off by {error:e}");
+    for (kind, expected) in &file.openmm {
+        let bonded = BondedTerms { ryckaert_bellemans: terms(kind), ..BondedTerms::default() };
+        agree_alone(kind, &positions, bonded, |energies| energies.ryckaert_bellemans, expected);
     }
     assert_eq!(file.openmm.len(), 2);
+}
+
+/// Asserts that bonded terms of one kind, of atoms that interact in no other way, have these energies and forces.
+fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&Energies) -> f64, expected: &Expected) {
+    let mut system = Golden::load("peptide-vacuum").expect("a system of this repository").system;
+    let count = positions.len() as u32;
+    let all_pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
+    system.topology = Topology {
+        atoms: vec![system.topology.atoms[0]; positions.len()],
+        exclusions: Exclusions::from_pairs(positions.len(), all_pairs),
+        bonded,
+        ..Topology::default()
+    };
+    let everything = Workload { energy: true, virial: true };
+    let mut reference = Reference::new(&system).expect("a supported system");
+    let ours = reference.evaluate(None, positions, everything);
+    let found = energy(&ours.energies);
+    let off = (found / expected.energy - 1.0).abs();
+    assert!(off < TOLERANCE, "{kind}: {found} against {} kJ/mol", expected.energy);
+    assert_eq!(ours.energies.potential(), found);
+    let errors = ours.forces.iter().zip(&expected.forces).map(|(ours, &theirs)| *ours - Vec3::from(theirs));
+    let error = rms(errors) / rms(ours.forces.iter().copied());
+    eprintln!("{kind}: energy {off:.1e}, forces {error:.1e}");
+    assert!(error < TOLERANCE, "{kind}: forces off by {error:e}");
+}
+
+/// A file of `tests/systems/build/g96.py`: atoms, then equilibrium value and force constant.
+#[derive(serde::Deserialize)]
+struct Gromos {
+    positions: Vec<[f64; 3]>,
+    bonds: Vec<(u32, u32, f64, f64)>,
+    angles: Vec<(u32, u32, u32, f64, f64)>,
+    openmm: std::collections::HashMap<String, Expected>,
+}
+
+/// `CustomBondForce` and `CustomAngleForce` with the formulas of GROMOS-96.
+#[test]
+fn bonds_and_angles_of_gromos() {
+    let file: Gromos = serde_json::from_str(include_str!("systems/g96.json")).expect("the file of the build script");
+    let positions: Vec<Vec3> = file.positions.iter().map(|&r| r.into()).collect();
+    let bond = |&(i, j, length, force_constant)| G96Bond { atoms: [i, j], length, force_constant };
+    let angle = |&(i, j, k, angle, force_constant)| G96Angle { atoms: [i, j, k], angle, force_constant };
+    let bonds = BondedTerms { g96_bonds: file.bonds.iter().map(bond).collect(), ..BondedTerms::default() };
+    agree_alone("bonds", &positions, bonds, |energies| energies.bond, &file.openmm["bonds"]);
+    let angles = BondedTerms { g96_angles: file.angles.iter().map(angle).collect(), ..BondedTerms::default() };
+    agree_alone("angles", &positions, angles, |energies| energies.angle, &file.openmm["angles"]);
 }

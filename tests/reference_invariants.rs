@@ -28,9 +28,11 @@ fn pme(alpha: f64, points: usize, order: usize) -> Electrostatics {
 /// The chains with one kind of interaction each, and with everything.
 fn variants() -> Vec<(&'static str, Model)> {
     type Keep = fn(&mut BondedTerms, &BondedTerms);
-    let bonded: [(&str, Keep); 9] = [
+    let bonded: [(&str, Keep); 11] = [
         ("bond", |new, all| new.bonds = all.bonds.clone()),
+        ("GROMOS-96 bond", |new, all| new.g96_bonds = all.g96_bonds.clone()),
         ("angle", |new, all| new.angles = all.angles.clone()),
+        ("GROMOS-96 angle", |new, all| new.g96_angles = all.g96_angles.clone()),
         ("urey_bradley", |new, all| new.urey_bradleys = all.urey_bradleys.clone()),
         ("proper", |new, all| new.propers = all.propers.clone()),
         ("ryckaert_bellemans", |new, all| new.ryckaert_bellemans = all.ryckaert_bellemans.clone()),

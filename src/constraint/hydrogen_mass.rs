@@ -15,7 +15,7 @@ pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_wat
         return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());
     }
     let keep: Vec<bool> = (0..topology.residues.len()).map(|r| rigid_water && topology.is_water(r)).collect();
-    let bonded = topology.connectivity.iter().copied().chain(topology.bonded.bonds.iter().map(|b| b.atoms));
+    let bonded = topology.connectivity.iter().copied().chain(topology.bonded.bond_lengths().map(|(atoms, _)| atoms));
     let mut done = vec![false; topology.atoms.len()];
     for [i, j] in bonded {
         let is_hydrogen = |atom: u32| topology.atoms[atom as usize].element == HYDROGEN;

@@ -1,7 +1,7 @@
 //! Selection of constraints, and the number of degrees of freedom that remain.
 
 use crate::error::{Error, Problem, Result};
-use crate::system::{Bond, Constraint, Constraints, Settle, Topology};
+use crate::system::{Constraint, Constraints, Settle, Topology};
 
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
@@ -56,8 +56,8 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
-    let chosen = |bond: &&Bond| {
-        let [a, b] = bond.atoms.map(|i| &topology.atoms[i as usize]);
+    let chosen = |(atoms, _): &([u32; 2], f64)| {
+        let [a, b] = atoms.map(|i| &topology.atoms[i as usize]);
         let chosen = match kind {
             ConstraintKind::None => false,
             ConstraintKind::HBonds => a.element == HYDROGEN || b.element == HYDROGEN,
@@ -65,7 +65,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         };
         chosen && a.mass > 0.0 && b.mass > 0.0
     };
-    let chosen = topology.bonded.bonds.iter().filter(chosen).map(|bond| (bond.atoms, bond.length));
+    let chosen = topology.bonded.bond_lengths().filter(chosen);
     let own = topology.constraints.iter().map(|constraint| (constraint.atoms, constraint.length));
     let flexible = |(atoms, _): &([u32; 2], f64)| atoms.iter().all(|&i| waters[residue(i)].is_none());
     let mut bonds = vec![];
@@ -151,9 +151,8 @@ impl WaterShape {
 /// Collect the lengths and angles of all waters in one pass over the terms.
 fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Result<()> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
-    let bonds = topology.bonded.bonds.iter().map(|bond| (bond.atoms, bond.length));
     let constraints = topology.constraints.iter().map(|constraint| (constraint.atoms, constraint.length));
-    for ([i, j], length) in bonds.chain(constraints) {
+    for ([i, j], length) in topology.bonded.bond_lengths().chain(constraints) {
         if residue(i) != residue(j) {
             if let Some(water) = waters[residue(i)].as_ref().or(waters[residue(j)].as_ref()) {
                 let message = format!("the water at atom {} is bonded to another residue", water.atoms[0] + 1);
@@ -172,12 +171,11 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
             water.hh = Some(length);
         }
     }
-    for angle in &topology.bonded.angles {
-        let [a, vertex, b] = angle.atoms;
+    for ([a, vertex, b], angle) in topology.bonded.angle_values() {
         let Some(water) = &mut waters[residue(vertex)] else { continue };
         let [o, h1, h2] = water.atoms;
         if vertex == o && ([a, b] == [h1, h2] || [a, b] == [h2, h1]) {
-            water.angle = Some(angle.angle);
+            water.angle = Some(angle);
         }
     }
     Ok(())

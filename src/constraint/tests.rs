@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::{Error, Problem};
 use crate::rng::{Purpose, Stream};
-use crate::system::{Angle, Atom, Bond, Constraint, Constraints, Name, Residue, Settle, Topology};
+use crate::system::{Angle, Atom, Bond, Constraint, Constraints, G96Angle, G96Bond, Name, Residue, Settle, Topology};
 use crate::vec3::{Mat3, vec3};
 
 /// Iterating to this relative tolerance leaves only rounding of positions of a few nm (4e-16 nm) in bonds of 0.1 nm.
@@ -453,6 +453,31 @@ fn constraints_follow_from_the_topology() {
     let flexible = derive(&topology, ConstraintKind::HBonds, false).unwrap();
     assert_eq!(flexible.settles.len(), 0);
     assert_eq!(flexible.bonds.len(), 4 + 3 + 2);
+}
+
+#[test]
+fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
+    let harmonic = solution();
+    let mut gromos = solution();
+    let terms = &mut gromos.bonded;
+    let bond = |bond: Bond| G96Bond { atoms: bond.atoms, length: bond.length, force_constant: 1e7 };
+    terms.g96_bonds = std::mem::take(&mut terms.bonds).into_iter().map(bond).collect();
+    let angle = |angle: Angle| G96Angle { atoms: angle.atoms, angle: angle.angle, force_constant: 500.0 };
+    terms.g96_angles = std::mem::take(&mut terms.angles).into_iter().map(angle).collect();
+    // an elastic network is no bond
+    terms.distances.push(Bond { atoms: [1, 4], length: 0.3, force_constant: 500.0 });
+    gromos.connectivity.clear();
+    for kind in [ConstraintKind::None, ConstraintKind::HBonds, ConstraintKind::AllBonds] {
+        for rigid_water in [true, false] {
+            let (theirs, ours) = [&harmonic, &gromos].map(|t| derive(t, kind, rigid_water).unwrap()).into();
+            assert_eq!((ours.bonds, ours.settles), (theirs.bonds, theirs.settles), "{kind:?} {rigid_water}");
+        }
+    }
+    let masses = |mut topology: Topology| {
+        repartition_hydrogen_mass(&mut topology, 3.0, true).unwrap();
+        topology.atoms.iter().map(|atom| atom.mass).collect::<Vec<_>>()
+    };
+    assert_eq!(masses(gromos), masses(harmonic));
 }
 
 #[test]

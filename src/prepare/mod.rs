@@ -83,6 +83,7 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
         velocities: coordinates.velocities.unwrap_or_default(),
         coupling: Coupling::default(),
     };
+    sites::order(&mut topology)?;
     topology.link_sites();
     if let Some(cell) = &state.cell {
         whole::make_molecules_whole(&topology, cell, &mut state.positions);

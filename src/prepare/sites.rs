@@ -1,5 +1,7 @@
 //! Checks of the virtual sites of a description.
 
+use std::collections::HashMap;
+
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
@@ -26,15 +28,46 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
             return Some(problem("it is placed twice".into()));
         }
         let atoms = construction.atoms();
-        if let Some(atom) = atoms.iter().find(|&&atom| is_site.get(atom as usize) != Some(&false)) {
-            let help = "a site follows from particles with mass";
-            return Some(problem(format!("it follows from atom {}, which is none", u64::from(*atom) + 1)).help(help));
+        if let Some(atom) = atoms.iter().find(|&&atom| atom as usize >= is_site.len()) {
+            let count = is_site.len();
+            return Some(problem(format!("it follows from atom {}, but there are {count}", u64::from(*atom) + 1)));
         }
         if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
             return Some(problem(format!("it follows from atom {} twice", atom + 1)));
         }
         shape(construction).map(problem)
     })
+}
+
+/// Puts each site behind those that it follows from. Fails where a site follows from itself.
+pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
+    let sites = &topology.virtual_sites;
+    let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
+    // of each site, those that follow from it, and how many it follows from
+    let (mut followers, mut lacking) = (vec![vec![]; sites.len()], vec![0; sites.len()]);
+    for (k, site) in sites.iter().enumerate() {
+        for parent in site.construction.atoms().iter().filter_map(|atom| place.get(atom)) {
+            followers[*parent].push(k);
+            lacking[k] += 1;
+        }
+    }
+    let mut ordered: Vec<usize> = (0..sites.len()).filter(|&k| lacking[k] == 0).collect();
+    let mut next = 0;
+    while let Some(&placed) = ordered.get(next) {
+        for &k in &followers[placed] {
+            lacking[k] -= 1;
+            if lacking[k] == 0 {
+                ordered.push(k);
+            }
+        }
+        next += 1;
+    }
+    if let Some(k) = lacking.iter().position(|&lacking| lacking > 0) {
+        let message = format!("virtual site {}: it follows from itself", u64::from(sites[k].site) + 1);
+        return Err(Problem::new(message).help("a site follows from particles with mass, if by way of other sites"));
+    }
+    topology.virtual_sites = ordered.into_iter().map(|k| sites[k].clone()).collect();
+    Ok(())
 }
 
 /// What is wrong with weights, distances and angles.

@@ -29,20 +29,24 @@ pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Cons
     let mut fixed: Vec<(u32, u32)> = constrained.chain(rigid).chain(placed).collect();
     fixed.sort_unstable();
     let is_fixed = |i, j| fixed.binary_search(&ordered(i, j)).is_ok();
-    let BondedTerms { bonds, angles, .. } = &mut topology.bonded;
-    let free_bonds = std::mem::take(bonds).into_par_iter().filter(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
-    *bonds = free_bonds.collect();
-    let free_angles = std::mem::take(angles).into_par_iter().filter(|angle| {
-        let [i, j, k] = angle.atoms;
-        !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k))
-    });
-    *angles = free_angles.collect();
+    let is_free_bond = |[i, j]: [u32; 2]| !is_fixed(i, j);
+    let is_free_angle = |[i, j, k]: [u32; 3]| !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k));
+    let BondedTerms { bonds, g96_bonds, angles, g96_angles, .. } = &mut topology.bonded;
+    keep(bonds, |bond| is_free_bond(bond.atoms));
+    keep(g96_bonds, |bond| is_free_bond(bond.atoms));
+    keep(angles, |angle| is_free_angle(angle.atoms));
+    keep(g96_angles, |angle| is_free_angle(angle.atoms));
+}
+
+/// Keeps the terms that `is_free` accepts.
+fn keep<T: Send>(terms: &mut Vec<T>, is_free: impl Fn(&T) -> bool + Send + Sync) {
+    *terms = std::mem::take(terms).into_par_iter().filter(is_free).collect();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::{Angle, Bond, Constraint, Settle};
+    use crate::system::{Angle, Bond, Constraint, G96Angle, G96Bond, Settle};
 
     #[test]
     fn constrained_terms_are_dropped_and_no_others() {
@@ -56,8 +60,17 @@ mod tests {
             bonds: vec![Constraint { atoms: [3, 4], length: 0.1 }],
             ..Constraints::default()
         };
+        let g96_bond = |i, j| G96Bond { atoms: [i, j], length: 0.1, force_constant: 1.0 };
+        let g96_angle = |i, j, k| G96Angle { atoms: [i, j, k], angle: 1.9, force_constant: 1.0 };
+        topology.bonded.g96_bonds = vec![g96_bond(0, 1), g96_bond(3, 4), g96_bond(5, 4)];
+        topology.bonded.g96_angles = vec![g96_angle(1, 0, 2), g96_angle(3, 4, 5)];
+        // no bond, and therefore not what the constraint holds
+        topology.bonded.distances = vec![bond(3, 4)];
         drop_constrained_terms(&mut topology, &constraints);
         assert_eq!(topology.bonded.bonds, vec![bond(4, 5)]);
         assert_eq!(topology.bonded.angles, vec![angle(3, 4, 5)]);
+        assert_eq!(topology.bonded.g96_bonds, vec![g96_bond(5, 4)]);
+        assert_eq!(topology.bonded.g96_angles, vec![g96_angle(3, 4, 5)]);
+        assert_eq!(topology.bonded.distances, vec![bond(3, 4)]);
     }
 }

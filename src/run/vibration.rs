@@ -1,6 +1,6 @@
 //! The fastest vibration of a system, which limits the time step.
 //!
-//! Each harmonic term is taken by itself: a bond between masses m₁ and m₂ has the period 2π √(μ/k) with the reduced mass
+//! Each term is taken by itself, and as harmonic with its curvature at equilibrium: a bond between masses m₁ and m₂ has the period 2π √(μ/k) with the reduced mass
 //! μ; an angle θ at j between bonds of lengths a and b has 2π/√(k G) with Wilson's
 //! G = 1/(m_i a²) + 1/(m_k b²) + (1/a² + 1/b² − 2 cos θ/(a b))/m_j
 //! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, as in a flexible water with an H–H spring,
@@ -34,17 +34,23 @@ impl Vibration {
 pub(super) fn fastest(system: &System) -> Option<Vibration> {
     let terms = &system.topology.bonded;
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
-    let stretch = terms.bonds.iter().chain(&terms.urey_bradleys).map(|bond| {
-        let reduced_inverse: f64 = bond.atoms.iter().map(|&i| 1.0 / mass(i)).sum();
-        (bond.force_constant * reduced_inverse, &bond.atoms[..])
+    let harmonic = terms.bonds.iter().chain(&terms.distances).chain(&terms.urey_bradleys);
+    let stiffness = harmonic.map(|bond| (&bond.atoms, bond.force_constant));
+    let stiffness = stiffness.chain(terms.g96_bonds.iter().map(|bond| (&bond.atoms, bond.curvature())));
+    let stretch = stiffness.map(|(atoms, stiffness)| {
+        let reduced_inverse: f64 = atoms.iter().map(|&i| 1.0 / mass(i)).sum();
+        (stiffness * reduced_inverse, &atoms[..])
     });
     let lengths = Lengths::new(system);
-    let bend = terms.angles.iter().filter_map(|angle| {
-        let [i, j, k] = angle.atoms;
+    let stiffness = terms.angles.iter().map(|angle| (&angle.atoms, angle.angle, angle.force_constant));
+    let stiffness =
+        stiffness.chain(terms.g96_angles.iter().map(|angle| (&angle.atoms, angle.angle, angle.curvature())));
+    let bend = stiffness.filter_map(|(atoms, angle, stiffness)| {
+        let &[i, j, k] = atoms;
         let (a, b) = (lengths.of(i, j)?, lengths.of(j, k)?);
-        let vertex = 1.0 / (a * a) + 1.0 / (b * b) - 2.0 * angle.angle.cos() / (a * b);
+        let vertex = 1.0 / (a * a) + 1.0 / (b * b) - 2.0 * angle.cos() / (a * b);
         let inverse = 1.0 / (mass(i) * a * a) + 1.0 / (mass(k) * b * b) + vertex / mass(j);
-        Some((angle.force_constant * inverse, &angle.atoms[..]))
+        Some((stiffness * inverse, &atoms[..]))
     });
     // of ω², 1/ps²; massless sites follow others
     let fastest = stretch.chain(bend).filter(|(square, _)| square.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -56,9 +62,14 @@ struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {
     fn new(system: &System) -> Self {
-        let free = system.topology.bonded.bonds.iter().map(|bond| (bond.atoms, bond.length));
         let fixed = system.constraints.bonds.iter().map(|bond| (bond.atoms, bond.length));
-        let mut lengths: Vec<_> = free.chain(fixed).map(|(atoms, length)| (ascending(atoms), length)).collect();
+        let mut lengths: Vec<_> = system
+            .topology
+            .bonded
+            .bond_lengths()
+            .chain(fixed)
+            .map(|(atoms, length)| (ascending(atoms), length))
+            .collect();
         lengths.sort_unstable_by_key(|(atoms, _)| *atoms);
         Lengths(lengths)
     }
@@ -77,8 +88,8 @@ fn ascending([i, j]: [u32; 2]) -> [u32; 2] {
 mod tests {
     use super::*;
     use crate::system::{
-        Angle, Atom, Bond, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
-        LjModifier, Modifier, Name, Nonbonded, Residue,
+        Angle, Atom, Bond, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, G96Angle,
+        G96Bond, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Residue,
     };
 
     /// C, O, O in a line, without terms.
@@ -124,5 +135,31 @@ mod tests {
         let square = 4e5 * (2.0 / 15.999 + 4.0 / 12.011) / (length * length);
         assert!((found.period / (TAU / square.sqrt()) - 1.0).abs() < 1e-12, "{found:?}");
         assert!(found.describe(&system.topology).starts_with("the angle of atoms 2 ("));
+    }
+
+    #[test]
+    fn terms_of_gromos_vibrate_as_harmonic_ones_of_their_curvature() {
+        let (length, angle, k) = (0.116, 2.0f64, 9e5);
+        let harmonic = |system: &mut System| {
+            let bonds = [[0, 1], [0, 2]].map(|atoms| Bond { atoms, length, force_constant: 1e3 });
+            system.topology.bonded.bonds = bonds.to_vec();
+        };
+        let mut ours = carbon_dioxide();
+        ours.topology.bonded.bonds = vec![Bond { atoms: [0, 1], length, force_constant: k }];
+        let mut theirs = carbon_dioxide();
+        // ¼ k' (r² − b²)² = k' b² (r − b)² + …
+        let force_constant = k / (2.0 * length * length);
+        theirs.topology.bonded.g96_bonds = vec![G96Bond { atoms: [0, 1], length, force_constant }];
+        let period = |system: &System| fastest(system).expect("a vibration").period;
+        assert!((period(&ours) / period(&theirs) - 1.0).abs() < 1e-12);
+        harmonic(&mut ours);
+        harmonic(&mut theirs);
+        theirs.topology.bonded.g96_bonds.clear();
+        ours.topology.bonded.angles = vec![Angle { atoms: [1, 0, 2], angle, force_constant: 4e3 }];
+        // ½ k' (cos θ − cos θ₀)² = ½ k' sin² θ₀ (θ − θ₀)² + …
+        let force_constant = 4e3 / (angle.sin() * angle.sin());
+        theirs.topology.bonded.g96_angles = vec![G96Angle { atoms: [1, 0, 2], angle, force_constant }];
+        assert_eq!(fastest(&theirs).expect("an angle").atoms.len(), 3);
+        assert!((period(&ours) / period(&theirs) - 1.0).abs() < 1e-12);
     }
 }

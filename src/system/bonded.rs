@@ -3,7 +3,7 @@
 //! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
 //! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on a
 //! GPU, counts and fingerprints are generated from it. A new term needs its formula in [`crate::term`], its parameters
-//! with [`BondedTerm`] and its row here, its twin in `kernels/term.cuh`, and a reader.
+//! with [`BondedTerm`] and its row here, a reader, and for GPUs its twin in `kernels/term.cuh`.
 //!
 //! Correction maps and 1-4 pairs, which have eight atoms or two energies, have lists here and loops of their own.
 
@@ -14,8 +14,8 @@ use crate::vec3::Vec3;
 ///
 /// Its formula takes E = N − 1 displacements, [`term::DISPLACEMENTS`], and the parameters.
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula, in [`crate::term`] and in `kernels/term.cuh`.
-    const FORMULA: &'static str;
+    /// Name of the formula in `kernels/term.cuh`; `None` where there is none, and GPUs refuse systems with such terms.
+    const KERNEL: Option<&'static str>;
     /// The number type in which backends of mixed precision compute it: `f64` where force constants are stiff enough to
     /// show the rounding of `f32`.
     type Number;
@@ -39,10 +39,14 @@ pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Sen
 macro_rules! bonded_terms {
     ($apply:ident) => {
         $apply! {
-            /// harmonic bonds
-            bond { bonds: Bond(2, 1, 2) "bonds" }
-            /// harmonic angles
-            angle { angles: Angle(3, 2, 2) "angles" }
+            /// bonds, harmonic and of GROMOS-96, and harmonic distances that are no chemical bonds
+            bond {
+                bonds: Bond(2, 1, 2) "bonds",
+                distances: Bond(2, 1, 2) "harmonic distances",
+                g96_bonds: G96Bond(2, 1, 2) "GROMOS-96 bonds"
+            }
+            /// angles, harmonic and of GROMOS-96
+            angle { angles: Angle(3, 2, 2) "angles", g96_angles: G96Angle(3, 2, 2) "GROMOS-96 angles" }
             /// Urey–Bradley 1-3 terms
             urey_bradley { urey_bradleys: Bond(2, 1, 2) "Urey-Bradley terms" }
             /// proper torsions
@@ -164,9 +168,21 @@ impl BondedTerms {
         terms.retain(|atoms| atoms.contains(&atom));
         terms
     }
+
+    /// Chemical bonds of every kind that have an energy, and their equilibrium lengths (nm).
+    pub fn bond_lengths(&self) -> impl Iterator<Item = ([u32; 2], f64)> + '_ {
+        let g96 = self.g96_bonds.iter().map(|bond| (bond.atoms, bond.length));
+        self.bonds.iter().map(|bond| (bond.atoms, bond.length)).chain(g96)
+    }
+
+    /// Angles of every kind, and their equilibrium values (rad).
+    pub fn angle_values(&self) -> impl Iterator<Item = ([u32; 3], f64)> + '_ {
+        let g96 = self.g96_angles.iter().map(|angle| (angle.atoms, angle.angle));
+        self.angles.iter().map(|angle| (angle.atoms, angle.angle)).chain(g96)
+    }
 }
 
-/// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms.
+/// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms and for distances that are no bonds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bond {
     /// the two atoms
@@ -178,7 +194,7 @@ pub struct Bond {
 }
 
 impl BondedTerm<2, 1, 2> for Bond {
-    const FORMULA: &'static str = "bond";
+    const KERNEL: Option<&'static str> = Some("bond");
     type Number = f64;
     const STRENGTHS: &'static [usize] = &[1];
     const FLOPS: f64 = 35.0;
@@ -195,6 +211,42 @@ impl BondedTerm<2, 1, 2> for Bond {
     }
 }
 
+/// GROMOS-96 bond E = ¼ k (r² − b²)².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct G96Bond {
+    /// the two atoms
+    pub atoms: [u32; 2],
+    /// b in nm
+    pub length: f64,
+    /// k in kJ/mol/nm⁴ (with the ¼)
+    pub force_constant: f64,
+}
+
+impl G96Bond {
+    /// d²E/dr² = 2 k b² at the equilibrium length, in kJ/mol/nm².
+    pub fn curvature(&self) -> f64 {
+        2.0 * self.force_constant * self.length * self.length
+    }
+}
+
+impl BondedTerm<2, 1, 2> for G96Bond {
+    const KERNEL: Option<&'static str> = None;
+    type Number = f64;
+    const STRENGTHS: &'static [usize] = &[1];
+    const FLOPS: f64 = 30.0;
+
+    fn atoms(&self) -> [u32; 2] {
+        self.atoms
+    }
+    fn parameters(&self) -> [f64; 2] {
+        [self.length, self.force_constant]
+    }
+    #[inline(always)]
+    fn evaluate<T: Real>(displacements: [Vec3<T>; 1], parameters: [T; 2]) -> ([Vec3<T>; 2], T) {
+        term::g96_bond(displacements, parameters)
+    }
+}
+
 /// Harmonic angle E = ½ k (θ − θ₀)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Angle {
@@ -207,7 +259,7 @@ pub struct Angle {
 }
 
 impl BondedTerm<3, 2, 2> for Angle {
-    const FORMULA: &'static str = "angle";
+    const KERNEL: Option<&'static str> = Some("angle");
     type Number = f32;
     const STRENGTHS: &'static [usize] = &[1];
     const FLOPS: f64 = 110.0;
@@ -221,6 +273,42 @@ impl BondedTerm<3, 2, 2> for Angle {
     #[inline(always)]
     fn evaluate<T: Real>(displacements: [Vec3<T>; 2], parameters: [T; 2]) -> ([Vec3<T>; 3], T) {
         term::angle(displacements, parameters)
+    }
+}
+
+/// GROMOS-96 angle E = ½ k (cos θ − cos θ₀)².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct G96Angle {
+    /// the three atoms, the vertex in the middle
+    pub atoms: [u32; 3],
+    /// θ₀ in rad
+    pub angle: f64,
+    /// k in kJ/mol (with the ½)
+    pub force_constant: f64,
+}
+
+impl G96Angle {
+    /// d²E/dθ² = k sin² θ₀ at the equilibrium angle, in kJ/mol/rad².
+    pub fn curvature(&self) -> f64 {
+        self.force_constant * self.angle.sin().powi(2)
+    }
+}
+
+impl BondedTerm<3, 2, 2> for G96Angle {
+    const KERNEL: Option<&'static str> = None;
+    type Number = f32;
+    const STRENGTHS: &'static [usize] = &[1];
+    const FLOPS: f64 = 80.0;
+
+    fn atoms(&self) -> [u32; 3] {
+        self.atoms
+    }
+    fn parameters(&self) -> [f64; 2] {
+        [self.angle.cos(), self.force_constant]
+    }
+    #[inline(always)]
+    fn evaluate<T: Real>(displacements: [Vec3<T>; 2], parameters: [T; 2]) -> ([Vec3<T>; 3], T) {
+        term::g96_angle(displacements, parameters)
     }
 }
 
@@ -238,7 +326,7 @@ pub struct Torsion {
 }
 
 impl BondedTerm<4, 3, 4> for Torsion {
-    const FORMULA: &'static str = "torsion";
+    const KERNEL: Option<&'static str> = Some("torsion");
     type Number = f32;
     const STRENGTHS: &'static [usize] = &[3];
     const FLOPS: f64 = 180.0;
@@ -275,7 +363,7 @@ impl RyckaertBellemans {
 }
 
 impl BondedTerm<4, 3, 6> for RyckaertBellemans {
-    const FORMULA: &'static str = "ryckaert_bellemans";
+    const KERNEL: Option<&'static str> = Some("ryckaert_bellemans");
     type Number = f32;
     const STRENGTHS: &'static [usize] = &[0, 1, 2, 3, 4, 5];
     const FLOPS: f64 = 170.0;
@@ -304,7 +392,7 @@ pub struct HarmonicImproper {
 }
 
 impl BondedTerm<4, 3, 2> for HarmonicImproper {
-    const FORMULA: &'static str = "harmonic_improper";
+    const KERNEL: Option<&'static str> = Some("harmonic_improper");
     type Number = f32;
     const STRENGTHS: &'static [usize] = &[1];
     const FLOPS: f64 = 180.0;

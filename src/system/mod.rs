@@ -13,7 +13,8 @@ mod topology;
 
 pub(crate) use bonded::bonded_terms;
 pub use bonded::{
-    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
+    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, G96Angle, G96Bond, HarmonicImproper, Pair14,
+    RyckaertBellemans, Torsion,
 };
 pub use description::{BoxKind, CellHint, Description};
 pub use molecules::Molecules;

@@ -9,8 +9,8 @@ pub struct VirtualSite {
     pub construction: Construction,
 }
 
-/// The position of a virtual site, with r_ij = r_j − r_i; i, j, k, l are the atoms in order. Names of GROMACS and OpenMM in
-/// brackets.
+/// The position of a virtual site, with r_ij = r_j − r_i; i, j, k, l are the atoms in order, which may themselves be virtual
+/// sites. Names of GROMACS and OpenMM in brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)

@@ -144,7 +144,8 @@ pub struct Topology {
     pub bonded: BondedTerms,
     /// distances that the force field itself keeps constant, whatever other constraints are chosen
     pub constraints: Vec<Constraint>,
-    /// particles at positions that follow from those of atoms
+    /// particles at positions that follow from those of atoms; in a [`System`](super::System) each stands behind those that it
+    /// follows from
     pub virtual_sites: Vec<VirtualSite>,
     /// pairs left out of the non-bonded sum
     pub exclusions: Exclusions,

@@ -5,7 +5,8 @@
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
 use super::{
-    Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, harmonic_improper, pair14, ryckaert_bellemans, torsion,
+    Dihedral, MAX_PERIODICITY, Patch, Real, angle, bond, cmap, g96_angle, g96_bond, harmonic_improper, pair14,
+    ryckaert_bellemans, torsion,
 };
 use crate::backend::cuda::emulator;
 use crate::rng::Stream;
@@ -16,8 +17,8 @@ use std::marker::PhantomData;
 
 /// A term as a function of numbers: displacements and parameters in, forces and energies out.
 trait Formula<const IN: usize, const OUT: usize> {
-    /// Name of its counterpart in `src/backend/cuda/emulator/terms.cpp`.
-    const TWIN: &'static str;
+    /// Name of its counterpart in `src/backend/cuda/emulator/terms.cpp`; `None` where kernels have none.
+    const TWIN: Option<&'static str>;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
     /// Parameters of one term.
     fn parameters(random: &mut Stream) -> Vec<f64>;
@@ -45,7 +46,7 @@ fn flat<T: Real, const N: usize, const E: usize, const OUT: usize>(forces: [Vec3
 struct Distance;
 
 impl Formula<5, 4> for Distance {
-    const TWIN: &str = "term_distance";
+    const TWIN: Option<&str> = Some("term_distance");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 5]) -> [T; 4] {
         let ([force, _], energy) = bond([vector(&input, 0)], [input[3], input[4]]);
@@ -59,7 +60,7 @@ impl Formula<5, 4> for Distance {
 struct Bend;
 
 impl Formula<8, 10> for Bend {
-    const TWIN: &str = "term_bend";
+    const TWIN: Option<&str> = Some("term_bend");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 8]) -> [T; 10] {
         let (forces, energy) = angle([vector(&input, 0), vector(&input, 3)], [input[6], input[7]]);
@@ -70,11 +71,41 @@ impl Formula<8, 10> for Bend {
     }
 }
 
+/// Bonds of GROMOS-96.
+struct G96Distance;
+
+impl Formula<5, 4> for G96Distance {
+    const TWIN: Option<&str> = None;
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 5]) -> [T; 4] {
+        let ([force, _], energy) = g96_bond([vector(&input, 0)], [input[3], input[4]]);
+        flat([force], [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(0.09, 0.16), random.between(1e6, 2e7)]
+    }
+}
+
+/// Angles of GROMOS-96.
+struct G96Bend;
+
+impl Formula<8, 10> for G96Bend {
+    const TWIN: Option<&str> = None;
+    #[inline(always)]
+    fn evaluate<T: Real>(input: [T; 8]) -> [T; 10] {
+        let (forces, energy) = g96_angle([vector(&input, 0), vector(&input, 3)], [input[6], input[7]]);
+        flat(forces, [energy])
+    }
+    fn parameters(random: &mut Stream) -> Vec<f64> {
+        vec![random.between(-0.7, 0.0), random.between(200.0, 1000.0)]
+    }
+}
+
 /// Proper and improper torsions.
 struct Periodic;
 
 impl Formula<13, 13> for Periodic {
-    const TWIN: &str = "term_periodic";
+    const TWIN: Option<&str> = Some("term_periodic");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 13]) -> [T; 13] {
         let (forces, energy) = torsion(displacements(&input), [input[9], input[10], input[11], input[12]]);
@@ -90,7 +121,7 @@ impl Formula<13, 13> for Periodic {
 struct Polynomial;
 
 impl Formula<15, 13> for Polynomial {
-    const TWIN: &str = "term_ryckaert_bellemans";
+    const TWIN: Option<&str> = Some("term_ryckaert_bellemans");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 15]) -> [T; 13] {
         let coefficients = [input[9], input[10], input[11], input[12], input[13], input[14]];
@@ -105,7 +136,7 @@ impl Formula<15, 13> for Polynomial {
 struct HarmonicDihedral;
 
 impl Formula<11, 13> for HarmonicDihedral {
-    const TWIN: &str = "term_harmonic_dihedral";
+    const TWIN: Option<&str> = Some("term_harmonic_dihedral");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 11]) -> [T; 13] {
         let (forces, energy) = harmonic_improper(displacements(&input), [input[9], input[10]]);
@@ -119,7 +150,7 @@ impl Formula<11, 13> for HarmonicDihedral {
 struct Pair;
 
 impl Formula<6, 5> for Pair {
-    const TWIN: &str = "term_pair";
+    const TWIN: Option<&str> = Some("term_pair");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 6]) -> [T; 5] {
         let (force, coulomb, lj) = pair14(vector(&input, 0), input[3], input[4], input[5]);
@@ -134,7 +165,7 @@ impl Formula<6, 5> for Pair {
 struct Map;
 
 impl Formula<31, 25> for Map {
-    const TWIN: &str = "term_map";
+    const TWIN: Option<&str> = Some("term_map");
     #[inline(always)]
     fn evaluate<T: Real>(input: [T; 31]) -> [T; 25] {
         let [ij, kj, lk, ml] = [0, 3, 6, 9].map(|first| vector(&input, first));
@@ -198,9 +229,11 @@ fn check<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: us
             let lanes = from_fn(|k| terms.map(|term| term[k]));
             (level.name(), dispatch(level, OnLanes::<M, IN, OUT>(&lanes, PhantomData)))
         });
-        let on_device = terms.map(|term| device.term::<f32, IN, OUT>(M::TWIN, &term));
-        let on_device = ("kernels", from_fn(|k| on_device.map(|results| results[k])));
-        for (place, found) in levels.chain([on_device]) {
+        let on_device = M::TWIN.map(|twin| {
+            let results = terms.map(|term| device.term::<f32, IN, OUT>(twin, &term));
+            ("kernels", from_fn(|k| results.map(|results| results[k])))
+        });
+        for (place, found) in levels.chain(on_device) {
             for (lane, results) in expected.iter().enumerate() {
                 for (k, Rounded { value, error }) in results.iter().enumerate() {
                     let off = (f64::from(found[k][lane]) - value).abs();
@@ -226,6 +259,12 @@ fn distances() {
 #[test]
 fn angles() {
     check::<Bend, _, _, 3>(2, |[i, j, k]| vec![i - j, k - j]);
+}
+
+#[test]
+fn bonds_and_angles_of_gromos() {
+    check::<G96Distance, _, _, 2>(8, |[i, j]| vec![i - j]);
+    check::<G96Bend, _, _, 3>(9, |[i, j, k]| vec![i - j, k - j]);
 }
 
 #[test]

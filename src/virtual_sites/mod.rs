@@ -1,6 +1,6 @@
 //! Virtual sites: their positions from those of atoms, and their forces back onto these.
 //!
-//! A site at r(r_1 … r_n) moves with its atoms, so that a force F on it acts on atom k as F_k = (∂r/∂r_k)ᵀ F: energies are
+//! A site at r(r_1 … r_n) moves with its atoms, which may be sites placed before it, so that a force F on it acts on atom k as F_k = (∂r/∂r_k)ᵀ F: energies are
 //! those of the atoms' positions alone, and total force and torque stay. [`formula`] has both for every
 //! [`crate::system::Construction`]; a [`SitePlan`] applies them to a system. Positions are unwrapped and molecules whole: no periodic
 //! image is taken here.
@@ -9,6 +9,7 @@ mod formula;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 pub use formula::{position, spread};
@@ -39,16 +40,16 @@ struct Section {
 }
 
 impl SitePlan {
-    /// Of a topology in which each site and the atoms that it follows from exist.
+    /// Of a topology in which each site stands behind those that it follows from.
     pub fn new(topology: &Topology) -> Self {
-        let mut sites = topology.virtual_sites.clone();
+        let mut sites: Vec<(usize, &VirtualSite)> = topology.virtual_sites.iter().enumerate().collect();
         let range = |site: &VirtualSite| {
             let (atoms, site) = (site.construction.atoms(), site.site);
             atoms.iter().fold((site, site), |(least, most), &atom| (least.min(atom), most.max(atom)))
         };
-        sites.sort_by_key(range);
+        sites.sort_by_key(|(_, site)| range(site));
         let mut sections: Vec<Section> = vec![];
-        for (index, site) in sites.iter().enumerate() {
+        for (index, (_, site)) in sites.iter().enumerate() {
             let (first, last) = range(site);
             let (first, end) = (first as usize, last as usize + 1);
             match sections.last_mut() {
@@ -59,6 +60,9 @@ impl SitePlan {
                 _ => sections.push(Section { atoms: first..end, sites: index..index + 1 }),
             }
         }
+        // a site that follows from another is in its section, and behind it again
+        sections.iter().for_each(|section| sites[section.sites.clone()].sort_by_key(|(number, _)| *number));
+        let sites = sites.into_iter().map(|(_, site)| site.clone()).collect();
         SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
     }
 
@@ -90,7 +94,7 @@ impl SitePlan {
             // SAFETY: as in `place`
             let forces = unsafe { forces.slice(atoms.clone()) };
             *virial = Mat3::ZERO;
-            for VirtualSite { site, construction } in &sites[range.clone()] {
+            for VirtualSite { site, construction } in sites[range.clone()].iter().rev() {
                 let force = std::mem::take(&mut forces[*site as usize - atoms.start]);
                 let origin = positions[*site as usize];
                 spread(
@@ -107,20 +111,23 @@ impl SitePlan {
         virials.iter().fold(Mat3::ZERO, |sum, virial| sum + *virial)
     }
 
-    /// `atoms` (ascending) and the sites that follow from them, ascending.
+    /// `atoms` and the sites that follow from them, if by way of other sites; ascending.
     pub fn with_sites(&self, atoms: &[u32]) -> Vec<u32> {
-        let follows = |site: &&VirtualSite| site.construction.atoms().iter().any(|i| atoms.binary_search(i).is_ok());
-        let sites = self.sites.iter().filter(follows).map(|site| site.site);
-        let mut all: Vec<u32> = sites.chain(atoms.iter().copied()).collect();
+        let mut all: HashSet<u32> = atoms.iter().copied().collect();
+        for VirtualSite { site, construction } in &self.sites {
+            if construction.atoms().iter().any(|atom| all.contains(atom)) {
+                all.insert(*site);
+            }
+        }
+        let mut all: Vec<u32> = all.into_iter().collect();
         all.sort_unstable();
-        all.dedup();
         all
     }
 
     /// [`SitePlan::spread`] where only the forces on some atoms are known: `forces` are those on `listed` (ascending). Forces on
     /// atoms whose sites are all listed become complete.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
-        for VirtualSite { site, construction } in &self.sites {
+        for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
             let force = std::mem::take(&mut forces[index]);
             spread(
@@ -138,7 +145,7 @@ impl SitePlan {
 
     /// As [`SitePlan::spread_listed`] for largest errors of the forces (kJ/mol/nm), of which only the magnitudes are known.
     pub fn spread_errors(&self, positions: &[Vec3], listed: &[u32], errors: &mut [f64]) {
-        for VirtualSite { site, construction } in &self.sites {
+        for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
             let error = std::mem::take(&mut errors[index]);
             // a force in any direction is at most one of this magnitude along each axis

@@ -120,6 +120,59 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
     assert_eq!(plan.with_sites(&[0]), [vec![0], (0..1).map(|k| 4 * number as u32 + k).collect()].concat());
 }
 
+/// Sites 5, 4, 6 of atoms 0 to 3, each but the first made of those before it.
+fn nested() -> Topology {
+    let sites = [
+        (5, Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.4, distance: 0.07 }),
+        (4, Construction::OutOfPlane { atoms: [5, 3, 1], weights: [0.3, 0.4], cross: 2.0 }),
+        (6, Construction::Average { atoms: vec![4, 5, 0], weights: vec![0.5, 0.2, 0.3] }),
+    ];
+    let virtual_sites = sites.map(|(site, construction)| VirtualSite { site, construction }).to_vec();
+    Topology { virtual_sites, ..Topology::default() }
+}
+
+#[test]
+fn sites_made_of_sites_are_placed_and_spread_in_order() {
+    let (topology, team) = (nested(), Team::single());
+    let mut plan = SitePlan::new(&topology);
+    let mut all = positions(7);
+    all.resize(7, Vec3::ZERO);
+    plan.place(&team, &mut all);
+    let on_sites = [vec3(0.7, -0.4, 1.1), vec3(-0.3, 0.8, 0.2), vec3(0.5, 0.6, -0.9)];
+    let mut forces = vec![Vec3::ZERO; 7];
+    forces[4..].copy_from_slice(&on_sites);
+    let mut listed = forces.clone();
+    let mut errors: Vec<f64> = forces.iter().map(|force| force.norm()).collect();
+    let change = plan.spread(&team, &all, &mut forces);
+    assert_eq!(forces[4..], [Vec3::ZERO; 3]);
+    for (atom, axis) in (0..4).flat_map(|atom| (0..3).map(move |axis| (atom, axis))) {
+        let mut dual_positions: Vec<Vec3<Dual>> = all.iter().map(|r| r.map(|x| dual(x, 0.0))).collect();
+        let mut moved = dual_positions[atom].to_array();
+        moved[axis].slope = 1.0;
+        dual_positions[atom] = moved.into();
+        for VirtualSite { site, construction } in &topology.virtual_sites {
+            dual_positions[*site as usize] = position(construction, |i| dual_positions[i as usize]);
+        }
+        let work = |k: usize| dual_positions[4 + k].dot(on_sites[k].map(Dual::constant)).slope;
+        let (found, expected) = (forces[atom].to_array()[axis], work(0) + work(1) + work(2));
+        assert!((found - expected).abs() < ROUNDING, "{atom} {axis}: {found} for {expected}");
+    }
+    let virial = |forces: &[Vec3]| all.iter().zip(forces).fold(Mat3::ZERO, |sum, (r, f)| sum + Mat3::outer(*r, *f));
+    let (before, after) = (virial(&listed), virial(&forces));
+    for (row, k) in (0..3).flat_map(|row| (0..3).map(move |k| (row, k))) {
+        let error = before.0[row][k] + change.0[row][k] - after.0[row][k];
+        assert!(error.abs() < 100.0 * ROUNDING, "virial {row} {k}: {error}");
+    }
+    let everybody: Vec<u32> = (0..7).collect();
+    plan.spread_listed(&all, &everybody, &mut listed);
+    assert_eq!(listed, forces);
+    plan.spread_errors(&all, &everybody, &mut errors);
+    assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
+    // atom 2 moves site 5, which moves the others; atom 3 moves site 4, which moves site 6
+    assert_eq!(plan.with_sites(&[2]), [2, 4, 5, 6]);
+    assert_eq!(plan.with_sites(&[3]), [3, 4, 6]);
+}
+
 #[test]
 fn sections_share_no_atom_and_threads_change_no_bit() {
     // water-like: an atom, two more, a site; far more than one section

@@ -32,7 +32,7 @@ const FLOOR: f64 = 1e-4;
 #[test]
 fn every_function_agrees_with_gromacs() {
     let reference: serde_json::Value = serde_json::from_slice(&std::fs::read(path("reference.json")).unwrap()).unwrap();
-    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings", "leap"] {
+    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings", "leap", "gromos"] {
         let description = read_topology(&path(&format!("{name}.top"))).unwrap_or_else(|error| panic!("{error}"));
         let atoms = description.topology.atoms.len();
         let coordinates = read_coordinates(&path(&format!("{name}.gro")), Some(atoms), None).unwrap();
@@ -40,9 +40,9 @@ fn every_function_agrees_with_gromacs() {
         let found = energies(description, &coordinates.positions);
         let their = |names: &[&str]| names.iter().filter_map(|term| reference[name][term].as_f64()).sum::<f64>();
         for (term, energy, expected) in [
-            ("bond", found.bond, their(&["Bond", "Harmonic Pot."])),
+            ("bond", found.bond, their(&["Bond", "Harmonic Pot.", "G96Bond"])),
             // GROMACS counts both parts of a Urey-Bradley angle together
-            ("angle", found.angle + found.urey_bradley, their(&["Angle", "U-B"])),
+            ("angle", found.angle + found.urey_bradley, their(&["Angle", "U-B", "G96Angle"])),
             ("proper", found.proper, their(&["Proper Dih."])),
             ("improper", found.improper, their(&["Improper Dih.", "Per. Imp. Dih."])),
             ("polynomial", found.ryckaert_bellemans, their(&["Ryckaert-Bell.", "Fourier Dih."])),
@@ -163,6 +163,29 @@ fn place(construction: &Construction, x: &[Vec3]) -> Vec3 {
             at[0] + unit((to(2) * *a - to(1)).cross(to(3) * *b - to(1))) * *distance
         }
         Construction::LocalFrame { .. } => panic!("GROMACS has none"),
+    }
+}
+
+/// In whatever order the file has them.
+#[test]
+fn sites_of_sites_stand_where_gromacs_puts_them() {
+    let description = read_topology(&path("nested.top")).unwrap();
+    let expected = read_coordinates(&path("nested.g96"), Some(7), None).unwrap().positions;
+    let start = read_coordinates(&path("nested.gro"), Some(7), None).unwrap();
+    let options = md::prepare::Options {
+        forces: &md::prepare::ForceOptions::all_pairs(),
+        tuning: md::prepare::TuningMethod::default(),
+        constrained_terms: md::prepare::ConstrainedTerms::default(),
+        files: md::prepare::Files::default(),
+    };
+    let coordinates = md::format::Coordinates { cell: None, velocities: None, ..start };
+    let prepared = md::prepare::prepare(description, coordinates, &options).unwrap();
+    let order: Vec<u32> = prepared.system.topology.virtual_sites.iter().map(|site| site.site).collect();
+    assert_eq!(order, [6, 4, 5]);
+    for (site, (found, expected)) in prepared.state.positions.iter().zip(&expected).enumerate() {
+        let off = (*found - *expected).norm();
+        println!("{site}: {off:e}");
+        assert!(off < SITE_TOLERANCE, "{site}: {found:?} {expected:?}");
     }
 }
 

@@ -181,6 +181,39 @@ fn a_topology_means_what_it_says() {
     assert!(topology.charmm, "only CHARMM has Urey-Bradley terms");
 }
 
+/// What `pdb2gmx` generates is listed: bonds alone make exclusions, but no 1-4 pairs.
+#[test]
+fn pairs_are_those_listed() {
+    let text = crate::literal::replaced(TOP, "[ pairs ]\n1 4 1\n", "");
+    let (with, without) = (good(TOP, &[]), good(&text, &[]));
+    assert_eq!((with.bonded.pairs14.len(), without.bonded.pairs14.len()), (1, 0));
+    assert_eq!(with.exclusions, without.exclusions);
+}
+
+/// Several molecule types may have `[ settles ]`, of other lengths too.
+#[test]
+fn every_kind_of_water_is_rigid() {
+    let (before, water) = TOP.split_once("[ moleculetype ]\nSOL").unwrap();
+    let (water, system) = water.split_once("[ system ]").unwrap();
+    let other = water.replace("1 1 0.09572 0.15139", "1 1 0.1 0.1633");
+    let text = format!(
+        "{before}[ moleculetype ]\nSOL{water}[ moleculetype ]\nSPC{other}[ system ]{}",
+        system.replace("SOL 2\n", "SOL 1\nSPC 1\n")
+    );
+    let lengths: Vec<f64> = good(&text, &[]).constraints.iter().map(|constraint| constraint.length).collect();
+    assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
+}
+
+/// A bond of function type 6 is no chemical bond: it excludes nothing, joins nothing, and no constraint replaces it.
+#[test]
+fn harmonic_distances_are_no_bonds() {
+    let topology = good(&crate::literal::replaced(TOP, "3 4 1 0.152 3e5", "3 4 6 0.152 3e5"), &[]);
+    assert_eq!((topology.bonded.bonds.len(), topology.bonded.distances.len()), (2, 1));
+    assert_eq!(topology.bonded.distances[0].atoms, [2, 3]);
+    assert_eq!(topology.connectivity.len(), 2 + 4);
+    assert_eq!(topology.exclusions.len(), 3 + 2 * 3);
+}
+
 #[test]
 fn macros_switch_and_replace() {
     let flexible = good(TOP, &["FLEXIBLE"]);
@@ -307,7 +340,11 @@ fn faults_of_the_force_field_are_named() {
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.3 -0.2", &["negative"]);
     refused("CT CT 1 bond_ca", "CT CX 1 bond_ca", &["no atom type has the bonded type `CX`"]);
     refused("CT CT 1 bond_ca", "CT CT 1 bond_cb 2", &["found `bond_cb`", "its #define is missing"]);
-    refused("CT CT 1 bond_ca", "CT CT 2 bond_ca", &["function type `2` of bonds is not supported", "md knows 1, 5, 6"]);
+    refused(
+        "CT CT 1 bond_ca",
+        "CT CT 7 bond_ca",
+        &["function type `7` of bonds is not supported", "md knows 1, 2, 5, 6"],
+    );
     refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 2.5", &[&line(TOP, "1 2 3 4 9"), "multiplicity 2.5"]);
     let twice = "X CT CT X 9 0.0 0.65 3\nX HW HW X 9 0.0 0.65 3\nX CT CT X 9 0.0 1.65 3";
     refused("X CT CT X 9 0.0 0.65 3", twice, &["a second block of function type 9"]);
@@ -332,6 +369,7 @@ fn faults_of_molecule_types_are_named() {
     refused("3 4 1 0.152 3e5", "3 4 3 0.152 3e5 2", &["function type `3` of bonds"]);
     refused("1 2 3 1 109.5 400", "1 2 3 1", &["the force field has none for these types of atoms"]);
     refused("1 2 3 1 109.5 400", "1 2 3 8 1 2", &["function type `8` of angles"]);
+    refused("3 4 1 0.152 3e5", "3 4 10 0.1 0.2 0.3 500", &[&line(TOP, "0.152"), "function type `10` of bonds"]);
     refused("1 2 3 4 9", "1 2 3 4 8", &["function type `8` of dihedrals"]);
     refused("1 4 1\n", "1 4 3\n", &["function type `3` of pairs"]);
     refused("1 1 0.09572", "2 1 0.09572", &["two hydrogens follow the oxygen"]);
@@ -345,6 +383,9 @@ fn faults_of_molecule_types_are_named() {
         &["parameters of the virtual site are missing"],
     );
     refused("[ exclusions ]", "[ virtual_sitesn ]\n3 4 1 2\n[ exclusions ]", &["function type `4` of virtual_sitesn"]);
+    let (last, site) =
+        ("4 CT 1 BUT C4 1 -0.1\n", "5 HW 1 BUT M 1 0.0 0.0\n[ virtual_sites4 ]\n5 1 2 3 4 1 0.1 0.1 0.1\n");
+    refused(last, &format!("{last}{site}"), &["a.top:27: function type `1` of virtual_sites4", "md knows 2 (4fdn"]);
     refused("SOL 2\n\n[ atoms ]", "SOL -2\n\n[ atoms ]", &["nrexcl is -2"]);
     refused("SOL 2\n\n[ atoms ]", "BUT 2\n\n[ atoms ]", &["a second molecule type of the name BUT"]);
     refused("SOL 2\n\n[ atoms ]", "SOL 2\nSOL 2\n[ atoms ]", &["one line stands below [ moleculetype ]"]);

@@ -4,8 +4,8 @@ use md::cell::PeriodicCell;
 use md::rng::{Purpose, Stream};
 use md::system::{
     Angle, Atom, Bond, Cmap, CmapGrid, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
-    HarmonicImproper, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Pair14, Residue, RyckaertBellemans, System,
-    Topology, Torsion,
+    G96Angle, G96Bond, HarmonicImproper, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Pair14, Residue,
+    RyckaertBellemans, System, Topology, Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
@@ -104,9 +104,11 @@ fn bond_chain(topology: &mut Topology, first: u32, random: &mut Stream) {
     let bonded = &mut topology.bonded;
     for i in 0..CHAIN - 1 {
         bonded.bonds.push(Bond { atoms: [at(i), at(i + 1)], length: 0.13, force_constant: 2e5 });
+        bonded.g96_bonds.push(G96Bond { atoms: [at(i), at(i + 1)], length: 0.14, force_constant: 5e6 });
     }
     for i in 0..CHAIN - 2 {
         bonded.angles.push(Angle { atoms: [at(i), at(i + 1), at(i + 2)], angle: 1.9, force_constant: 400.0 });
+        bonded.g96_angles.push(G96Angle { atoms: [at(i), at(i + 1), at(i + 2)], angle: 2.0, force_constant: 500.0 });
         bonded.urey_bradleys.push(Bond { atoms: [at(i), at(i + 2)], length: 0.24, force_constant: 1e4 });
     }
     for i in 0..CHAIN - 3 {

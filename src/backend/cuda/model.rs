@@ -34,6 +34,9 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     if !system.topology.virtual_sites.is_empty() {
         return refuse("the CUDA backend has no virtual sites yet");
     }
+    if let Some(terms) = BondedLists::unsupported(&system.topology.bonded) {
+        return refuse(&format!("the CUDA backend has no kernel for {terms}"));
+    }
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
     if system.settings.lj_switch().is_some() {

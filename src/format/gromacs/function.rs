@@ -1,13 +1,13 @@
 //! Function types of bonded interactions: how many parameters each has, and the term that they make.
 //!
-//! Lengths are nm, angles degrees, force constants kJ/mol/nm² and kJ/mol/rad² with the ½, as in the GROMACS manual, chapter
-//! "Topologies".
+//! Lengths are nm, angles degrees, force constants kJ/mol/nm² and kJ/mol/rad² with the ½ (of GROMOS-96 kJ/mol/nm⁴ with ¼, and
+//! kJ/mol), as in the GROMACS manual, chapter "Topologies".
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function, unsupported};
 use super::fields::real;
 use crate::error::Problem;
-use crate::system::{Angle, Bond, BondedTerms, HarmonicImproper, RyckaertBellemans, Torsion};
+use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImproper, RyckaertBellemans, Torsion};
 
 /// As many parameters as any function has.
 const MOST: usize = 6;
@@ -20,11 +20,13 @@ pub(super) type Parameters = [f64; MOST];
 pub(super) enum Kind {
     /// harmonic, and a chemical bond
     Bond,
+    G96Bond,
     /// harmonic, no chemical bond
     Distance,
     /// a chemical bond without energy
     Connection,
     Angle,
+    G96Angle,
     UreyBradley,
     Proper,
     Improper,
@@ -54,8 +56,14 @@ pub(super) struct Function {
 /// Numbers of a directive: function type, kind, table, parameters, perturbed parameters.
 type Row = (&'static str, Kind, u8, usize, usize);
 
-const BONDS: &[Row] = &[("1", Kind::Bond, 1, 2, 2), ("5", Kind::Connection, 5, 0, 0), ("6", Kind::Distance, 6, 2, 2)];
-const ANGLES: &[Row] = &[("1", Kind::Angle, 1, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
+const BONDS: &[Row] = &[
+    ("1", Kind::Bond, 1, 2, 2),
+    ("2", Kind::G96Bond, 2, 2, 2),
+    ("5", Kind::Connection, 5, 0, 0),
+    ("6", Kind::Distance, 6, 2, 2),
+];
+const ANGLES: &[Row] =
+    &[("1", Kind::Angle, 1, 2, 2), ("2", Kind::G96Angle, 2, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
 /// Types 1 and 9 share their parameter types; 9 takes all lines of a block, 1 the first.
 const DIHEDRALS: &[Row] = &[
     ("1", Kind::Proper, 1, 3, 3),
@@ -108,11 +116,20 @@ impl Function {
     pub(super) fn add(&self, atoms: &[u32], p: &Parameters, bonded: &mut BondedTerms) -> Parsed<()> {
         let force_constant = p[1];
         match (self.kind, atoms) {
-            (Kind::Bond | Kind::Distance, &[i, j]) => {
+            (Kind::Bond, &[i, j]) => {
                 bonded.bonds.push(Bond { atoms: [i, j], length: p[0], force_constant });
+            }
+            (Kind::G96Bond, &[i, j]) => {
+                bonded.g96_bonds.push(G96Bond { atoms: [i, j], length: p[0], force_constant });
+            }
+            (Kind::Distance, &[i, j]) => {
+                bonded.distances.push(Bond { atoms: [i, j], length: p[0], force_constant });
             }
             (Kind::Angle, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
+            }
+            (Kind::G96Angle, &[i, j, k]) => {
+                bonded.g96_angles.push(G96Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
             }
             (Kind::UreyBradley, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });

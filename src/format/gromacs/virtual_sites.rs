@@ -80,7 +80,7 @@ fn of_four(atoms: [u32; 4], mut fields: Fields<'_, '_>) -> Parsed<Construction> 
             let [a, b, distance] = parameters(&mut fields)?;
             Ok(Construction::FixedDistance4 { atoms, weights: [a, b], distance })
         }
-        other => Err(unknown_function("virtual_sites4", other, "2 (4fdn)")),
+        other => Err(unknown_function("virtual_sites4", other, "2 (4fdn, which replaces the unstable 4fd)")),
     }
 }
 

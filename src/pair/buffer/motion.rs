@@ -113,17 +113,20 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
             hold(j, i, bond.length);
         }
     }
+    // of a site, that with which it moves
+    let mut masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     for VirtualSite { site, construction } in &system.topology.virtual_sites {
-        motions[*site as usize] = match construction.average() {
+        let (site, mass) = (*site as usize, |atom: u32| masses[atom as usize]);
+        (motions[site], masses[site]) = match construction.average() {
             Some((atoms, weights)) => {
                 let inverse =
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
-                Motion { translating: 1.0 / inverse, rotating: None }
+                (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
             // as the lightest of its atoms
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
-                lightest.map_or(motions[*site as usize], |&atom| motions[atom as usize])
+                lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))
             }
         };
     }

@@ -2,7 +2,7 @@
 beside them. Needs `gmx` in PATH (2027.0-dev was used) and numpy.
 
 Coordinates are chains of random steps. All systems are neutral, so that GROMACS' reaction field of permittivity 1 is the plain
-sum of 1/r. sites.g96 holds the positions of virtual sites that mdrun computes.
+sum of 1/r. sites.g96 and nested.g96 hold the positions of virtual sites that mdrun computes.
 """
 import json
 import os
@@ -32,7 +32,7 @@ nstcalcenergy = 1
 nstxout = 1
 continuation = yes
 """
-SIZES = {"functions": [8], "types": [7], "rule1": [6, 6], "rule2": [6, 6], "rule3": [6, 6], "rings": [8, 2, 3], "sites": [15], "leap": [8]}
+SIZES = {"functions": [8], "types": [7], "rule1": [6, 6], "rule2": [6, 6], "rule3": [6, 6], "rings": [8, 2, 3], "sites": [15], "leap": [8], "gromos": [8], "nested": [7]}
 random = np.random.default_rng(20261122)
 
 
@@ -77,9 +77,9 @@ def gromacs(name):
         row = next(line for line in lines if line[0] not in "#@").split()[1:]
         energies = dict(zip(names, map(float, row)))
         kept = {k: v for k, v in energies.items() if not k.startswith(("Kin", "Tot", "Temp", "Pres", "Vir", "Conserved", "Constr", "Pot", "#", "T-"))}
-        if name == "sites":
+        if name in ("sites", "nested"):
             run(folder, "trjconv", "-f", "run.trr", "-s", "run.tpr", "-o", "sites.g96", "-dump", "0", text="0\n")
-            (FOLDER / "sites.g96").write_bytes((folder / "sites.g96").read_bytes())
+            (FOLDER / f"{name}.g96").write_bytes((folder / "sites.g96").read_bytes())
         return kept
 
 

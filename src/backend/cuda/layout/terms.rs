@@ -87,11 +87,20 @@ macro_rules! define_bonded_lists {
                 )+)*
             }
 
-            /// `LISTS(ROW)` applies `ROW` to number, list and formula of each.
+            /// What messages call the terms of a list that has some, but no kernel.
+            pub(in crate::backend::cuda) fn unsupported(terms: &BondedTerms) -> Option<&'static str> {
+                let lists =
+                    [$($((<system::$Term as BondedTerm<$n, $e, $p>>::KERNEL, terms.$list.len(), $name)),+),*];
+                lists.into_iter().find(|(kernel, length, _)| kernel.is_none() && *length > 0).map(|(.., name)| name)
+            }
+
+            /// `BONDED_LISTS_TABLE(ROW)` applies `ROW` to number, list and formula of each that has a kernel.
             pub(in crate::backend::cuda) fn table() -> String {
-                let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::FORMULA)),+),*];
-                let row = |(number, (list, formula)): (usize, &(&str, &str))| format!(" ROW({number}, {list}, {formula})");
-                let rows: String = rows.iter().enumerate().map(row).collect();
+                let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::KERNEL)),+),*];
+                let row = |(number, (list, kernel)): (usize, &(&str, Option<&str>))| {
+                    kernel.map(|formula| format!(" ROW({number}, {list}, {formula})"))
+                };
+                let rows: String = rows.iter().enumerate().filter_map(row).collect();
                 format!("#define BONDED_LISTS_TABLE(ROW){rows}\n")
             }
         }

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::Error;
-use crate::system::{Electrostatics, LjModifier, State};
+use crate::system::{Electrostatics, G96Angle, G96Bond, LjModifier, State};
 use crate::vec3::vec3;
 
 fn atoms_of(error: Error) -> Vec<u32> {
@@ -130,6 +130,20 @@ fn switched_interactions_are_refused() {
         let problem = model::check(&sample.system).expect_err("no kernel switches").to_string();
         assert!(problem.contains("does not switch Lennard-Jones"), "{problem}");
     }
+}
+
+#[test]
+fn terms_without_a_kernel_are_refused() {
+    let sample = Sample::load("peptide-charged");
+    let mut bonds = sample.system.clone();
+    bonds.topology.bonded.g96_bonds = vec![G96Bond { atoms: [0, 1], length: 0.1, force_constant: 1e7 }];
+    let mut angles = sample.system.clone();
+    angles.topology.bonded.g96_angles = vec![G96Angle { atoms: [0, 1, 2], angle: 1.9, force_constant: 500.0 }];
+    for (system, name) in [(bonds, "GROMOS-96 bonds"), (angles, "GROMOS-96 angles")] {
+        let problem = model::check(&system).expect_err("no kernel").to_string();
+        assert!(problem.contains(name) && problem.contains("run.device = \"cpu\""), "{problem}");
+    }
+    assert!(model::check(&sample.system).is_ok());
 }
 
 #[test]
