@@ -200,7 +200,7 @@ fn again(description: &Description, ending: &str) -> Result<Description, String>
 
 #[test]
 fn every_function_of_gromacs_is_written() {
-    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings", "leap", "sites"] {
+    for name in ["functions", "types", "rule1", "rule2", "rule3", "rings", "leap", "sites", "gromos"] {
         let description = read_topology(&repository(&format!("tests/format/gromacs/{name}.top"))).unwrap();
         let atoms = description.topology.atoms.len();
         let path = repository(&format!("tests/format/gromacs/{name}.gro"));
@@ -212,6 +212,13 @@ fn every_function_of_gromacs_is_written() {
         let expected = without_cell(&description, &positions);
         check_energies(name, &without_cell(&found, &positions), &expected, TOP);
     }
+}
+
+#[test]
+fn terms_of_gromos_are_no_terms_of_amber() {
+    let description = read_topology(&repository("tests/format/gromacs/gromos.top")).unwrap();
+    let message = again(&description, "prmtop").unwrap_err();
+    assert!(message.contains("is a function of GROMOS-96"), "{message}");
 }
 
 #[test]

@@ -22,7 +22,10 @@ pub(super) fn write(
     // every list is written below; a new one must be, or be refused
     let BondedTerms {
         bonds: _,
+        distances: _,
+        g96_bonds: _,
         angles: _,
+        g96_angles: _,
         urey_bradleys: _,
         propers: _,
         ryckaert_bellemans: _,
@@ -164,7 +167,8 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
 
-/// Function 1 for chemical bonds, 6 for other distances, 5 for chemical bonds without energy and constraint.
+/// Function 1 for chemical bonds and 2 for those of GROMOS-96, 6 for other distances, 5 for chemical bonds without energy and
+/// constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
     // what the reader takes as a distance again
@@ -174,11 +178,16 @@ fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
         row(&bond.atoms, function, &[bond.length, bond.force_constant])
     });
     let mut lines: Vec<String> = bonds.collect();
+    lines.extend(molecule.bonded.g96_bonds.iter().map(|bond| {
+        open.remove(&ordered(bond.atoms));
+        row(&bond.atoms, 2, &[bond.length, bond.force_constant])
+    }));
     molecule.constraints.iter().for_each(|constraint| {
         open.remove(&ordered(constraint.atoms));
     });
     let (_, alone) = split_urey_bradleys(&molecule.bonded);
-    lines.extend(alone.iter().map(|term| row(&term.atoms, 6, &[term.length, term.force_constant])));
+    let distances = molecule.bonded.distances.iter().chain(&alone);
+    lines.extend(distances.map(|term| row(&term.atoms, 6, &[term.length, term.force_constant])));
     lines.extend(open.iter().map(|pair| row(pair, 5, &[])));
     section("bonds", lines.into_iter(), text);
 }
@@ -211,7 +220,9 @@ fn write_angles(bonded: &BondedTerms, text: &mut String) {
             None => row(&angle.atoms, 1, &own),
         }
     });
-    section("angles", lines, text);
+    let g96 = bonded.g96_angles.iter();
+    let g96 = g96.map(|angle| row(&angle.atoms, 2, &[angle.angle.to_degrees(), angle.force_constant]));
+    section("angles", lines.chain(g96), text);
 }
 
 fn write_constraints(molecule: &Topology, chemical: &Chemical, text: &mut String) {

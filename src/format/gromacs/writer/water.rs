@@ -25,7 +25,7 @@ impl RigidWater {
         }
         let by_terms = molecule.constraints.is_empty();
         let lengths: Vec<([u32; 2], f64)> = match by_terms {
-            true => molecule.bonded.bonds.iter().map(|bond| (bond.atoms, bond.length)).collect(),
+            true => molecule.bonded.bond_lengths().collect(),
             false => molecule.constraints.iter().map(|side| (side.atoms, side.length)).collect(),
         };
         let length = |i: u32, j: u32| {
@@ -33,8 +33,8 @@ impl RigidWater {
             found.next().map(|(_, length)| *length)
         };
         let (oh, other) = (length(0, 1)?, length(0, 2)?);
-        let angle = molecule.bonded.angles.iter().find(|angle| angle.atoms[1] == 0).filter(|_| by_terms);
-        let hh = length(1, 2).or(angle.map(|angle| 2.0 * oh * (0.5 * angle.angle).sin()))?;
+        let angle = molecule.bonded.angle_values().find(|(atoms, _)| atoms[1] == 0).filter(|_| by_terms);
+        let hh = length(1, 2).or(angle.map(|(_, angle)| 2.0 * oh * (0.5 * angle).sin()))?;
         let alike = if by_terms { (oh - other).abs() <= SAME_LENGTH * oh } else { oh == other && lengths.len() == 3 };
         (alike && hh > 0.0 && hh < 2.0 * oh).then_some(Self { oh, hh, by_terms })
     }

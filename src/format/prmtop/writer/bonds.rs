@@ -25,6 +25,7 @@ pub(super) struct Bonds {
 
 impl Bonds {
     pub(super) fn new(topology: &Topology) -> Parsed<Self> {
+        refuse_others(&topology.bonded)?;
         let bonds = complete(topology)?;
         check_sites(topology, &bonds)?;
         let (mut pairs, mut angles) = (Rows::new(), Rows::new());
@@ -57,9 +58,31 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
 
+/// Bonds and angles of other functions than the harmonic one.
+fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
+    let bonds = bonded.g96_bonds.iter().map(|bond| ("bond", bond.atoms[0], bond.atoms[1]));
+    let mut others = bonds.chain(bonded.g96_angles.iter().map(|angle| ("angle", angle.atoms[0], angle.atoms[2])));
+    match others.next() {
+        Some((what, i, j)) => {
+            let message = format!("the {what} from atom {} to {} is a function of GROMOS-96", i + 1, j + 1);
+            Err(refused(message, "bonds and angles of an AMBER topology are harmonic"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The bonds of the topology, those of rigid waters, and those from extra points to their oxygens.
 fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     let mut bonds = topology.bonded.bonds.clone();
+    for term in &topology.bonded.distances {
+        let of_site = term.atoms.iter().any(|&atom| topology.atoms[atom as usize].mass == 0.0);
+        if !(of_site || topology.is_water_brace(term.atoms)) {
+            let [i, j] = term.atoms.map(|atom| atom + 1);
+            let message = format!("the harmonic distance of atoms {i} and {j} is no chemical bond");
+            return Err(refused(message, "an AMBER topology takes all distances for bonds"));
+        }
+        bonds.push(*term);
+    }
     let mut lengths: HashMap<[u32; 2], f64> = bonds.iter().map(|bond| (ordered(bond.atoms), bond.length)).collect();
     let force_constant = WATER / HALF * KCAL / (ANGSTROM * ANGSTROM);
     for constraint in &topology.constraints {

@@ -7,7 +7,7 @@
 //!
 //! Expressed in other words, exactly: Ryckaert–Bellemans torsions as the cosines that they are a sum of, a 1-4 pair as
 //! the ends of a torsion (of zero force constant where there is none), a rigid water as bonds with LEaP's force constant.
-//! Refused, with the term: other constraints, chemical bonds without energy, other 1-4 pairs or those not three bonds apart,
+//! Refused, with the term: GROMOS-96 bonds and angles, harmonic distances of atoms without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or those not three bonds apart,
 //! virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
 
 mod atoms;
@@ -35,7 +35,10 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     // every list is written below; a new one must be, or be refused
     let BondedTerms {
         bonds: _,
+        distances: _,
+        g96_bonds: _,
         angles: _,
+        g96_angles: _,
         urey_bradleys: _,
         propers: _,
         ryckaert_bellemans: _,
