@@ -6,7 +6,9 @@
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::error::Result;
 use crate::pair::ListSchedule;
+use crate::restraint::PositionRestraints;
 use crate::system::State;
+use std::sync::Arc;
 
 /// Positions and cell that the present pair lists were made from: what a restart needs to make the same lists again.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -72,6 +74,11 @@ impl<B: Backend + ?Sized> Context<B> {
     /// Adds a force of the user's own, which acts from the next evaluation on; a GPU refuses it.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         self.backend.add_external_force(Box::new(force))
+    }
+
+    /// Restrains positions from the next evaluation on, in place of earlier restraints; a GPU refuses it.
+    pub fn restrain_positions(&mut self, restraints: &[Arc<PositionRestraints>]) -> Result<()> {
+        if restraints.is_empty() { Ok(()) } else { self.backend.restrain_positions(restraints) }
     }
 
     /// Take over positions, velocities, cell and couplings. Lists stay as they are.

@@ -16,7 +16,7 @@
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
-//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; virtual sites; couplings |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`restraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; position restraints; virtual sites; couplings |
 //! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its start, in one call |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from lists that hold |
@@ -44,7 +44,7 @@
 //!
 //! What a step computes in addition to forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
 //! the reporters and the barostat need. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
-//! in and out, build and prune lists, forces, integrate, scale the box, rescale velocities. [`run::Engine::context`] is the
+//! in and out, build and prune lists, forces, integrate, scale the box, rescale or refresh velocities. [`run::Engine::context`] is the
 //! one place that chooses a backend. A step calls some ten primitives through a trait object, which costs nothing in
 //! comparison. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]; it places [`virtual_sites`] whenever positions change, and spreads their forces. A
@@ -60,7 +60,9 @@
 //! total energy minus the work of thermostat and barostat. A part of that work depends on the forces of the next step and
 //! is booked there. Barostats scale the cell and the centres of mass of constrained groups, positions and velocities at the
 //! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
-//! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
+//! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling,
+//! too: it renews velocities in the middle of the move that leapfrog has just made ([`ensemble::refreshment`]), which together is
+//! the middle scheme.
 //!
 //! # Numerics
 //!
@@ -238,6 +240,7 @@ pub mod observe;
 pub mod pair;
 pub mod pme;
 pub mod prepare;
+pub mod restraint;
 pub mod rng;
 pub mod run;
 pub mod select;

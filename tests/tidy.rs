@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 17] = [
     &["term"],
     &["system"],
     &["select", "format"],
-    &["pair", "compute", "pme", "constraint", "virtual_sites", "ensemble"],
+    &["pair", "compute", "pme", "constraint", "restraint", "virtual_sites", "ensemble"],
     &["prepare"],
     &["backend"],
     &["context"],

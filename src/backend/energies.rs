@@ -12,6 +12,8 @@ macro_rules! define_energies {
             pub cmap: f64,
             /// forces of the user's own ([`ExternalForce`](super::ExternalForce))
             pub external: f64,
+            /// restraints of positions ([`crate::restraint`])
+            pub position_restraint: f64,
             /// Lennard-Jones: pairs + 1-4 + dispersion correction
             pub lj: f64,
             /// the 1-4 part of `lj`
@@ -33,6 +35,7 @@ macro_rules! define_energies {
                 $(stringify!($energy),)*
                 "cmap",
                 "external",
+                "position_restraint",
                 "lj",
                 "lj_14",
                 "dispersion_correction",
@@ -48,6 +51,7 @@ macro_rules! define_energies {
                     $(self.$energy,)*
                     self.cmap,
                     self.external,
+                    self.position_restraint,
                     self.lj,
                     self.lj_14,
                     self.dispersion_correction,
@@ -61,7 +65,7 @@ macro_rules! define_energies {
             /// The sum of all terms.
             pub fn potential(&self) -> f64 {
                 let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);
-                bonded + self.cmap + self.external + self.lj + self.coulomb
+                bonded + self.cmap + self.external + self.position_restraint + self.lj + self.coulomb
             }
         }
 
@@ -70,6 +74,7 @@ macro_rules! define_energies {
                 $(self.$energy += other.$energy;)*
                 self.cmap += other.cmap;
                 self.external += other.external;
+                self.position_restraint += other.position_restraint;
                 self.lj += other.lj;
                 self.lj_14 += other.lj_14;
                 self.dispersion_correction += other.dispersion_correction;

@@ -19,6 +19,7 @@ use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
+use crate::restraint::PositionRestraints;
 use crate::simd::{Level, dispatch};
 use crate::system::{Coupling, Molecules, State, System};
 use crate::team::Team;
@@ -40,6 +41,7 @@ const NAMED_ATOMS: usize = 5;
 pub struct Host<F> {
     field: F,
     external: Vec<Box<dyn ExternalForce>>,
+    restraints: Vec<Arc<PositionRestraints>>,
     level: Level,
     team: Arc<Team>,
     masses: Vec<f64>,
@@ -89,6 +91,7 @@ impl<F: ForceField> Host<F> {
         Ok(Host {
             field,
             external: vec![],
+            restraints: vec![],
             level,
             team,
             inverse_masses,
@@ -354,6 +357,13 @@ impl<F: ForceField> Backend for Host<F> {
                 evaluation.virial += virial;
             }
         }
+        for restraints in &self.restraints {
+            let (energy, virial) = restraints.apply(cell, &self.positions, &mut evaluation.forces);
+            evaluation.energies.position_restraint += if workload.energy { energy } else { 0.0 };
+            if workload.virial {
+                evaluation.virial += virial;
+            }
+        }
         let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
         if workload.virial {
             evaluation.virial += virial;
@@ -363,6 +373,11 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
         self.external.push(force);
+        Ok(())
+    }
+
+    fn restrain_positions(&mut self, restraints: &[Arc<PositionRestraints>]) -> Result<()> {
+        self.restraints = restraints.to_vec();
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::Problem;
-use crate::run::{Dynamics, Minimize, Stage, StageKind, Velocities};
+use crate::run::{Dynamics, Minimize, PositionRestraint, Stage, StageKind, Velocities};
 
 /// Every stage; `None` where a problem has been recorded.
 pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
@@ -38,7 +38,22 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         }),
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
-    Some(Stage { name: table.text("name")?.to_owned(), kind })
+    let position_restraints = table.tables("position_restraints").iter().map(position_restraint);
+    Some(Stage {
+        name: table.text("name")?.to_owned(),
+        kind,
+        position_restraints: position_restraints.collect::<Option<_>>()?,
+    })
+}
+
+fn position_restraint(table: &Table) -> Option<PositionRestraint> {
+    Some(PositionRestraint {
+        select: table.text("select")?.to_owned(),
+        force_constant: table.number("force_constant")?,
+        flat_radius: table.number("flat_radius")?,
+        reference: table.text("reference").map(Into::into),
+        reference_scaling: table.meaning("reference_scaling", &words::REFERENCE_SCALINGS)?,
+    })
 }
 
 fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {

@@ -3,6 +3,7 @@
 
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
+use crate::restraint::ReferenceScaling;
 use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
 use crate::system::Modifier;
 
@@ -119,6 +120,13 @@ pub(super) const THERMOSTATS: [(&str, ThermostatKind); 4] = [
     ("langevin", ThermostatKind::Langevin),
     ("andersen", ThermostatKind::Andersen),
     ("berendsen", ThermostatKind::Berendsen),
+];
+
+/// `position_restraints.reference_scaling`
+pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
+    ("center-of-mass", ReferenceScaling::CenterOfMass),
+    ("all", ReferenceScaling::All),
+    ("none", ReferenceScaling::None),
 ];
 
 /// `barostat.kind`

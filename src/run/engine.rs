@@ -1,7 +1,7 @@
 //! Choosing how a run computes: threads, instruction set, backend.
 
 use super::lists::{ListChoices, schedule, single_atom_schedule};
-use super::plan::{Device, Plan, Precision, SimdLevel};
+use super::plan::{Device, Dynamics, Plan, Precision, SimdLevel, Stage, StageKind};
 use super::self_check::{Verdict, compare};
 // whole runs are tested without a GPU
 #[cfg(test)]
@@ -303,8 +303,14 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    let (name, _) = plan.dynamics().find(|(_, stage)| stage.thermostat.is_some_and(|t| t.kind.refreshes()))?;
-    Some(format!("the thermostat of stage \"{name}\", which renews velocities, runs on the CPU only"))
+    let refreshes = |dynamics: &Dynamics| dynamics.thermostat.is_some_and(|thermostat| thermostat.kind.refreshes());
+    plan.stages.iter().find_map(|Stage { name, kind, position_restraints }| match kind {
+        _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
+        StageKind::Dynamics(dynamics) if refreshes(dynamics) => {
+            Some(format!("the thermostat of stage \"{name}\" renews velocities"))
+        }
+        _ => None,
+    })
 }
 
 /// The GPU of a plan, or why there is none; fails if the one asked for is not there, or cannot do what the plan asks for.
@@ -316,10 +322,10 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
         (Device::Auto, Precision::Mixed) => 0,
     };
     match (only_on_cpu(plan), plan.run.device) {
-        (Some(why), Device::Auto) => return Ok(Accelerator::None(why)),
+        (Some(why), Device::Auto) => return Ok(Accelerator::None(why + ", which needs the CPU")),
         (Some(why), _) => {
-            let help = "set run.device = \"cpu\", or take thermostat kind \"v-rescale\"";
-            return Err(Problem::new(why).help(help).into());
+            let problem = Problem::new(why + ", which the CUDA backend does not have yet");
+            return Err(problem.help("set run.device = \"cpu\"").into());
         }
         (None, _) => {}
     }
@@ -373,7 +379,7 @@ mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
     use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
-    use crate::run::plan::{Dynamics, RunOptions, Stage, StageKind};
+    use crate::run::plan::RunOptions;
 
     fn engine(automatic: bool) -> Engine {
         Engine::with_gpu(0, automatic)
@@ -410,7 +416,8 @@ mod tests {
         let thermostat =
             Thermostat { kind: ThermostatKind::Langevin, temperature: 300.0, coupling_time: 1.0, every: 1 };
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
-        let stages = vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics) }];
+        let stages =
+            vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics), position_restraints: vec![] }];
         let plan = |device| Plan {
             stages: stages.clone(),
             run: RunOptions { device, ..RunOptions::default() },
@@ -419,7 +426,7 @@ mod tests {
         let found = find_gpu(&plan(Device::Auto)).unwrap();
         assert!(matches!(&found, Accelerator::None(why) if why.contains("\"hot\"")));
         let refusal = find_gpu(&plan(Device::Cuda(0))).map(|_| ()).expect_err("no such thermostat").to_string();
-        assert!(refusal.contains("\"hot\"") && refusal.contains("v-rescale"), "{refusal}");
+        assert!(refusal.contains("\"hot\"") && refusal.contains("run.device"), "{refusal}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
+use crate::restraint::ReferenceScaling;
 
 /// One whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -274,6 +275,24 @@ pub struct Stage {
     pub name: String,
     /// what is done
     pub kind: StageKind,
+    /// atoms that are held near reference positions
+    #[serde(default)]
+    pub position_restraints: Vec<PositionRestraint>,
+}
+
+/// Position restraints of some atoms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PositionRestraint {
+    /// in the words of [`crate::select`]
+    pub select: String,
+    /// k of ½ k d², kJ/mol/nm²
+    pub force_constant: f64,
+    /// nm, within which nothing acts
+    pub flat_radius: f64,
+    /// coordinates of the references; `None` = those that the run starts from
+    pub reference: Option<PathBuf>,
+    /// how references follow the cell
+    pub reference_scaling: ReferenceScaling,
 }
 
 /// What a stage does.

@@ -16,6 +16,7 @@ use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::reference_check::verify;
 use super::reporter::{Quantities, RunInfo, StepInfo};
+use super::restrain::position_restraints;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{RunStart, cut_stages, find_start, open_outputs};
 use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
@@ -34,6 +35,7 @@ use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
+use crate::restraint::PositionRestraints;
 use crate::system::State;
 use history::History;
 use monitor::Monitor;
@@ -56,6 +58,8 @@ struct Session<'a> {
     steps: u64,
     /// the next step is compared with the reference
     unverified: bool,
+    /// of each stage
+    restraints: Vec<Vec<Arc<PositionRestraints>>>,
     /// dropped last: stays locked until all files in it are closed
     directory: Directory,
 }
@@ -69,6 +73,7 @@ pub fn run(
 ) -> Result<Outcome> {
     // before the output folder is created
     refuse(job.plan, &job.system)?;
+    let restraints = position_restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
     let directory = Directory::open(job.plan, job.force)?;
     let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
@@ -109,6 +114,7 @@ pub fn run(
         timing: Timing::default(),
         steps: 0,
         unverified: false,
+        restraints,
         job,
     };
     // everything runs inside the pool: entering it costs more than some phases of a step
@@ -206,7 +212,8 @@ impl Session<'_> {
         let choices = self.engine.choices(plan, &system, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
-        let context = self.engine.context(plan, &system, lists)?;
+        let mut context = self.engine.context(plan, &system, lists)?;
+        context.restrain_positions(&self.restraints[index])?;
         self.integrate(index, options, state, place, context)
     }
 
@@ -329,10 +336,12 @@ impl Session<'_> {
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
         let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+        let restraints = &self.restraints[index];
         let mut agreement = None;
         let observed = simulation.step(Wanted { energies }, |simulation| {
             if let Some(lists) = &unverified {
-                agreement = Some(verify(system, lists, simulation.backend(), engine.placement(system)?.is_gpu())?);
+                let on_gpu = engine.placement(system)?.is_gpu();
+                agreement = Some(verify(system, restraints, lists, simulation.backend(), on_gpu)?);
             }
             if state && energies {
                 outputs.hold_state(|state| simulation.download(state))?;

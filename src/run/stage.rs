@@ -66,7 +66,11 @@ impl Engine {
             let problem = Problem::new("dynamics is to start with the velocities of the state, but it has none");
             return Err(problem.help("take Velocities::Generate").into());
         }
-        let stage = Stage { name: "dynamics".to_owned(), kind: StageKind::Dynamics(dynamics.clone()) };
+        let stage = Stage {
+            name: "dynamics".to_owned(),
+            kind: StageKind::Dynamics(dynamics.clone()),
+            position_restraints: vec![],
+        };
         let plan = Plan { stages: vec![stage], ..plan.clone() };
         let context = self.pool.install(|| {
             prepare(system, dynamics, plan.run.seed, state)?;

@@ -27,6 +27,8 @@ pub enum Dimension {
     Energy,
     /// kJ/mol/nm
     Force,
+    /// kJ/mol/nm²
+    ForceConstant,
     /// energy drift, kJ/mol/ps
     EnergyRate,
     /// kJ/mol/nm³
@@ -38,8 +40,8 @@ pub enum Dimension {
 }
 
 use Dimension::{
-    Angle, Compressibility, Energy, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
-    WallTime,
+    Angle, Compressibility, Energy, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate,
+    Temperature, Time, WallTime,
 };
 
 /// Spelling, dimension, size in internal units. The first of a dimension is the one messages recommend.
@@ -75,6 +77,10 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("kcal/mol", Energy, KCAL),
     ("kJ/mol/nm", Force, 1.0),
     ("kcal/mol/A", Force, KCAL / ANGSTROM),
+    ("kJ/mol/nm^2", ForceConstant, 1.0),
+    ("kJ/mol/nm²", ForceConstant, 1.0),
+    ("kcal/mol/A^2", ForceConstant, KCAL / (ANGSTROM * ANGSTROM)),
+    ("kcal/mol/Å²", ForceConstant, KCAL / (ANGSTROM * ANGSTROM)),
     ("kJ/mol/ps", EnergyRate, 1.0),
     ("kJ/mol/ns", EnergyRate, 1e-3),
     ("kcal/mol/ns", EnergyRate, 1e-3 * KCAL),
@@ -106,6 +112,7 @@ impl Dimension {
             Temperature => "a temperature",
             Energy => "an energy",
             Force => "a force",
+            ForceConstant => "a force constant",
             EnergyRate => "an energy per time",
             Pressure => "a pressure",
             Compressibility => "a compressibility",
@@ -125,6 +132,7 @@ impl Dimension {
             Temperature => "300 K",
             Energy => "1 kJ/mol",
             Force => "10 kJ/mol/nm",
+            ForceConstant => "1000 kJ/mol/nm^2",
             EnergyRate => "0.005 kJ/mol/ps",
             Pressure => "1 bar",
             Compressibility => "4.5e-5 1/bar",

@@ -117,6 +117,8 @@ fn sections_that_others_announce_must_be_there() {
     let coefficients = format!("{PRMTOP}%FLAG LENNARD_JONES_14_ACOEF\n%FORMAT(5E16.8)\n  1.00000000E+00\n");
     refused(&coefficients, Some(PRMTOP.lines().count() + 1), &["LENNARD_JONES_14_ACOEF", "no CTITLE"]);
     refused(&PRMTOP.replace("%FLAG TITLE", "%FLAG CTITLE"), None, &["FORCE_FIELD_TYPE is missing"]);
+    let charmm = "%FLAG FORCE_FIELD_TYPE\n%FORMAT(i2,a78)\n 1 CHARMM  31\n%FLAG ATOM_NAME\n";
+    refused(&replaced(PRMTOP, "%FLAG ATOM_NAME\n", charmm), Some(11), &["FORCE_FIELD_TYPE", "no CTITLE"]);
     let Some(text) = chamber() else { return };
     refused(&without(&text, "CHARMM_UREY_BRADLEY_COUNT"), None, &["CHARMM_UREY_BRADLEY_COUNT is missing"]);
     let maps = ["COUNT", "RESOLUTION", "PARAMETER_01", "INDEX"];
@@ -141,6 +143,15 @@ fn harmless_variations_read_the_same() {
         ("NUMEXTRA left out", with_line(PRMTOP, "POINTERS", 5, "")),
         ("radii in place of IPOL", without(PRMTOP, "IPOL") + RADII),
         ("older than IPOL", without(&without(PRMTOP, "IPOL"), "ATOMIC_NUMBER")),
+        ("atomic numbers added to an older file", {
+            let numbers =
+                "%FLAG ATOMIC_NUMBER\n%FORMAT(10I8)\n       6       6       6       6       8       1       1\n";
+            without(&without(PRMTOP, "IPOL"), "ATOMIC_NUMBER") + numbers
+        }),
+        ("the force field named", {
+            let named = "%FLAG FORCE_FIELD_TYPE\n%FORMAT(i2,a78)\n 2  parm10.dat\n 2  frcmod.ff14SB\n%FLAG ATOM_NAME\n";
+            replaced(PRMTOP, "%FLAG ATOM_NAME\n", named)
+        }),
         ("sections that nothing reads", format!("{PRMTOP}{RADII}{UNREAD}")),
         ("default scales", without(&without(PRMTOP, "SCEE_SCALE_FACTOR"), "SCNB_SCALE_FACTOR")),
         ("residue numbers of ParmEd", format!("{PRMTOP}%FLAG RESIDUE_NUMBER\n%FORMAT(20I4)\n   7   8\n")),

@@ -301,6 +301,11 @@ fn includes_without_end_are_refused_with_their_chain() {
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
     assert!(message.starts_with("a.top:4: the macro A stands for itself: A -> B -> A"), "{message}");
+    // lines that each end, but of half a megabyte
+    let doubling: String = (0..18).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
+    let long = format!("{doubling}[ defaults ]\n1 2 yes\n[ system ]\n{}", "M0\n".repeat(200));
+    let message = read(&[("a.top", &long)], &[], &[]).expect_err("too much");
+    assert!(message.contains("macros have made lines longer by more than 64 MiB"), "{message}");
 }
 
 #[test]
@@ -403,6 +408,10 @@ fn faults_of_the_system_are_named() {
     refused("BUT 1\nSOL 2\n", "BUT 1\nSOK 2\n", &["there is no [ moleculetype ] `SOK` (did you mean SOL?)"]);
     refused("BUT 1\nSOL 2\n", "BUT 1\nSOL -2\n", &["-2 molecules"]);
     refused("BUT 1\nSOL 2\n", "BUT 999999999\nSOL 999999999\n", &["more than 33554432 atoms"]);
+    for number in ["2000000000", "99999999999999999999"] {
+        let expected = format!("a number of molecules: expected a whole number of up to nine digits, found `{number}`");
+        refused("BUT 1\nSOL 2\n", &format!("BUT 1\nSOL {number}\n"), &[&expected]);
+    }
     refused("BUT 1\nSOL 2\n", "", &["the topology has no atoms"]);
     let bonds = "SOL 2\n[ intermolecular_interactions ]\n[ bonds ]\n1 2 6 0.3 100\n";
     refused("BUT 1\nSOL 2\n", &format!("BUT 1\n{bonds}"), &["[ bonds ] stands too late"]);

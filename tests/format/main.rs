@@ -21,6 +21,7 @@ mod pdb;
 mod probe;
 mod restart;
 mod systems;
+mod traps;
 mod writers;
 
 use std::path::{Path, PathBuf};

@@ -102,11 +102,72 @@ def check_h5py(case):
             np.testing.assert_allclose(particles["position/value"][:] + shifts, column(case, "unwrapped"), rtol=0, atol=tolerance)
 
 
+def is_variable_length(attribute):
+    kind = h5py.check_string_dtype(attribute.dtype)
+    return kind is not None and kind.length is None
+
+
+def check_layout(case):
+    """What readers demand of the layout (H5MD 1.1; MDAnalysis 2.11; MDTraj's HDF5 conventions 1.1; GROMACS 2026)."""
+    frames, periodic = len(case["frames"]), case["frames"][0]["cell"] is not None
+    with h5py.File(case["file"], "r") as file:
+        particles, names = file["particles/trajectory"], []
+        # only links that PyTables follows, and filters that it has
+        file.visit_links(names.append)
+        for name in names:
+            assert isinstance(file.get(name, getlink=True), h5py.HardLink), name
+        datasets = [file[name] for name in names if isinstance(file[name], h5py.Dataset)]
+        known = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_SCALEOFFSET}
+        for data in datasets:
+            made = data.id.get_create_plist()
+            assert {made.get_filter(i)[0] for i in range(made.get_nfilters())} <= known, data.name
+        # MDAnalysis takes the first group of particles, by name
+        assert all(file[f"particles/{name}"] == particles for name in file["particles"])
+        assert list(file["h5md"].attrs["version"]) == [1, 1] and file["h5md/modules/units"].attrs["version"].shape == (2,)
+        assert "name" in file["h5md/author"].attrs and {"name", "version"} <= set(file["h5md/creator"].attrs)
+        assert "thermodynamics" not in file["h5md/modules"], "its energies are per particle"
+        assert particles["box"].attrs["dimension"] == 3
+        # steps and times are arrays, shared by all elements; units have any length
+        elements = ["position", "velocity", "force"] + (["box/edges"] if periodic else [])
+        for element in elements:
+            data = particles[element]
+            assert data["step"] == particles["position/step"] and data["time"] == particles["position/time"], element
+            assert len(data["value"]) == len(data["step"]) == len(data["time"]) == frames, element
+            assert is_variable_length(data["value"].attrs.get_id("unit")), element
+        assert is_variable_length(particles["position/time"].attrs.get_id("unit"))
+        assert particles["position/step"].dtype == np.int64 and particles["position/time"].dtype == np.float64
+        assert ("edges" in particles["box"]) == periodic
+        # MDAnalysis numbers observables by frame
+        for name in case["observables"]:
+            assert len(file[f"observables/{name}/value"]) == frames, name
+        assert set(file["observables"]) == set(case["observables"])
+        # MDTraj
+        conventions = {"conventions": "Pande", "conventionVersion": "1.1", "program": "md", "application": "md"}
+        for name, value in conventions.items():
+            found = file.attrs[name]
+            assert (found.decode() if isinstance(found, bytes) else found) == value, name
+        topology = file["topology"]
+        assert topology.shape == (1,) and h5py.check_string_dtype(topology.dtype).length is not None
+        chains = json.loads(topology[0])["chains"]
+        atoms = [atom["index"] for chain in chains for residue in chain["residues"] for atom in residue["atoms"]]
+        assert atoms == list(range(len(case["atom_names"])))
+        units = {"coordinates": b"nanometers", "time": b"picoseconds", "velocities": b"nanometers/picosecond"}
+        units |= {"cell_lengths": b"nanometers", "cell_angles": b"degrees"} if periodic else {}
+        for name, unit in units.items():
+            found = file[name].attrs["units"]
+            assert (found.encode() if isinstance(found, str) else found) == unit, name
+        assert file["time"] == particles["position/time"] and file["velocities"] == particles["velocity/value"]
+        assert file["potentialEnergy"] == file["observables/potential_energy/value"]
+        # 0-based, as the atoms of bonds
+        assert file["connectivity/bonds"][:].max() < len(case["atom_names"])
+
+
 def main():
     for case in json.loads(Path(sys.argv[1]).read_text()):
         check_mdanalysis(case)
         check_mdtraj(case)
         check_h5py(case)
+        check_layout(case)
         print(f"{Path(case['file']).name}: same")
 
 

@@ -6,7 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
 use std::time::Instant;
 
-use crate::case::{Case, Record, describe};
+use md::observe::trajectory::Format;
+
+use crate::case::{Case, Record, describe, of_extension};
 use crate::journal::{Call, Fault, Preload};
 
 /// Cases of each kind, and of those in the last calls, where not all are tried.
@@ -21,6 +23,17 @@ enum Start {
     Stopped,
     Killed,
 }
+
+const STARTS: [Start; 3] = [Start::Fresh, Start::Stopped, Start::Killed];
+const FAULTS: [Fault; 7] = [
+    Fault::Kill,
+    Fault::Torn,
+    Fault::Term,
+    Fault::Once(libc::ENOSPC),
+    Fault::Lasting(libc::ENOSPC),
+    Fault::Once(libc::EIO),
+    Fault::Lasting(libc::EIO),
+];
 
 /// True where every call is to be tried.
 pub(crate) fn exhaustive() -> bool {
@@ -37,8 +50,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    fn new(start: Start) -> Self {
-        let whole = Case::new();
+    fn new(start: Start, format: &'static Format) -> Self {
+        let whole = Case::new(format);
         let preload = Preload::compile();
         let (output, calls) = whole.watch(&preload, None);
         assert!(output.status.success(), "{}", describe(&output));
@@ -48,18 +61,18 @@ impl Setup {
             Start::Stopped => Some(Fault::Term),
             Start::Killed => Some(Fault::Kill),
         };
-        let Some(fault) = before else { return Setup { preload, start: Case::new(), expected, calls } };
+        let Some(fault) = before else { return Setup { preload, start: Case::new(format), expected, calls } };
         // in the middle of the dynamics, with frames written
-        let start = Case::new();
+        let start = Case::new(format);
         start.watch(&preload, Some((fault, 3 * calls.len() / 5)));
         let (output, calls) = start.copy().watch(&preload, None);
         assert!(output.status.success(), "{}", describe(&output));
         Setup { preload, start, expected, calls }
     }
 
-    /// From the start of a run.
-    pub(crate) fn fresh() -> Self {
-        Self::new(Start::Fresh)
+    /// From the start of a run with a trajectory of this format.
+    pub(crate) fn fresh(format: &'static Format) -> Self {
+        Self::new(Start::Fresh, format)
     }
 }
 
@@ -79,7 +92,8 @@ fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
 fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
     let case = setup.start.copy();
     let (output, calls) = case.watch(&setup.preload, Some((fault, at)));
-    let verdict = may_end(fault, &output).and_then(|()| match output.status.code() {
+    let read = || if fault == Fault::Kill { case.has_whole_frames(&setup.expected) } else { Ok(()) };
+    let verdict = may_end(fault, &output).and_then(|()| read()).and_then(|()| match output.status.code() {
         Some(0) => case.is_complete(&setup.expected),
         _ => case.recovers(&setup.expected),
     });
@@ -112,21 +126,40 @@ pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
 }
 
 fn at_every_call(start: Start, fault: Fault) {
-    let setup = Setup::new(start);
-    let counted = setup.calls.iter().filter(|call| fault != Fault::Torn || call.kind == "write").count();
+    let setup = Setup::new(start, of_extension("h5md"));
+    let counted = setup.calls.iter().filter(|call| fault.counts(call)).count();
     try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
+}
+
+/// Every fault in runs with a trajectory of another format: at one call that changes this file, for each start and fault
+/// another one, or at every call.
+fn in_format(extension: &str) {
+    let pairs = STARTS.len() * FAULTS.len();
+    for (nth_start, start) in STARTS.into_iter().enumerate() {
+        let setup = Setup::new(start, of_extension(extension));
+        for (nth_fault, fault) in FAULTS.into_iter().enumerate() {
+            let counted: Vec<&Call> = setup.calls.iter().filter(|call| fault.counts(call)).collect();
+            let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
+            let nth = nth_fault * STARTS.len() + nth_start;
+            let numbers = match exhaustive() {
+                true => (1..=counted.len()).collect(),
+                false => vec![of_file[nth * of_file.len() / pairs]],
+            };
+            try_all(&format!("{extension} | {start:?} | {fault:?}"), &numbers, |at| try_one(&setup, fault, at));
+        }
+    }
 }
 
 /// SIGKILL at moments that have nothing to do with calls, all within the time a run takes.
 #[test]
 fn killed_at_moments() {
-    let setup = Setup::fresh();
+    let setup = Setup::fresh(of_extension("h5md"));
     let moments = if exhaustive() { 50 } else { SAMPLES };
     let start = Instant::now();
-    assert!(Case::new().start().wait().unwrap().success());
+    assert!(Case::new(of_extension("h5md")).start().wait().unwrap().success());
     let length = start.elapsed();
     try_all("Fresh | SIGKILL at some moment", &(1..=moments).collect::<Vec<_>>(), |number| {
-        let case = Case::new();
+        let case = Case::new(of_extension("h5md"));
         let mut child = case.start();
         std::thread::sleep(length * number as u32 / moments as u32);
         child.kill().unwrap();
@@ -167,4 +200,29 @@ tests! {
     killed_disk_full: Killed, Fault::Lasting(libc::ENOSPC);
     killed_disk_error: Killed, Fault::Once(libc::EIO);
     killed_disk_lost: Killed, Fault::Lasting(libc::EIO);
+}
+
+#[test]
+fn xtc() {
+    in_format("xtc");
+}
+
+#[test]
+fn dcd() {
+    in_format("dcd");
+}
+
+#[test]
+fn trr() {
+    in_format("trr");
+}
+
+#[test]
+fn amber_netcdf() {
+    in_format("nc");
+}
+
+#[test]
+fn pdb() {
+    in_format("pdb");
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use md::observe::summary::Summary;
-use md::observe::trajectory::h5md::info;
+use md::observe::trajectory::{Format, StoredFrame};
 use md::run::{Checkpoint, state_hash};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -18,18 +18,22 @@ const MINIMIZE: u64 = 5;
 const DYNAMICS: u64 = 24;
 /// Seconds after which a run of a tenth of a second has hung; SIGALRM ends it.
 const PATIENCE: u32 = 60;
+/// Counts of frames and steps lie in so many first bytes of a trajectory.
+const LONGEST_COUNTS: usize = 24;
 /// Of the summary: what does not tell how often the run was interrupted, nor how long it took.
 const LASTING: [&str; 8] = ["state", "device", "threads", "simd", "atoms", "pme", "stages", "final_state_hash"];
 
 /// Argon: a minimisation, then constant pressure, with a checkpoint after every step.
-fn input() -> String {
+fn input(format: &Format) -> String {
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/argon");
     let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("argon.{kind}.xz")));
+    let name = format.extension;
+    let fields = if format.holds.forces { "velocities = true, forces = true, " } else { "" };
     format!(
         "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n\
          [run]\nthreads = 1\ntuning = \"off\"\n[forces]\ncutoff = \"0.8 nm\"\n\
          [output]\nenergies = {{ every = \"8 fs\" }}\ncheckpoint = {{ every = \"1e-9 s\" }}\n\
-         trajectory = {{ every = \"16 fs\", velocities = true, forces = true }}\n\
+         trajectory = {{ every = \"16 fs\", {fields}format = {name:?} }}\n\
          [[stage]]\nname = \"minimize\"\nkind = \"minimize\"\nsteps = {MINIMIZE}\n\
          [[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = {DYNAMICS}\ntimestep = \"4 fs\"\n\
          velocities = \"generate\"\nthermostat = {{ temperature = \"90 K\", coupling_time = \"0.1 ps\" }}\n\
@@ -37,9 +41,16 @@ fn input() -> String {
     )
 }
 
+/// The format of trajectories with this extension.
+pub(crate) fn of_extension(extension: &str) -> &'static Format {
+    Format::of_name(&format!("trajectory.{extension}")).unwrap()
+}
+
 /// A folder with the input file and what runs have left in `out`.
 pub(crate) struct Case {
     folder: TempDir,
+    /// of the trajectory
+    format: &'static Format,
 }
 
 /// What an undisturbed run leaves: by file or data set, what must be the same.
@@ -47,16 +58,16 @@ pub(crate) struct Case {
 pub(crate) struct Record(BTreeMap<String, Vec<u8>>);
 
 impl Case {
-    /// Nothing run yet.
-    pub(crate) fn new() -> Self {
-        let case = Case { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
-        std::fs::write(case.folder().join("input.toml"), input()).unwrap();
+    /// Nothing run yet, with a trajectory of this format.
+    pub(crate) fn new(format: &'static Format) -> Self {
+        let case = Case { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), format };
+        std::fs::write(case.folder().join("input.toml"), input(format)).unwrap();
         case
     }
 
     /// The same files in another place.
     pub(crate) fn copy(&self) -> Self {
-        let copy = Self::new();
+        let copy = Self::new(self.format);
         let Ok(entries) = std::fs::read_dir(self.out()) else { return copy };
         std::fs::create_dir(copy.out()).unwrap();
         for entry in entries.map(Result::unwrap) {
@@ -125,13 +136,39 @@ impl Case {
         }
     }
 
+    /// Name of the trajectory.
+    fn trajectory(&self) -> String {
+        format!("trajectory.{}", self.format.extension)
+    }
+
     /// A trajectory that can be read holds the frames that the checkpoint counts.
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
         // what no reader opens is restored by the run that continues; what it holds is compared then
-        let Ok(found) = info(&self.out().join("trajectory.h5md")).map(|info| info.frames) else { return Ok(()) };
-        let counted = checkpoint.written.get("trajectory.h5md").map_or(0, |mark| mark.extent.count);
-        if found < counted { Err(format!("{found} frames, the checkpoint counts {counted}")) } else { Ok(()) }
+        let Ok(mut source) = self.format.files.open(&self.out().join(self.trajectory())) else { return Ok(()) };
+        let found = source.frames() as u64;
+        let counted = checkpoint.written.get(&self.trajectory()).map_or(0, |mark| mark.extent.count);
+        if found < counted {
+            return Err(format!("{found} frames, the checkpoint counts {counted}"));
+        }
+        let mut frame = StoredFrame::default();
+        (0..counted as usize).try_for_each(|index| source.read(index, &mut frame)).map_err(|e| e.to_string())
+    }
+
+    /// What a killed run left of a trajectory is the beginning of `expected`, as far as it was written: every frame can be
+    /// read. H5MD, which a run writes in several calls, has tests of its own.
+    pub(crate) fn has_whole_frames(&self, expected: &Record) -> Result<(), String> {
+        let path = self.out().join(self.trajectory());
+        if !path.exists() || self.format.extension == "h5md" {
+            return Ok(());
+        }
+        let verified = self.format.files.verify(&path).map_err(|e| format!("the trajectory: {e}"))?;
+        if let Some((frame, reason)) = verified.bad.first() {
+            return Err(format!("frame {frame} of {}: {reason}", verified.frames));
+        }
+        let (found, whole) = (self.trajectory_bytes()?, &expected.0[&self.trajectory()]);
+        let from = found.len().min(LONGEST_COUNTS);
+        if whole.get(from..found.len()) == Some(&found[from..]) { Ok(()) } else { Err("other frames".into()) }
     }
 
     /// The same command goes on from the checkpoint and leaves `expected`; asked again it does nothing.
@@ -179,9 +216,25 @@ impl Case {
         record.insert("summary.json".into(), LASTING.map(|key| summary[key].to_string()).join("\n").into());
         let state = self.checkpoint()?.ok_or("no checkpoint")?.state;
         record.insert("checkpoint.md".into(), state_hash(&state).to_le_bytes().into());
-        let file = hdf5::File::open(self.out().join("trajectory.h5md")).map_err(|e| format!("a plain reader: {e}"))?;
-        read_group(&file, "trajectory.h5md", &mut record).map_err(|e| format!("the trajectory: {e}"))?;
+        let name = self.trajectory();
+        if self.format.extension == "h5md" {
+            let file = hdf5::File::open(self.out().join(&name)).map_err(|e| format!("a plain reader: {e}"))?;
+            read_group(&file, &name, &mut record).map_err(|e| format!("the trajectory: {e}"))?;
+        } else {
+            record.insert(name, self.trajectory_bytes()?);
+        }
         Ok(Record(record))
+    }
+
+    /// A trajectory of another format than H5MD, without the identity of the run.
+    fn trajectory_bytes(&self) -> Result<Vec<u8>, String> {
+        let path = self.out().join(self.trajectory());
+        let mut bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", self.trajectory()))?;
+        if let Some(run) = self.format.files.run_id(&path) {
+            let at = bytes.windows(run.len()).position(|window| window == run.as_bytes()).ok_or("no identity")?;
+            bytes[at..at + run.len()].fill(b'-');
+        }
+        Ok(bytes)
     }
 
     /// Files that change nothing by themselves are left out: the lock, the log, the status, the link for MDTraj.

@@ -20,6 +20,13 @@ pub(crate) enum Fault {
     Lasting(i32),
 }
 
+impl Fault {
+    /// Whether this call has a number where the fault is to happen.
+    pub(crate) fn counts(self, call: &Call) -> bool {
+        self != Fault::Torn || call.kind == "write"
+    }
+}
+
 /// The compiled library, in a folder that lives as long.
 pub(crate) struct Preload {
     folder: TempDir,
@@ -76,6 +83,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Whether it changes the trajectory with this extension, or its name.
+    pub(crate) fn is_of(&self, extension: &str) -> bool {
+        let name = format!("trajectory.{extension}");
+        self.path.ends_with(&name) || self.other.ends_with(&name)
+    }
+
     /// What it did, without the folders.
     pub(crate) fn describe(&self) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();

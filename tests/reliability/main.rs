@@ -13,5 +13,9 @@
 mod calls;
 mod case;
 mod disk;
+mod heap;
 mod journal;
+mod mutate;
+mod mutation;
+mod originals;
 mod power;

@@ -1,16 +1,17 @@
 //! A loss of power before the n-th call that changes files.
 
+use md::observe::trajectory::Format;
 use md::rng::{Purpose, Stream};
 
 use crate::calls::{Setup, exhaustive, sample, try_all};
-use crate::case::Case;
+use crate::case::{Case, of_extension};
 use crate::disk::Disk;
 
 /// What a disk may hold is drawn so many times for each call where all calls are tried.
 const IMAGES: u64 = 3;
 
-fn image(disk: &Disk<'_>, time: usize, pick: impl FnMut(usize) -> usize) -> Case {
-    let case = Case::new();
+fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut(usize) -> usize) -> Case {
+    let case = Case::new(format);
     std::fs::create_dir(case.out()).unwrap();
     disk.restore(time, pick, &case.out());
     case
@@ -19,10 +20,11 @@ fn image(disk: &Disk<'_>, time: usize, pick: impl FnMut(usize) -> usize) -> Case
 /// The journal misses no call: what follows from it is the folder, byte for byte.
 #[test]
 fn the_journal_is_complete() {
-    let setup = Setup::fresh();
-    let case = Case::new();
+    let h5md = of_extension("h5md");
+    let setup = Setup::fresh(h5md);
+    let case = Case::new(h5md);
     let (_, calls) = case.watch(&setup.preload, None);
-    let replayed = image(&Disk::new(&calls), calls.len(), |n| n - 1);
+    let replayed = image(h5md, &Disk::new(&calls), calls.len(), |n| n - 1);
     let mut names = 0;
     for entry in std::fs::read_dir(case.out()).unwrap().map(Result::unwrap) {
         let replayed = replayed.out().join(entry.file_name());
@@ -32,16 +34,18 @@ fn the_journal_is_complete() {
     assert_eq!(std::fs::read_dir(replayed.out()).unwrap().count(), names);
 }
 
-#[test]
-fn power_lost() {
-    let setup = Setup::fresh();
+fn power_lost(extension: &str) {
+    let format = of_extension(extension);
+    let setup = Setup::fresh(format);
     let disk = Disk::new(&setup.calls);
     let images = if exhaustive() { IMAGES } else { 1 };
+    let part = if exhaustive() || extension == "h5md" { 1 } else { 4 };
+    let times: Vec<usize> = sample(setup.calls.len(), 24).into_iter().step_by(part).collect();
     for number in 0..images {
-        try_all(&format!("Fresh | power lost, image {number}"), &sample(setup.calls.len(), 24), |time| {
-            let certain = image(&disk, time, |_| 0).steps_left();
+        try_all(&format!("{extension} | Fresh | power lost, image {number}"), &times, |time| {
+            let certain = image(format, &disk, time, |_| 0).steps_left();
             let mut numbers = Stream::new(number, Purpose::Test, time as u64, 0);
-            let case = image(&disk, time, |n| (numbers.uniform() * n as f64) as usize);
+            let case = image(format, &disk, time, |n| (numbers.uniform() * n as f64) as usize);
             let describe = |reason: String| format!("at call {time}, {}: {reason}", setup.calls[time - 1].describe());
             if case.steps_left() > certain {
                 return Err(describe(format!("{} steps left instead of {certain}", case.steps_left())));
@@ -49,4 +53,14 @@ fn power_lost() {
             case.recovers(&setup.expected).map_err(describe)
         });
     }
+}
+
+#[test]
+fn power_lost_in_h5md() {
+    power_lost("h5md");
+}
+
+#[test]
+fn power_lost_in_other_formats() {
+    ["xtc", "dcd", "trr", "nc", "pdb"].into_iter().for_each(power_lost);
 }

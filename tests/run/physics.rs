@@ -125,18 +125,27 @@ fn average(case: &Case, name: &str) -> Average {
     found
 }
 
+/// Those that sample the canonical ensemble, coupled strongly.
+const THERMOSTATS: [&str; 3] = [
+    "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
+    "kind = \"langevin\", friction = \"10 1/ps\"",
+    "kind = \"andersen\", coupling_time = \"0.1 ps\"",
+];
+
 #[test]
 fn mean_temperature_is_that_of_the_thermostat() {
-    let stage = format!(
-        "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\
-         {QUIET}\nenergies = {{ every = \"20 fs\" }}"
-    );
-    let case = Case::new("peptide-vacuum", &input("", VACUUM, &stage));
-    case.ends_with(0, &[]);
-    let temperature = average(&case, "temperature");
-    let error = temperature.error.unwrap();
-    // an error that says something: below 1 %
-    assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{temperature:?}");
+    for coupling in THERMOSTATS {
+        let stage = format!(
+            "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ {coupling}, temperature = \"300 K\" }}{QUIET}\n\
+             energies = {{ every = \"20 fs\" }}"
+        );
+        let case = Case::new("peptide-vacuum", &input("", VACUUM, &stage));
+        case.ends_with(0, &[]);
+        let temperature = average(&case, "temperature");
+        let error = temperature.error.unwrap();
+        // an error that says something: below 1 %
+        assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{coupling}: {temperature:?}");
+    }
 }
 
 /// kJ/mol/ps: a fifth of what is missing where only (λ² − 1) K counts as work of the thermostat, and more than the
@@ -145,15 +154,15 @@ const THERMOSTAT_DRIFT: f64 = 0.2;
 
 #[test]
 fn work_of_a_strong_thermostat_is_booked_in_full() {
-    for kind in ["v-rescale", "berendsen"] {
+    for coupling in THERMOSTATS.into_iter().chain(["kind = \"berendsen\", coupling_time = \"0.1 ps\""]) {
         let stage = format!(
-            "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ kind = \"{kind}\", temperature = \"300 K\", \
-             coupling_time = \"0.1 ps\" }}{QUIET}\nenergies = {{ every = \"20 fs\" }}"
+            "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ {coupling}, temperature = \"300 K\" }}{QUIET}\n\
+             energies = {{ every = \"20 fs\" }}"
         );
         let case = Case::new("peptide-vacuum", &input("", &format!("{VACUUM}\nconstraints = \"h-bonds\""), &stage));
         case.ends_with(0, &[]);
         let conserved = average(&case, "conserved");
-        assert!(conserved.drift.abs() < THERMOSTAT_DRIFT, "{kind}: {conserved:?}");
+        assert!(conserved.drift.abs() < THERMOSTAT_DRIFT, "{coupling}: {conserved:?}");
     }
 }
 
@@ -209,4 +218,16 @@ fn conserved_quantity_at_constant_pressure() {
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
     assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
+}
+
+#[test]
+fn conserved_quantity_with_restraints_at_constant_pressure() {
+    for scaling in ["none", "center-of-mass", "all"] {
+        let coupling = format!(
+            "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
+             barostat = {{ pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }}\n\
+             position_restraints = {{ select = \"all\", force_constant = \"500 kJ/mol/nm^2\", reference_scaling = \"{scaling}\" }}"
+        );
+        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+    }
 }

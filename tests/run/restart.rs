@@ -58,6 +58,20 @@ fn virtual_sites() {
 }
 
 #[test]
+fn friction_noise_and_restraints() {
+    let thermostat = "thermostat = { kind = \"langevin\", temperature = \"300 K\", every = 3 }\n\
+        position_restraints = { select = \"protein and heavy\" }";
+    let stage = format!("{NVE}\n{thermostat}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    in_pieces("peptide-charged", &input("threads = 2", PERIODIC, &stage), ["37", "100", "110", "200"]);
+    let andersen = stage.replace("langevin", "andersen");
+    in_pieces(
+        "water",
+        &input("threads = 2", PERIODIC, &andersen.replace("protein and heavy", "name O")),
+        ["7", "20", "21", "60"],
+    );
+}
+
+#[test]
 fn reproducible_on_any_number_of_threads() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     let record = |reproducible: bool, threads: &str| {

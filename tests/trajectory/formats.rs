@@ -404,7 +404,11 @@ fn python_readers_agree() {
                 let path = folder.path().join(format!("{kind}{waters}.{extension}"));
                 let (mut sink, atoms) = create(&path, kind, precision(extension), waters);
                 write(sink.as_mut(), kind, 0..FRAMES, atoms);
-                sink.close().unwrap();
+                // the larger ones as a killed run leaves them
+                match waters {
+                    0 => drop(sink.close().unwrap()),
+                    _ => std::mem::forget(sink),
+                }
                 let arrays = |vectors: Vec<Vec3>| vectors.into_iter().map(Vec3::to_array).collect::<Vec<_>>();
                 let held = |vectors: Vec<Vec3>| fields(extension).velocities.then(|| arrays(vectors));
                 let frame = |frame: usize| {

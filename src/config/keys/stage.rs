@@ -2,11 +2,13 @@
 
 use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
-use crate::config::key::Kind::{Integer, Quantity, Text};
+use crate::config::key::Kind::{File, Integer, Quantity, Text};
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::ensemble::thermostat::ThermostatKind;
-use crate::units::Dimension::{Compressibility, Force, Length, Pressure, Rate, Temperature, Time};
+use crate::units::Dimension::{Compressibility, Force, ForceConstant, Length, Pressure, Rate, Temperature, Time};
+
+const NOT_NEGATIVE: Range = Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
 /// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
@@ -110,13 +112,31 @@ pub(super) static STAGE: &[Key] = &[
         doc: "Isotropic pressure coupling.",
     },
     Key {
+        name: "position_restraints",
+        kind: Kind::OneOrMore(POSITION_RESTRAINTS),
+        words: &["none"],
+        default: Is("\"none\""),
+        example: "{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }",
+        doc: "Atoms that are held near reference positions; in braces, or a list of such.",
+        ..KEY
+    },
+    Key {
         name: "com_removal",
         kind: Integer(1, 1_000_000),
         words: &["none"],
-        default: Rule("100; \"none\" with a thermostat of kind \"langevin\" or \"andersen\"", |table| {
-            let kind = table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
-            if kind.is_some_and(ThermostatKind::refreshes) { quoted("none") } else { Some("100".to_owned()) }
-        }),
+        default: Rule(
+            "100; \"none\" with position restraints, or a thermostat of kind \"langevin\" or \"andersen\"",
+            |table| {
+                let kind =
+                    table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
+                let restrained = table.word("position_restraints").is_none();
+                if restrained || kind.is_some_and(ThermostatKind::refreshes) {
+                    quoted("none")
+                } else {
+                    Some("100".to_owned())
+                }
+            },
+        ),
         only: DYNAMICS,
         example: "100",
         doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should where friction and noise, or collisions, act on it.",
@@ -166,6 +186,49 @@ static THERMOSTAT: &[Key] = &[
             Some(if table.word("kind")? == "langevin" { "1" } else { "10" }.to_owned())
         }),
         ..EVERY
+    },
+];
+
+static POSITION_RESTRAINTS: &[Key] = &[
+    Key {
+        name: "select",
+        kind: Text,
+        default: Required,
+        example: "\"protein and heavy\"",
+        doc: "The atoms, in the words of output.trajectory.select. Virtual sites among them are left out.",
+        ..KEY
+    },
+    Key {
+        name: "force_constant",
+        kind: Quantity(ForceConstant, Range::POSITIVE),
+        default: Is("\"1000 kJ/mol/nm^2\""),
+        example: "\"1000 kJ/mol/nm^2\"",
+        doc: "k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; twice the restraint_wt of AMBER.",
+        ..KEY
+    },
+    Key {
+        name: "flat_radius",
+        kind: Quantity(Length, NOT_NEGATIVE),
+        default: Is("\"0 nm\""),
+        example: "\"0.2 nm\"",
+        doc: "Nothing acts within this distance from the reference; beyond it counts what is longer (a flat bottom).",
+        ..KEY
+    },
+    Key {
+        name: "reference",
+        kind: File,
+        default: Rule("the coordinates that the run starts from", |_| None),
+        example: "\"start.gro\"",
+        doc: "Coordinates of all atoms, whose positions are the references, in any format of system.coordinates (GROMACS: grompp -r).",
+        ..KEY
+    },
+    Key {
+        name: "reference_scaling",
+        words: &words::of(&words::REFERENCE_SCALINGS),
+        default: Is("\"center-of-mass\""),
+        example: "\"center-of-mass\"",
+        doc: "What a barostat does with references: their centre of mass moves with the cell, each of them does, or they stay (GROMACS: refcoord-scaling).",
+        ..KEY
     },
 ];
 

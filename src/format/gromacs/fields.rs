@@ -39,7 +39,7 @@ impl<'w, 't> Fields<'w, 't> {
     /// The next word as a whole number.
     pub(super) fn integer(&mut self, what: &str) -> Parsed<i32> {
         let word = self.word(what)?;
-        number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number", word))
+        number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
     }
 
     /// The next word as an atom that counts from 1 to `count`; the result counts from 0.

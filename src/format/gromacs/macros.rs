@@ -12,6 +12,8 @@ use crate::error::Problem;
 
 /// Longest line after replacement, in bytes: a correction map of 24 by 24 numbers has some 10 000.
 const LONGEST_LINE: usize = 1 << 20;
+/// Macros that stand for each other.
+const DEEPEST: usize = 64;
 
 /// All macros that are defined at a place.
 #[derive(Default)]
@@ -93,6 +95,10 @@ impl Macros {
                 let message = format!("the macro {word} stands for itself: {} -> {word}", within.join(" -> "));
                 return Err(Problem::new(message).help("mend its #define"));
             }
+            if within.len() >= DEEPEST {
+                let message = format!("more than {DEEPEST} macros stand for each other, from {} on", within[0]);
+                return Err(Problem::new(message).help("mend their #define lines"));
+            }
             out.push_str(&text[copied..start]);
             copied = start + word.len();
             self.unused.remove(word);
@@ -164,5 +170,9 @@ mod tests {
             names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
         let problem = macros(&doubling).replace("M0").unwrap_err().to_string();
         assert!(problem.contains("longer than"), "{problem}");
+        let names: Vec<String> = (0..100_001).map(|level| format!("M{level}")).collect();
+        let chain: Vec<(&str, &str)> = names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+        let problem = macros(&chain).replace("M0").unwrap_err().to_string();
+        assert!(problem.contains("more than 64 macros stand for each other, from M0 on"), "{problem}");
     }
 }

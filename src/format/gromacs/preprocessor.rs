@@ -17,6 +17,8 @@ const DEEPEST: usize = 64;
 const MOST_FILES: usize = 10_000;
 /// Bytes of all files with their macros replaced; topologies hold kinds of molecules, not every molecule.
 const MOST_BYTES: usize = 1 << 30;
+/// Bytes that macros add to their lines: some ten in each of a few million.
+const MOST_REPLACED: usize = 1 << 26;
 
 /// Receives each line that has anything to say, without comment, macros replaced, blanks at the ends removed; and the macros
 /// that are defined there.
@@ -25,7 +27,8 @@ pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
 /// Reads a file with all that it includes; returns the macros that are defined in the end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
-    let mut preprocessor = Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0 };
+    let mut preprocessor =
+        Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0, replaced: 0 };
     preprocessor.file(path, bytes, sink)?;
     preprocessor.macros.check_used().map_err(|problem| problem.in_file(path))?;
     Ok(preprocessor.macros)
@@ -38,6 +41,8 @@ struct Preprocessor<'a> {
     open: Vec<(PathBuf, usize)>,
     files: usize,
     bytes: usize,
+    /// by which macros have made lines longer
+    replaced: usize,
 }
 
 /// An `#ifdef` or `#ifndef` that has not ended.
@@ -80,8 +85,14 @@ impl Preprocessor<'_> {
         if line.is_empty() {
             return Ok(());
         }
+        let before = line.len();
         let line = self.macros.replace(line)?;
         self.count(line.len())?;
+        self.replaced += line.len().saturating_sub(before);
+        if self.replaced > MOST_REPLACED {
+            let message = format!("macros have made lines longer by more than {} MiB", MOST_REPLACED >> 20);
+            return Err(Problem::new(message).help("mend the #define lines of long texts"));
+        }
         match without_comment(&line) {
             "" => Ok(()),
             line => sink(line, &self.macros),

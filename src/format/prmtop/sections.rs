@@ -122,6 +122,11 @@ fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
 }
 
 impl<'a> Section<'a> {
+    /// Whether it stands behind another in the file.
+    pub(super) fn is_behind(&self, other: &Self) -> bool {
+        self.flag_line > other.flag_line
+    }
+
     /// The name after `%FLAG`.
     pub(super) fn name(&self) -> &'a str {
         self.name

@@ -37,7 +37,7 @@ enum Length {
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),
-    ("FORCE_FIELD_TYPE", Length::Text),
+    (FORCE_FIELD, Length::Text),
     ("RADIUS_SET", Length::Text),
     ("TREE_CHAIN_CLASSIFICATION", Length::AtomLabels),
     ("JOIN_ARRAY", Length::Atoms),
@@ -59,9 +59,11 @@ const UNREAD: &[(&str, Length)] = &[
     ("RESIDUE_NUMBER", Length::ResidueLabels),
 ];
 
+const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
+
 /// Sections of CHAMBER files alone; those marked stand in all of them.
 const CHAMBER: &[(&str, bool)] = &[
-    ("FORCE_FIELD_TYPE", true),
+    (FORCE_FIELD, true),
     ("CHARMM_UREY_BRADLEY_COUNT", true),
     ("CHARMM_UREY_BRADLEY", false),
     ("CHARMM_NUM_IMPROPERS", true),
@@ -82,7 +84,8 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
     }
     for &(name, always) in CHAMBER {
         match sections.get(name) {
-            Some(section) if !chamber => {
+            // cpptraj names the force field of AMBER files too
+            Some(section) if !chamber && (name != FORCE_FIELD || section.text().contains("CHARMM")) => {
                 let message = "a section of CHARMM force fields, but the file has no CTITLE, with which those begin";
                 return Err(section.problem(message).help("the file is damaged: write it again"));
             }
@@ -93,8 +96,10 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
     if pointers.box_kind != BoxKind::None {
         sections.require("BOX_DIMENSIONS")?;
     }
-    // programs that know of atomic numbers know of at least one of these
-    if sections.get("ATOMIC_NUMBER").is_some() && sections.get("SCREEN").is_none() {
+    let Some(numbers) = sections.get("ATOMIC_NUMBER") else { return Ok(()) };
+    // programs that know of atomic numbers know of at least one of these; behind all else they were added to an older file
+    let added = sections.iter().all(|section| !section.is_behind(numbers));
+    if !added && sections.get("SCREEN").is_none() {
         sections.require("IPOL")?;
     }
     Ok(())
@@ -136,7 +141,7 @@ pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed
     if !topology.bonded.cmaps.is_empty() || sections.iter().any(|section| cmap::is_cmap(section.name())) {
         return Ok(());
     }
-    let charmm36 = sections.get("FORCE_FIELD_TYPE").is_some_and(|section| section.text().contains("CHARMM36"));
+    let charmm36 = sections.get(FORCE_FIELD).is_some_and(|section| section.text().contains("CHARMM36"));
     let (force_field, types) = if charmm36 { ("CHARMM36", CHARMM36) } else { ("ff19SB", FF19SB) };
     let alpha = |residue: u32| {
         let atoms = &topology.atoms[topology.residue_atoms(residue as usize)];

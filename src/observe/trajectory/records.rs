@@ -241,6 +241,13 @@ impl<L: Layout> RecordSink<L> {
         }
     }
 
+    /// Writes the counts of the header, where the format has them.
+    fn write_counts(&mut self, count: u64, last_step: Option<u64>) -> Result<()> {
+        let Some((place, bytes)) = self.layout.counts(count, last_step) else { return Ok(()) };
+        let written = self.file.seek(SeekFrom::Start(place)).and_then(|_| self.file.write_all(&bytes));
+        written.and_then(|()| self.file.seek(SeekFrom::End(0))).map(drop).map_err(|e| Error::io(&self.path, e))
+    }
+
     fn mark(&self) -> Mark {
         let extent = Extent { count: self.count, checksum: self.checksum.clone().finalize() };
         Mark { extent, last_step: self.last_step }
@@ -266,6 +273,8 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
+        // other programs read as many frames as the header counts: it follows the frame
+        self.write_counts(self.count + 1, Some(frame.step))?;
         self.checksum.update(&self.bytes);
         self.count += 1;
         self.last_step = Some(frame.step);
@@ -273,14 +282,8 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     }
 
     fn sync(&mut self) -> Result<Mark> {
-        let counted = match self.layout.counts(self.count, self.last_step) {
-            Some((place, bytes)) => (self.file.seek(SeekFrom::Start(place)))
-                .and_then(|_| self.file.write_all(&bytes))
-                .and_then(|()| self.file.seek(SeekFrom::End(0)))
-                .map(|_| ()),
-            None => Ok(()),
-        };
-        counted.and_then(|()| self.file.sync_data()).map_err(|e| Error::io(&self.path, e))?;
+        self.write_counts(self.count, self.last_step)?;
+        self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
         Ok(self.mark())
     }
 

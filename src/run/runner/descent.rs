@@ -23,12 +23,13 @@ impl Session<'_> {
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
         let lists = minimize_lists(&system);
-        let context = if self.engine.is_undecided() {
+        let mut context = if self.engine.is_undecided() {
             self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
             Context::new(self.engine.cpu(&system, lists)? as Box<dyn Backend>, lists)
         } else {
             self.engine.context(plan, &system, lists)?
         };
+        context.restrain_positions(&self.restraints[index])?;
         let target = self.job.plan.target(options.steps);
         let settings = minimize_settings(options, plan.run.precision);
         let (stored, origin) = place.minimizer.unzip();

@@ -1,0 +1,144 @@
+//! Position restraints: atoms held near reference positions.
+//!
+//! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's `restraint_wt` and
+//! CHARMM's force constants are ½ k. Positions are unwrapped, so that d needs no periodic image.
+//!
+//! Under a barostat references may move with the cell ([`ReferenceScaling`]); the virial is the negative change of the energy
+//! as the cell and, from its origin, all atoms are stretched: W = Σ a⊗F with the arms a given there.
+
+use crate::cell::PeriodicCell;
+use crate::vec3::{Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+
+/// How reference positions follow a cell that a barostat scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReferenceScaling {
+    /// they stay: a = x
+    None,
+    /// their centre of mass X₀ moves with the cell, distances from it stay: a = x − X₀
+    CenterOfMass,
+    /// each moves with the cell: a = d
+    All,
+}
+
+/// Some atoms with their references.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PositionRestraints {
+    /// k, kJ/mol/nm²
+    pub force_constant: f64,
+    /// ρ, nm
+    pub flat_radius: f64,
+    /// how references follow the cell
+    pub scaling: ReferenceScaling,
+    /// the cell that the references belong to
+    pub cell: Option<PeriodicCell>,
+    /// X₀ there, nm
+    pub center: Vec3,
+    /// atoms, and x₀ of each in nm
+    pub references: Vec<(u32, Vec3)>,
+}
+
+impl PositionRestraints {
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped); returns energy and virial in kJ/mol.
+    pub fn apply(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
+        let moved = |r: Vec3| match (&self.cell, cell) {
+            (Some(then), Some(now)) => now.to_cartesian(then.to_fractional(r)),
+            _ => r,
+        };
+        let center = moved(self.center);
+        let (mut energy, mut virial) = (0.0, Mat3::ZERO);
+        for (atom, reference) in &self.references {
+            let position = positions[*atom as usize];
+            let (reference, origin) = match self.scaling {
+                ReferenceScaling::None => (*reference, Vec3::ZERO),
+                ReferenceScaling::CenterOfMass => (*reference + (center - self.center), center),
+                ReferenceScaling::All => (moved(*reference), moved(*reference)),
+            };
+            let (force, potential) = self.well(position - reference);
+            forces[*atom as usize] += force;
+            energy += potential;
+            virial += Mat3::outer(position - origin, force);
+        }
+        (energy, virial)
+    }
+
+    /// Force and energy at a displacement d.
+    fn well(&self, d: Vec3) -> (Vec3, f64) {
+        let beyond = d.norm() - self.flat_radius;
+        if beyond <= 0.0 {
+            return (Vec3::ZERO, 0.0);
+        }
+        (d * (-self.force_constant * beyond / d.norm()), 0.5 * self.force_constant * beyond * beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    const SCALINGS: [ReferenceScaling; 3] =
+        [ReferenceScaling::None, ReferenceScaling::CenterOfMass, ReferenceScaling::All];
+
+    fn restraints(scaling: ReferenceScaling, flat_radius: f64) -> (PositionRestraints, Vec<Vec3>, PeriodicCell) {
+        let cell = PeriodicCell::from_lengths_angles([3.0, 3.2, 2.9], [80.0, 95.0, 100.0]).unwrap();
+        let references = vec![(0, vec3(0.1, 0.2, 0.3)), (2, vec3(1.1, -0.4, 2.0)), (3, vec3(0.7, 0.9, 1.0))];
+        let center = vec3(0.6, 0.3, 1.1);
+        let positions = vec![vec3(0.3, 0.1, 0.3), Vec3::ZERO, vec3(1.0, -0.3, 2.3), vec3(0.71, 0.9, 1.0)];
+        (
+            PositionRestraints { force_constant: 1000.0, flat_radius, scaling, cell: Some(cell), center, references },
+            positions,
+            cell,
+        )
+    }
+
+    #[test]
+    fn harmonic_in_closed_form() {
+        let (restraints, positions, cell) = restraints(ReferenceScaling::None, 0.0);
+        let mut forces = vec![Vec3::ZERO; 4];
+        let (energy, _) = restraints.apply(Some(&cell), &positions, &mut forces);
+        // |d|² of 0.05, 0.11 and 0.0001
+        assert!((energy - 500.0 * 0.1601).abs() < 1e-10);
+        assert!((forces[0] - vec3(-200.0, 100.0, 0.0)).norm() < 1e-10 && forces[1] == Vec3::ZERO);
+    }
+
+    #[test]
+    fn forces_and_virial_are_derivatives_of_the_energy() {
+        const STEP: f64 = 1e-5;
+        for (scaling, flat) in SCALINGS.into_iter().flat_map(|scaling| [(scaling, 0.0), (scaling, 0.05)]) {
+            let (restraints, positions, start) = restraints(scaling, flat);
+            let cell = start.scaled(1.03);
+            let energy = |cell: &PeriodicCell, positions: &[Vec3]| {
+                restraints.apply(Some(cell), positions, &mut vec![Vec3::ZERO; 4]).0
+            };
+            let mut forces = vec![Vec3::ZERO; 4];
+            let (_, virial) = restraints.apply(Some(&cell), &positions, &mut forces);
+            for atom in 0..4 {
+                for direction in [vec3(1.0, 0.0, 0.0), vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 1.0)] {
+                    let at = |step: f64| {
+                        let mut moved = positions.clone();
+                        moved[atom] += direction * step;
+                        energy(&cell, &moved)
+                    };
+                    let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+                    assert!((slope + forces[atom].dot(direction)).abs() < 1e-6, "{scaling:?} {flat}");
+                }
+            }
+            let at = |step: f64| {
+                let stretched: Vec<Vec3> = positions.iter().map(|r| *r * (1.0 + step)).collect();
+                energy(&cell.scaled(1.0 + step), &stretched)
+            };
+            let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+            assert!((slope + virial.trace()).abs() < 1e-6, "{scaling:?} {flat}: {slope} {}", virial.trace());
+        }
+    }
+
+    #[test]
+    fn nothing_acts_within_a_flat_bottom() {
+        let (restraints, positions, cell) = restraints(ReferenceScaling::All, 0.5);
+        let mut forces = vec![Vec3::ZERO; 4];
+        assert_eq!(restraints.apply(Some(&cell), &positions, &mut forces), (0.0, Mat3::ZERO));
+        assert!(forces.iter().all(|force| *force == Vec3::ZERO));
+    }
+}
