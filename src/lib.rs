@@ -25,6 +25,7 @@
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
 //! | [`analysis`] | what is computed of the frames of a trajectory |
 //! | [`import`](mod@import) | inputs of GROMACS and AMBER, translated |
+//! | [`convert`](mod@convert) | trajectories, structures and topologies from one format to another |
 //! | [`bench`](mod@bench) | how fast, where the time of a step goes, and what the machine could do |
 //! | [`cli`] | one file per subcommand; alone prints, reads the environment and ends the process |
 //!
@@ -168,6 +169,9 @@
 //!
 //! Frames pass once, one at a time, through any number of [`analysis::Observable`]s; a row of [`analysis::OBSERVABLES`]
 //! makes one a subcommand of `md analyze`, and results are written in one way ([`analysis::write()`]).
+//!
+//! Topologies are written of the [`system::Description`] that every reader returns, in the formats of
+//! [`format::known::WRITABLE_TOPOLOGIES`]: exactly, in other words where the format has others, or not at all.
 //!
 //! # Speed
 //!

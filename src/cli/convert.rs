@@ -1,24 +1,29 @@
-//! `md convert`: trajectories and structures from one format to another.
+//! `md convert`: trajectories, structures and topologies from one format to another.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::input::gromacs_folders;
 use super::topology;
 use crate::analysis::{Reference, Selection, Selector};
-use crate::convert::{Align, Center, Frames, Operation, Target, Unwrap, Whole, convert, open};
+use crate::convert::{Align, Center, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology};
 use crate::error::{Problem, Result};
+use crate::format::known::writable_topology;
+use crate::format::{TopologyOptions, read_coordinates, read_topology_with};
 use crate::observe::trajectory::FrameSource;
 use crate::select::select;
 use crate::system::Topology;
 use crate::units::Dimension;
 
-/// Convert a trajectory or structure to another format; choose atoms and frames, place molecules, superpose
+/// Convert a trajectory, structure or topology to another format; choose atoms and frames, place molecules, superpose
 #[derive(Debug, Args)]
 pub(super) struct Convert {
-    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb) or structure (.rst7, .pdb, .cif, .gro, .g96, .crd)
+    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb), structure (.rst7, .pdb, .cif, .gro, .g96, .crd), or topology (AMBER,
+    /// GROMACS, CHARMM, OpenMM)
     input: PathBuf,
-    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro, .cif
+    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, for one frame .rst7, .gro, .cif; for a
+    /// topology .prmtop, .parm7, .top, which is refused where the format cannot express a term exactly
     output: PathBuf,
     /// For inputs without names and bonds: a topology file, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
@@ -59,6 +64,36 @@ pub(super) struct Convert {
     /// Replace the result where there is one
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    of_topology: OfTopology,
+}
+
+/// Options of topologies.
+#[derive(Debug, Args)]
+struct OfTopology {
+    /// For a topology as .prmtop: coordinates of the system, for their cell
+    #[arg(long, value_name = "FILE")]
+    coordinates: Option<PathBuf>,
+    /// For a CHARMM topology: a file of parameters (rtf, prm, str); may be given several times
+    #[arg(long, value_name = "FILE")]
+    parameters: Vec<PathBuf>,
+    /// For a GROMACS topology: a macro of its preprocessor, NAME or NAME=text, as FLEXIBLE; may be given several times
+    #[arg(long, value_name = "MACRO")]
+    define: Vec<String>,
+    /// For a GROMACS topology: a folder of files that it includes; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+}
+
+impl OfTopology {
+    fn given(&self) -> [(&'static str, bool); 4] {
+        [
+            ("coordinates", self.coordinates.is_some()),
+            ("parameters", !self.parameters.is_empty()),
+            ("define", !self.define.is_empty()),
+            ("include", !self.include.is_empty()),
+        ]
+    }
 }
 
 impl Convert {
@@ -69,6 +104,10 @@ impl Convert {
 
     pub(super) fn execute(&self) -> Result<()> {
         super::outputs::check_new(&self.output, &self.input, self.force)?;
+        if writable_topology(&self.output).is_some() {
+            return self.write_topology();
+        }
+        self.refuse(&self.of_topology.given(), "which makes no topology")?;
         let quantity = |name: &str, text: &Option<String>, dimension: Dimension| {
             let value = text.as_ref().map(|text| dimension.parse(text)).transpose();
             value.map_err(|problem| Problem { message: format!("--{name}: {}", problem.message), ..problem })
@@ -101,6 +140,45 @@ impl Convert {
         let written = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
         super::print(&format!("written      {}: {written} frames of {atoms} atoms\n", self.output.display()))
+    }
+
+    /// A topology in another format.
+    fn write_topology(&self) -> Result<()> {
+        let of_frames = [
+            ("topology", self.topology.is_some()),
+            ("select", self.select.is_some()),
+            ("stride", self.stride != 1),
+            ("begin", self.begin.is_some()),
+            ("end", self.end.is_some()),
+            ("frame", self.frame.is_some()),
+            ("whole", self.whole),
+            ("unwrap", self.unwrap),
+            ("center", self.center.is_some()),
+            ("align", self.align.is_some()),
+            ("precision", self.precision.is_some()),
+        ];
+        self.refuse(&of_frames, "which makes a topology")?;
+        let OfTopology { coordinates, parameters, define, include } = &self.of_topology;
+        let include = include.iter().cloned().chain(gromacs_folders()).collect();
+        let options = TopologyOptions { include, define: define.clone(), parameters: parameters.clone() };
+        let description = read_topology_with(&self.input, &options)?;
+        let (atoms, angle) = (description.topology.atoms.len(), description.cell_hint.angle_degrees);
+        let read = |path: &PathBuf| read_coordinates(path, Some(atoms), angle);
+        let found = coordinates.as_ref().map(read).transpose()?;
+        let cell = found.and_then(|found| found.cell);
+        write_topology(&description, cell.as_ref(), &self.output)?;
+        super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
+    }
+
+    /// Refuses options that have no effect here.
+    fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
+        match options.iter().find(|(_, given)| *given) {
+            Some((name, _)) => {
+                let problem = Problem::new(format!("--{name} has no effect on this conversion, {why}"));
+                Err(problem.in_file(&self.output).help("leave it out").into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn topology<'t>(&self, topology: Option<&'t Topology>) -> Result<&'t Topology> {

@@ -1,15 +1,18 @@
-//! Trajectories and structures from one format to another.
+//! Trajectories, structures and topologies from one format to another.
 //!
 //! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and writes it
 //! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, as trajectories of one frame.
+//! [`write_topology`] writes what a reader of topologies gave.
 
 mod operations;
 mod target;
+mod topology;
 
 use std::path::Path;
 
 pub use operations::{Align, Center, Operation, Unwrap, Whole};
 pub use target::Target;
+pub use topology::write_topology;
 
 use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_coordinates};

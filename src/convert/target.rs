@@ -249,7 +249,8 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
         }
         (None, Err(problem)) => {
             let help = problem.help.clone().unwrap_or_default();
-            Err(problem.help(format!("{help}; structures in .rst7, .pdb, .gro, .cif")).into())
+            let files = "structures in .rst7, .pdb, .gro, .cif; topologies in .prmtop, .top";
+            Err(problem.help(format!("{help}; {files}")).into())
         }
     }
 }

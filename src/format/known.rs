@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::coordinates::Coordinates;
 use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
+use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
@@ -83,6 +84,39 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
         read: |path, bytes, options| options.are_used(&[], path).and_then(|()| openmm::read(path, bytes)),
     },
 ];
+
+/// Makes the text of a topology, with the cell of its coordinates if the format states it. Refuses what the format cannot
+/// express exactly, with the term.
+pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
+
+/// A format that topologies are written in.
+pub struct WritableTopology {
+    /// name in messages
+    pub name: &'static str,
+    /// what names of files end in
+    pub endings: &'static [&'static str],
+    /// whether it states the cell
+    pub states_cell: bool,
+    /// the writer
+    pub write: TopologyWriter,
+}
+
+/// Formats that topologies are written in.
+pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
+    WritableTopology { name: "AMBER topology", endings: &["prmtop", "parm7"], states_cell: true, write: prmtop::write },
+    WritableTopology {
+        name: "GROMACS topology",
+        endings: &["top"],
+        states_cell: false,
+        write: |description, _| gromacs::write_topology(description),
+    },
+];
+
+/// The format of a topology that is to be written, by the ending of its name.
+pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
+    let ending = path.extension()?.to_str()?;
+    WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
+}
 
 /// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[

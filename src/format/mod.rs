@@ -4,7 +4,8 @@
 //! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
 //! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
 //! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] also write.
+//! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] also write; topologies are written in
+//! [`known::WRITABLE_TOPOLOGIES`].
 
 mod alternative;
 mod charmm;
@@ -20,6 +21,7 @@ pub mod npy;
 mod number;
 mod openmm;
 mod order;
+mod parts;
 pub mod pdb;
 mod prmtop;
 pub mod restart;

@@ -7,8 +7,8 @@ use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbon
 /// A bicubic map takes differences over two neighbours on each side.
 const SMALLEST_MAP: usize = 4;
 
-/// All problems, one of each kind.
-pub(super) fn problems(description: &Description) -> Vec<Problem> {
+/// All problems of a description by itself, one of each kind; none where every index is within its list, every number finite.
+pub fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
     if atoms.is_empty() {
         return vec![Problem::new("the topology has no atoms")];

@@ -19,6 +19,7 @@ use std::path::Path;
 
 pub use builder::{AtomSpec, SystemBuilder};
 pub use check::needs_cell;
+pub use description::problems as problems_of;
 pub use electrostatics::Alternatives;
 pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
 pub use terms::ConstrainedTerms;

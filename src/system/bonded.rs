@@ -122,6 +122,22 @@ macro_rules! define_bonded_terms {
                 });
             }
 
+            /// Shows the atoms of every term.
+            pub fn for_each(&self, mut see: impl FnMut(&[u32])) {
+                $($(self.$list.iter().for_each(|term| see(&term.atoms));)+)*
+                self.cmaps.iter().for_each(|term| see(&term.atoms));
+                self.pairs14.iter().for_each(|term| see(&term.atoms));
+            }
+
+            /// The terms of each of some parts of a system, `part` being that of an atom, without the grids that they refer to.
+            pub fn by_part(&self, parts: usize, part: impl Fn(u32) -> usize) -> Vec<Self> {
+                let mut result = vec![Self::default(); parts];
+                $($(self.$list.iter().for_each(|term| result[part(term.atoms[0])].$list.push(*term));)+)*
+                self.cmaps.iter().for_each(|term| result[part(term.atoms[0])].cmaps.push(*term));
+                self.pairs14.iter().for_each(|term| result[part(term.atoms[0])].pairs14.push(*term));
+                result
+            }
+
             /// Adds the terms of `other`, which refers to the same grids.
             pub fn append(&mut self, other: &mut Self) {
                 $($(self.$list.append(&mut other.$list);)+)*

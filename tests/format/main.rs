@@ -26,6 +26,7 @@ mod probe;
 mod restart;
 mod systems;
 mod traps;
+mod writers;
 
 use std::path::{Path, PathBuf};
 

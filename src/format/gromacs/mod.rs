@@ -22,11 +22,13 @@ mod preprocessor;
 mod topology;
 mod virtual_sites;
 mod whole;
+mod writer;
 
 pub(super) use g96::{is_g96, read as read_g96};
 pub(super) use gro::{is_gro, read as read_gro};
 pub use gro_writer::write_gro;
 pub(super) use topology::read as read_topology;
+pub(super) use writer::write as write_topology;
 
 use super::known::TopologyOptions;
 use crate::error::Problem;

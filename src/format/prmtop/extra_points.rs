@@ -3,6 +3,7 @@
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
+use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
 /// Cosine and sine of 54.735°, half of the 109.47° between the lone pairs of five-site water
@@ -12,33 +13,37 @@ const SINE: f64 = 0.816490430920117;
 
 /// The virtual sites of a topology whose atoms and bonds are known: every particle without mass is one.
 pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<VirtualSite>> {
+    derive(topology, |site, what| {
+        let message = format!("atom {} has no mass: an extra point {what}", site + 1);
+        let problem = match sections.get("MASS") {
+            Some(section) => section.problem_at(site as usize, message),
+            None => Problem::new(message),
+        };
+        let help = "the format does not say where extra points sit; known are those of water with four sites \
+                    (TIP4P, OPC) and five (TIP5P)";
+        unsupported(problem, help)
+    })
+}
+
+/// The virtual sites that follow from atoms and bonds; `refused` is the problem of a site whose place does not.
+pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem) -> Parsed<Vec<VirtualSite>> {
     let lengths = Lengths::new(topology);
     let mut sites = vec![];
     for residue in 0..topology.residues.len() {
         let atoms = topology.residue_atoms(residue);
         let points: Vec<u32> = atoms.filter(|&i| topology.atoms[i].mass == 0.0).map(|i| i as u32).collect();
         let Some(&first) = points.first() else { continue };
-        let refused = |what: &str| {
-            let message = format!("atom {} has no mass: an extra point {what}", first + 1);
-            let problem = match sections.get("MASS") {
-                Some(section) => section.problem_at(first as usize, message),
-                None => crate::error::Problem::new(message),
-            };
-            let help = "the format does not say where extra points sit; known are those of water with four sites \
-                        (TIP4P, OPC) and five (TIP5P)";
-            unsupported(problem, help)
-        };
         if !topology.is_water(residue) {
-            return Err(refused("that is not part of a water"));
+            return Err(refused(first, "that is not part of a water"));
         }
         let water = Water::new(topology, residue, &lengths)
-            .ok_or_else(|| refused("of a water whose bond lengths are not known"))?;
+            .ok_or_else(|| refused(first, "of a water whose bond lengths are not known"))?;
         let placed = match points[..] {
             [point] => water.on_bisector(&lengths, point).map(|construction| vec![construction]),
             [above, below] => water.lone_pairs(&lengths, [above, below]),
             _ => None,
         };
-        let placed = placed.ok_or_else(|| refused("whose place does not follow from its bonds"))?;
+        let placed = placed.ok_or_else(|| refused(first, "whose place does not follow from its bonds"))?;
         sites.extend(points.into_iter().zip(placed).map(|(site, construction)| VirtualSite { site, construction }));
     }
     Ok(sites)

@@ -18,6 +18,9 @@ mod nonbonded;
 mod pointers;
 mod sections;
 mod whole;
+mod writer;
+
+pub(super) use writer::write;
 
 use std::path::Path;
 

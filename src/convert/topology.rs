@@ -1,0 +1,28 @@
+//! Topologies from one format to another.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::format::known::writable_topology;
+use crate::observe::replace::replace_synced;
+use crate::prepare::problems_of;
+use crate::system::{BoxKind, Description};
+
+/// Writes a topology in the format that the name ends in, under a temporary name until it is complete. Refuses a description
+/// that could not be run, what the format cannot express, and a periodic system without the cell of its coordinates where the
+/// format states the cell.
+pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, path: &Path) -> Result<()> {
+    let problems = problems_of(description);
+    if !problems.is_empty() {
+        return Err(Error::Input(problems));
+    }
+    let format = writable_topology(path).ok_or_else(|| Problem::new("no format of topologies").in_file(path))?;
+    if format.states_cell && cell.is_none() && description.cell_hint.kind != BoxKind::None {
+        let problem = Problem::new(format!("an {} states the cell, whose size is not known here", format.name));
+        return Err(problem.in_file(path).help("name the coordinates with --coordinates").into());
+    }
+    let text = (format.write)(description, cell).map_err(|problem| problem.in_file(path))?;
+    replace_synced(path, |out| out.write_all(text.as_bytes()))
+}

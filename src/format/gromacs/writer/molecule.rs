@@ -1,0 +1,265 @@
+//! `[ moleculetype ]` and what belongs to it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::{Display, Write as _};
+
+use super::atom_types::{AtomTypes, five};
+use super::water::RigidWater;
+use super::{Number, Parsed, line, sites, word};
+use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
+
+/// Bonds between atoms that do not interact, at most.
+const MOST_EXCLUDED_BONDS: usize = 3;
+/// Partners of an atom in a line of exclusions.
+const PARTNERS: usize = 20;
+
+/// Writes a molecule type; its first atom is the one of that number in the system.
+pub(super) fn write(
+    (molecule, name): (&Topology, &str),
+    (types, first): (&AtomTypes, u32),
+    text: &mut String,
+) -> Parsed<()> {
+    // every list is written below; a new one must be, or be refused
+    let BondedTerms {
+        bonds: _,
+        distances: _,
+        g96_bonds: _,
+        angles: _,
+        g96_angles: _,
+        urey_bradleys: _,
+        propers: _,
+        ryckaert_bellemans: _,
+        impropers: _,
+        harmonic_impropers: _,
+        cmaps: _,
+        cmap_grids: _,
+        pairs14: _,
+    } = &molecule.bonded;
+    let chemical = Chemical::new(molecule);
+    let water = RigidWater::of(molecule);
+    let (bonds, more) = match chemical.exclusions(molecule) {
+        // GROMACS takes a settle as the bond of the first hydrogen alone: its water models list all pairs
+        (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
+        exclusions => exclusions,
+    };
+    line!(text, "\n[ moleculetype ]\n; name nrexcl\n{name} {bonds}");
+    write_atoms(molecule, (types, first), text);
+    let mut terms = String::new();
+    write_bonds(molecule, &chemical, &mut terms);
+    write_angles(&molecule.bonded, &mut terms);
+    match water {
+        Some(water) => {
+            let settles = format!("\n[ settles ]\n; O funct OH HH\n1 1 {} {}\n", Number(water.oh), Number(water.hh));
+            match water.by_terms {
+                true => line!(text, "\n#ifndef FLEXIBLE{settles}#else{terms}#endif"),
+                false => text.extend([settles, terms]),
+            }
+        }
+        None => {
+            text.push_str(&terms);
+            write_constraints(molecule, &chemical, text);
+        }
+    }
+    write_dihedrals(&molecule.bonded, text);
+    write_pairs(molecule, types, text);
+    let maps = molecule.bonded.cmaps.iter().map(|map| row(&five(map), "1", &[]));
+    section("cmap", maps, text);
+    sites::write(&molecule.virtual_sites, first, text)?;
+    let lines = more.chunk_by(|a, b| a[0] == b[0]).flat_map(|pairs| pairs.chunks(PARTNERS)).map(|pairs| {
+        let partners = pairs.iter().map(|pair| format!(" {}", pair[1] + 1));
+        format!("{}{}", pairs[0][0] + 1, partners.collect::<String>())
+    });
+    section("exclusions", lines, text);
+    Ok(())
+}
+
+/// A heading and its lines, if there are any.
+fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_some() {
+        line!(text, "\n[ {name} ]");
+        lines.for_each(|own| line!(text, "{own}"));
+    }
+}
+
+/// Atoms, function type, parameters.
+fn row(atoms: &[u32], function: impl Display, parameters: &[f64]) -> String {
+    let mut text = String::new();
+    atoms.iter().for_each(|atom| {
+        let _ = write!(text, "{:>5} ", atom + 1);
+    });
+    let _ = write!(text, "{function}");
+    parameters.iter().for_each(|&value| {
+        let _ = write!(text, " {}", Number(value));
+    });
+    text
+}
+
+fn write_atoms(molecule: &Topology, (types, first): (&AtomTypes, u32), text: &mut String) {
+    text.push_str("\n[ atoms ]\n; nr type resnr residue atom cgnr charge mass\n");
+    let numbers = residue_numbers(molecule);
+    for (i, atom) in (0..).zip(&molecule.atoms) {
+        let residue = atom.residue as usize;
+        line!(
+            text,
+            "{number:>5} {:<8} {:>5} {:<5} {:<5} {number:>5} {} {}",
+            types.name(first + i),
+            numbers[residue],
+            word(molecule.residues[residue].name.as_str()),
+            word(atom.name.as_str()),
+            Number(atom.charge),
+            Number(atom.mass),
+            number = i + 1,
+        );
+    }
+}
+
+/// The residue of a molecule by itself is numbered by GROMACS. An insertion code tells residues of one number apart.
+fn residue_numbers(molecule: &Topology) -> Vec<String> {
+    let residues = &molecule.residues;
+    if residues.len() == 1 {
+        return vec!["1".to_owned()];
+    }
+    let mut repeated = false;
+    let numbers = residues.iter().enumerate().map(|(k, residue)| {
+        let before = k.checked_sub(1).map(|before| residues[before]);
+        repeated = !repeated && before.is_some_and(|r| (r.name, r.number) == (residue.name, residue.number));
+        format!("{}{}", residue.number, if repeated { "A" } else { "" })
+    });
+    numbers.collect()
+}
+
+/// The pairs of atoms that chemical bonds join, those of virtual sites left out.
+struct Chemical(BTreeSet<[u32; 2]>);
+
+impl Chemical {
+    fn new(molecule: &Topology) -> Self {
+        let sites: HashSet<u32> = molecule.virtual_sites.iter().map(|site| site.site).collect();
+        let bonds = molecule.connectivity.iter().filter(|pair| !pair.iter().any(|atom| sites.contains(atom)));
+        Chemical(bonds.map(|&pair| ordered(pair)).collect())
+    }
+
+    fn contains(&self, pair: [u32; 2]) -> bool {
+        self.0.contains(&ordered(pair))
+    }
+
+    /// The largest number of bonds all of whose pairs are excluded, and the pairs that are so in addition.
+    fn exclusions(&self, molecule: &Topology) -> (usize, Vec<[u32; 2]>) {
+        let bonds: Vec<[u32; 2]> = self.0.iter().copied().collect();
+        let mut neighbours = Neighbours::new(molecule.atoms.len(), &bonds);
+        let mut shells = vec![BTreeSet::new(); MOST_EXCLUDED_BONDS];
+        for atom in 0..molecule.atoms.len() as u32 {
+            for (shell, near) in shells.iter_mut().zip(neighbours.shells(atom, MOST_EXCLUDED_BONDS)) {
+                shell.extend(near.into_iter().filter(|&other| other > atom).map(|other| [atom, other]));
+            }
+        }
+        let is_excluded = |shell: &&BTreeSet<[u32; 2]>| shell.iter().all(|&[i, j]| molecule.exclusions.contains(i, j));
+        let mut implied: Vec<&BTreeSet<[u32; 2]>> = shells.iter().take_while(is_excluded).collect();
+        while implied.len() > 1 && implied.last().is_some_and(|shell| shell.is_empty()) {
+            implied.pop();
+        }
+        let more = molecule.exclusions.pairs().filter(|pair| !implied.iter().any(|shell| shell.contains(pair)));
+        (implied.len(), more.collect())
+    }
+}
+
+fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
+    [i.min(j), i.max(j)]
+}
+
+/// Function 1 for chemical bonds and 2 for those of GROMOS-96, 6 for other distances, 5 for chemical bonds without energy and
+/// constraint.
+fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
+    let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
+    // what the reader takes as a distance again
+    let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
+    let bonds = molecule.bonded.bonds.iter().map(|bond| {
+        let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };
+        row(&bond.atoms, function, &[bond.length, bond.force_constant])
+    });
+    let mut lines: Vec<String> = bonds.collect();
+    lines.extend(molecule.bonded.g96_bonds.iter().map(|bond| {
+        open.remove(&ordered(bond.atoms));
+        row(&bond.atoms, 2, &[bond.length, bond.force_constant])
+    }));
+    molecule.constraints.iter().for_each(|constraint| {
+        open.remove(&ordered(constraint.atoms));
+    });
+    let (_, alone) = split_urey_bradleys(&molecule.bonded);
+    let distances = molecule.bonded.distances.iter().chain(&alone);
+    lines.extend(distances.map(|term| row(&term.atoms, 6, &[term.length, term.force_constant])));
+    lines.extend(open.iter().map(|pair| row(pair, 5, &[])));
+    section("bonds", lines.into_iter(), text);
+}
+
+/// Urey–Bradley terms by the index of the angle that each goes with, and those without one.
+fn split_urey_bradleys(bonded: &BondedTerms) -> (HashMap<usize, Bond>, Vec<Bond>) {
+    let (mut paired, mut alone) = (HashMap::new(), vec![]);
+    if bonded.urey_bradleys.is_empty() {
+        return (paired, alone);
+    }
+    let ends = bonded.angles.iter().enumerate().map(|(k, angle)| (ordered([angle.atoms[0], angle.atoms[2]]), k));
+    let by_ends: HashMap<[u32; 2], usize> = ends.collect();
+    for term in &bonded.urey_bradleys {
+        match by_ends.get(&ordered(term.atoms)) {
+            Some(&angle) if !paired.contains_key(&angle) => {
+                paired.insert(angle, *term);
+            }
+            _ => alone.push(*term),
+        }
+    }
+    (paired, alone)
+}
+
+fn write_angles(bonded: &BondedTerms, text: &mut String) {
+    let (paired, _) = split_urey_bradleys(bonded);
+    let lines = bonded.angles.iter().enumerate().map(|(k, angle)| {
+        let own = [angle.angle.to_degrees(), angle.force_constant];
+        match paired.get(&k) {
+            Some(term) => row(&angle.atoms, 5, &[own[0], own[1], term.length, term.force_constant]),
+            None => row(&angle.atoms, 1, &own),
+        }
+    });
+    let g96 = bonded.g96_angles.iter();
+    let g96 = g96.map(|angle| row(&angle.atoms, 2, &[angle.angle.to_degrees(), angle.force_constant]));
+    section("angles", lines.chain(g96), text);
+}
+
+fn write_constraints(molecule: &Topology, chemical: &Chemical, text: &mut String) {
+    let lines = molecule.constraints.iter().map(|constraint| {
+        let function = if chemical.contains(constraint.atoms) { 1 } else { 2 };
+        row(&constraint.atoms, function, &[constraint.length])
+    });
+    section("constraints", lines, text);
+}
+
+fn write_dihedrals(bonded: &BondedTerms, text: &mut String) {
+    let periodic = |function: u8| {
+        move |term: &Torsion| {
+            let own = [term.phase.to_degrees(), term.force_constant, f64::from(term.periodicity)];
+            row(&term.atoms, function, &own)
+        }
+    };
+    section("dihedrals", bonded.propers.iter().map(periodic(9)), text);
+    let ryckaert_bellemans = |term: &RyckaertBellemans| row(&term.atoms, 3, &term.coefficients);
+    section("dihedrals", bonded.ryckaert_bellemans.iter().map(ryckaert_bellemans), text);
+    section("dihedrals", bonded.impropers.iter().map(periodic(4)), text);
+    let harmonic = bonded.harmonic_impropers.iter();
+    let harmonic = harmonic.map(|term| row(&term.atoms, 2, &[term.angle.to_degrees(), term.force_constant]));
+    section("dihedrals", harmonic, text);
+}
+
+/// Function 1 where the factor of `[ defaults ]` gives the charges, else 2, with factor and charges of its own.
+fn write_pairs(molecule: &Topology, types: &AtomTypes, text: &mut String) {
+    let lines = molecule.bonded.pairs14.iter().map(|pair| {
+        let [first, second] = types.pair_parameters(pair);
+        let charges = pair.atoms.map(|atom| molecule.atoms[atom as usize].charge);
+        if types.has_usual_charges(pair, charges) {
+            return format!("{} {first} {second}", row(&pair.atoms, 1, &[]));
+        }
+        let factor = pair.charge_product / (charges[0] * charges[1]);
+        let own = if factor.is_finite() { [factor, charges[0], charges[1]] } else { [1.0, pair.charge_product, 1.0] };
+        format!("{} {first} {second}", row(&pair.atoms, 2, &own))
+    });
+    section("pairs", lines, text);
+}

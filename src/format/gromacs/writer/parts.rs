@@ -1,0 +1,130 @@
+//! The distinct molecules of a system, each with atoms that count from 0, and the sequence in which they follow.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{unique, word};
+use crate::format::parts::{all_links, starts};
+use crate::system::{BondedTerms, Exclusions, Residue, Topology, VirtualSite};
+
+/// Molecule types, and how a system is made of them.
+pub(super) struct Parts {
+    pub(super) distinct: Vec<Topology>,
+    pub(super) names: Vec<String>,
+    /// indices, and how many copies follow each other
+    pub(super) sequence: Vec<(usize, usize)>,
+    firsts: Vec<u32>,
+}
+
+impl Parts {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let starts = starts(topology.atoms.len(), |see| all_links(topology, see));
+        let mut parts = Parts { distinct: vec![], names: vec![], sequence: vec![], firsts: vec![] };
+        let (mut known, mut taken) = (HashMap::<u64, Vec<usize>>::new(), HashSet::new());
+        for (molecule, range) in split(topology, &starts).into_iter().zip(starts.windows(2)) {
+            let alike = known.entry(hash(&molecule)).or_default();
+            let index = match alike.iter().find(|&&index| is_same(&parts.distinct[index], &molecule)) {
+                Some(&index) => index,
+                None => {
+                    alike.push(parts.distinct.len());
+                    parts.names.push(unique(name(&molecule, parts.names.len()), &mut taken));
+                    parts.firsts.push(range[0]);
+                    parts.distinct.push(molecule);
+                    parts.distinct.len() - 1
+                }
+            };
+            match parts.sequence.last_mut() {
+                Some((last, copies)) if *last == index => *copies += 1,
+                _ => parts.sequence.push((index, 1)),
+            }
+        }
+        parts
+    }
+
+    /// The atom of the system that is the first of a molecule type.
+    pub(super) fn first_atom(&self, index: usize) -> u32 {
+        self.firsts[index]
+    }
+}
+
+/// That of the residue of a molecule of one.
+fn name(molecule: &Topology, number: usize) -> String {
+    match &molecule.residues[..] {
+        [residue] => word(residue.name.as_str()),
+        _ => format!("molecule_{}", number + 1),
+    }
+}
+
+/// The molecules between `starts`, in order.
+fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
+    let count = starts.len() - 1;
+    let mut part_of = vec![0; topology.atoms.len()];
+    for (part, range) in starts.windows(2).enumerate() {
+        part_of[range[0] as usize..range[1] as usize].fill(part);
+    }
+    let part = |atom: u32| part_of[atom as usize];
+    let bonded = topology.bonded.by_part(count, part);
+    let mut molecules: Vec<Topology> = { bonded }
+        .into_iter()
+        .zip(starts.windows(2))
+        .map(|(bonded, range)| atoms_of(topology, bonded, range))
+        .collect();
+    for &[i, j] in &topology.connectivity {
+        let first = starts[part(i)];
+        molecules[part(i)].connectivity.push([i.min(j) - first, i.max(j) - first]);
+    }
+    for constraint in &topology.constraints {
+        let mut constraint = *constraint;
+        let index = part(constraint.atoms[0]);
+        constraint.atoms.iter_mut().for_each(|atom| *atom -= starts[index]);
+        molecules[index].constraints.push(constraint);
+    }
+    for VirtualSite { site, construction } in &topology.virtual_sites {
+        let (index, mut construction) = (part(*site), construction.clone());
+        construction.atoms_mut().iter_mut().for_each(|atom| *atom -= starts[index]);
+        molecules[index].virtual_sites.push(VirtualSite { site: site - starts[index], construction });
+    }
+    molecules
+}
+
+/// Atoms, residues, terms and exclusions of the atoms in a range.
+fn atoms_of(topology: &Topology, mut bonded: BondedTerms, range: &[u32]) -> Topology {
+    let (first, end) = (range[0], range[1]);
+    bonded.renumber(|atom| atom - first);
+    let residue = topology.atoms[first as usize].residue;
+    let atoms = topology.atoms[first as usize..end as usize].iter().map(|atom| {
+        let mut atom = *atom;
+        atom.residue -= residue;
+        atom
+    });
+    let atoms: Vec<_> = atoms.collect();
+    let last = residue + atoms.last().map_or(0, |atom| atom.residue);
+    let residues = topology.residues[residue as usize..=last as usize].iter();
+    let residues = residues.map(|own| Residue { first: own.first.saturating_sub(first), ..*own }).collect();
+    let pairs =
+        (first..end).flat_map(|i| topology.exclusions.of(i as usize).iter().map(move |j| [i - first, j - first]));
+    let exclusions = Exclusions::from_pairs(atoms.len(), pairs);
+    Topology { atoms, residues, bonded, exclusions, ..Topology::default() }
+}
+
+/// Equal for equal molecules.
+fn hash(molecule: &Topology) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for atom in &molecule.atoms {
+        (atom.name, atom.type_name, atom.lj_type, atom.charge.to_bits()).hash(&mut hasher);
+    }
+    (molecule.bonded.counts(), molecule.constraints.len(), molecule.exclusions.len()).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether two molecules differ in the numbers of their residues only.
+fn is_same(a: &Topology, b: &Topology) -> bool {
+    let names = |topology: &Topology| topology.residues.iter().map(|r| (r.name, r.first)).collect::<Vec<_>>();
+    a.atoms == b.atoms
+        && a.bonded == b.bonded
+        && a.constraints == b.constraints
+        && a.exclusions == b.exclusions
+        && a.virtual_sites == b.virtual_sites
+        && a.connectivity == b.connectivity
+        && names(a) == names(b)
+}

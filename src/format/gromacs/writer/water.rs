@@ -1,0 +1,41 @@
+//! Rigid waters: `[ settles ]`.
+
+use crate::system::Topology;
+
+/// Relative difference of lengths that are meant to be the same: files print eight digits.
+const SAME_LENGTH: f64 = 1e-6;
+
+/// What holds a water rigid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RigidWater {
+    /// nm
+    pub(super) oh: f64,
+    /// nm
+    pub(super) hh: f64,
+    /// the lengths are those of its terms, and a run may take it as flexible
+    pub(super) by_terms: bool,
+}
+
+impl RigidWater {
+    /// Of a molecule that is one water, its oxygen before its hydrogens and all sites, where all of its sides are known.
+    pub(super) fn of(molecule: &Topology) -> Option<Self> {
+        let in_order = molecule.atoms.iter().map(|atom| atom.element).take(3).eq([8, 1, 1]);
+        if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) {
+            return None;
+        }
+        let by_terms = molecule.constraints.is_empty();
+        let lengths: Vec<([u32; 2], f64)> = match by_terms {
+            true => molecule.bonded.bond_lengths().collect(),
+            false => molecule.constraints.iter().map(|side| (side.atoms, side.length)).collect(),
+        };
+        let length = |i: u32, j: u32| {
+            let mut found = lengths.iter().filter(|(atoms, _)| *atoms == [i, j] || *atoms == [j, i]);
+            found.next().map(|(_, length)| *length)
+        };
+        let (oh, other) = (length(0, 1)?, length(0, 2)?);
+        let angle = molecule.bonded.angle_values().find(|(atoms, _)| atoms[1] == 0).filter(|_| by_terms);
+        let hh = length(1, 2).or(angle.map(|(_, angle)| 2.0 * oh * (0.5 * angle).sin()))?;
+        let alike = if by_terms { (oh - other).abs() <= SAME_LENGTH * oh } else { oh == other && lengths.len() == 3 };
+        (alike && hh > 0.0 && hh < 2.0 * oh).then_some(Self { oh, hh, by_terms })
+    }
+}

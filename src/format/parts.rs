@@ -1,0 +1,57 @@
+//! A system as parts that follow each other: what topologies list as molecules.
+
+use crate::system::Topology;
+
+/// The first atom of each part, and the number of atoms at the end: atoms are divided wherever no link reaches across. A
+/// part is a molecule, or several whose atoms are mixed. `links` shows each link, as the atoms that it joins, to its argument.
+pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {
+    // the last atom that a link from each one reaches
+    let mut reach: Vec<u32> = (0..atoms as u32).collect();
+    links(&mut |joined| {
+        if let (Some(&first), Some(&last)) = (joined.iter().min(), joined.iter().max()) {
+            let reach = &mut reach[first as usize];
+            *reach = last.max(*reach);
+        }
+    });
+    let (mut starts, mut end) = (vec![0], 0);
+    for (atom, reach) in (0..).zip(reach) {
+        if atom > end {
+            starts.push(atom);
+        }
+        end = end.max(reach);
+    }
+    if atoms > 0 {
+        starts.push(atoms as u32);
+    }
+    starts
+}
+
+/// Shows the chemical bonds and virtual sites.
+pub(super) fn chemical_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
+    topology.connectivity.iter().for_each(|pair| see(pair));
+    for site in &topology.virtual_sites {
+        site.construction.atoms().iter().for_each(|&atom| see(&[site.site, atom]));
+    }
+}
+
+/// Shows everything that makes atoms depend on each other, but for interactions without bonds.
+pub(super) fn all_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
+    chemical_links(topology, see);
+    topology.bonded.for_each(&mut *see);
+    topology.constraints.iter().for_each(|constraint| see(&constraint.atoms));
+    topology.exclusions.pairs().for_each(|pair| see(&pair));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_where_no_link_reaches_across() {
+        let links: [&[u32]; 4] = [&[1, 0], &[5, 3, 8], &[4, 6], &[10, 9]];
+        let starts = |atoms: usize| starts(atoms, |see| links.iter().for_each(|link| see(link)));
+        assert_eq!(starts(11), [0, 2, 3, 9, 11]);
+        assert_eq!(super::starts(2, |_| ()), [0, 1, 2]);
+        assert_eq!(super::starts(0, |_| ()), [0]);
+    }
+}

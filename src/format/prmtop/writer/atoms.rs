@@ -1,0 +1,46 @@
+//! What stands once for each atom or residue, and the exclusions.
+
+use super::nonbonded::Types;
+use super::sections::Text;
+use crate::system::Topology;
+use crate::units::AMBER_CHARGE;
+
+/// Names, charges, numbers, masses, types, residues.
+pub(super) fn write(topology: &Topology, (types, chamber): (&Types, bool), text: &mut Text) {
+    let atoms = &topology.atoms;
+    text.labels("ATOM_NAME", atoms.iter().map(|atom| atom.name.as_str()));
+    let charges = atoms.iter().map(|atom| atom.charge * AMBER_CHARGE);
+    match chamber {
+        true => text.long_reals("CHARGE", charges),
+        false => text.reals("CHARGE", charges),
+    }
+    text.integers("ATOMIC_NUMBER", atoms.iter().map(|atom| usize::from(atom.element)));
+    text.reals("MASS", atoms.iter().map(|atom| atom.mass));
+    text.integers("ATOM_TYPE_INDEX", types.of_atoms());
+    text.integers("NUMBER_EXCLUDED_ATOMS", (0..atoms.len()).map(|i| topology.exclusions.of(i).len().max(1)));
+    text.integers("NONBONDED_PARM_INDEX", types.index());
+    text.labels("RESIDUE_LABEL", topology.residues.iter().map(|residue| residue.name.as_str()));
+    text.integers("RESIDUE_POINTER", topology.residues.iter().map(|residue| residue.first as usize + 1));
+}
+
+/// The list of exclusions: a lone 0 for an atom without any.
+pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ {
+    (0..topology.atoms.len()).flat_map(|i| {
+        let partners = topology.exclusions.of(i);
+        let none = partners.is_empty().then_some(0);
+        partners.iter().map(|&j| j as usize + 1).chain(none)
+    })
+}
+
+pub(super) fn write_exclusions(topology: &Topology, text: &mut Text) {
+    text.integers("EXCLUDED_ATOMS_LIST", excluded(topology));
+}
+
+/// Names of types, and sections of older programs that sander asks for.
+pub(super) fn write_labels(topology: &Topology, text: &mut Text) {
+    let atoms = &topology.atoms;
+    text.labels("AMBER_ATOM_TYPE", atoms.iter().map(|atom| atom.type_name.as_str()));
+    text.labels("TREE_CHAIN_CLASSIFICATION", atoms.iter().map(|_| "BLA"));
+    text.integers("JOIN_ARRAY", atoms.iter().map(|_| 0));
+    text.integers("IROTAT", atoms.iter().map(|_| 0));
+}

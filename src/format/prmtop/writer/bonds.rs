@@ -1,0 +1,177 @@
+//! Bonds and angles; the bonds that stand for rigid waters, and those that place extra points.
+
+use std::collections::HashMap;
+
+use super::super::extra_points;
+use super::refused;
+use super::sections::{Rows, Text};
+use crate::error::Problem;
+use crate::format::prmtop::sections::Parsed;
+use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
+use crate::units::{ANGSTROM, KCAL};
+
+/// `½ k` against the file's `k`.
+pub(super) const HALF: f64 = 0.5;
+/// Force constant of water's bonds in LEaP's parameters of water models, kcal/mol/Å².
+const WATER: f64 = 553.0;
+/// Relative difference of lengths, and of sites that are the same: files have eight digits.
+const SAME: f64 = 1e-6;
+
+/// Bonds and angles of a file.
+pub(super) struct Bonds {
+    pub(super) pairs: Rows<2, 2>,
+    pub(super) angles: Rows<3, 2>,
+}
+
+impl Bonds {
+    pub(super) fn new(topology: &Topology) -> Parsed<Self> {
+        refuse_others(&topology.bonded)?;
+        let bonds = complete(topology)?;
+        check_sites(topology, &bonds)?;
+        let (mut pairs, mut angles) = (Rows::new(), Rows::new());
+        for bond in &bonds {
+            pairs.push(topology, bond.atoms, [false; 2], parameters(bond));
+        }
+        for angle in &topology.bonded.angles {
+            angles.push(topology, angle.atoms, [false; 3], [HALF * angle.force_constant / KCAL, angle.angle]);
+        }
+        Ok(Bonds { pairs, angles })
+    }
+
+    pub(super) fn write_types(&self, text: &mut Text) {
+        self.pairs.write_types(["BOND_FORCE_CONSTANT", "BOND_EQUIL_VALUE"], text);
+        self.angles.write_types(["ANGLE_FORCE_CONSTANT", "ANGLE_EQUIL_VALUE"], text);
+    }
+
+    pub(super) fn write(&self, text: &mut Text) {
+        self.pairs.write("BONDS", text);
+        self.angles.write("ANGLES", text);
+    }
+}
+
+/// Force constant (kcal/mol/Å², without the ½) and length (Å).
+pub(super) fn parameters(bond: &Bond) -> [f64; 2] {
+    [HALF * bond.force_constant * ANGSTROM * ANGSTROM / KCAL, bond.length / ANGSTROM]
+}
+
+fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
+    [i.min(j), i.max(j)]
+}
+
+/// Bonds and angles of other functions than the harmonic one.
+fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
+    let bonds = bonded.g96_bonds.iter().map(|bond| ("bond", bond.atoms[0], bond.atoms[1]));
+    let mut others = bonds.chain(bonded.g96_angles.iter().map(|angle| ("angle", angle.atoms[0], angle.atoms[2])));
+    match others.next() {
+        Some((what, i, j)) => {
+            let message = format!("the {what} from atom {} to {} is a function of GROMOS-96", i + 1, j + 1);
+            Err(refused(message, "bonds and angles of an AMBER topology are harmonic"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The bonds of the topology, those of rigid waters, and those from extra points to their oxygens.
+fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
+    let mut bonds = topology.bonded.bonds.clone();
+    for term in &topology.bonded.distances {
+        let of_site = term.atoms.iter().any(|&atom| topology.atoms[atom as usize].mass == 0.0);
+        if !(of_site || topology.is_water_brace(term.atoms)) {
+            let [i, j] = term.atoms.map(|atom| atom + 1);
+            let message = format!("the harmonic distance of atoms {i} and {j} is no chemical bond");
+            return Err(refused(message, "an AMBER topology takes all distances for bonds"));
+        }
+        bonds.push(*term);
+    }
+    let mut lengths: HashMap<[u32; 2], f64> = bonds.iter().map(|bond| (ordered(bond.atoms), bond.length)).collect();
+    let force_constant = WATER / HALF * KCAL / (ANGSTROM * ANGSTROM);
+    for constraint in &topology.constraints {
+        let residues = constraint.atoms.map(|atom| topology.atoms[atom as usize].residue);
+        let [i, j] = constraint.atoms.map(|atom| atom + 1);
+        if residues[0] != residues[1] || !topology.is_water(residues[0] as usize) {
+            let message = format!("the distance of atoms {i} and {j} is held constant, outside of a water");
+            return Err(refused(message, "an AMBER topology has no constraints, which are chosen in a run"));
+        }
+        match lengths.get(&ordered(constraint.atoms)) {
+            Some(length) if (length - constraint.length).abs() <= SAME * constraint.length => {}
+            Some(_) => {
+                let message = format!("atoms {i} and {j} have a bond and a constraint of another length");
+                return Err(refused(message, "an AMBER topology constrains bonds at their own lengths"));
+            }
+            None => {
+                lengths.insert(ordered(constraint.atoms), constraint.length);
+                bonds.push(Bond { atoms: constraint.atoms, length: constraint.length, force_constant });
+            }
+        }
+    }
+    for VirtualSite { site, construction } in &topology.virtual_sites {
+        let oxygen = construction.atoms().first().copied().unwrap_or(*site);
+        if !lengths.contains_key(&ordered([oxygen, *site])) {
+            let length = reach(construction, &lengths).ok_or_else(|| no_extra_point(*site))?;
+            lengths.insert(ordered([oxygen, *site]), length);
+            bonds.push(Bond { atoms: [oxygen, *site], length, force_constant });
+        }
+    }
+    match topology.connectivity.iter().find(|pair| !lengths.contains_key(&ordered(**pair))) {
+        Some([i, j]) => {
+            let message = format!("the chemical bond of atoms {} and {} has no energy", i + 1, j + 1);
+            Err(refused(message, "an AMBER topology knows bonds by their terms"))
+        }
+        None => Ok(bonds),
+    }
+}
+
+/// How far a site of a water is from its oxygen (nm): along the bisector of the hydrogens, or in the directions of lone pairs.
+fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Option<f64> {
+    let [o, h1, h2] = *construction.atoms().first_chunk()?;
+    let length = |i: u32, j: u32| lengths.get(&ordered([i, j])).copied();
+    let (oh, hh) = (length(o, h1)?, length(h1, h2)?);
+    let height = (oh * oh - 0.25 * hh * hh).sqrt();
+    match construction {
+        Construction::Average3 { weights: [_, a, b], .. } => Some((a + b) * height),
+        Construction::OutOfPlane { weights: [a, b], cross, .. } => Some(((a + b) * height).hypot(cross * hh * height)),
+        _ => None,
+    }
+}
+
+fn no_extra_point(site: u32) -> Problem {
+    let message =
+        format!("virtual site {} is not where an extra point of a water with four or five sites is", site + 1);
+    refused(message, "an AMBER topology does not say where extra points are")
+}
+
+/// Refuses sites that readers of the file would place elsewhere.
+fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
+    if topology.virtual_sites.is_empty() {
+        return Ok(());
+    }
+    let Topology { atoms, residues, .. } = topology;
+    let bonded = BondedTerms { bonds: bonds.to_vec(), ..BondedTerms::default() };
+    let written = Topology { atoms: atoms.clone(), residues: residues.clone(), bonded, ..Topology::default() };
+    let derived = extra_points::derive(&written, |site, _| no_extra_point(site))?;
+    let derived: HashMap<u32, Construction> =
+        { derived }.into_iter().map(|site| (site.site, site.construction)).collect();
+    for VirtualSite { site, construction } in &topology.virtual_sites {
+        if !derived.get(site).is_some_and(|other| is_same(construction, other)) {
+            return Err(no_extra_point(*site));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two frames of a water are the same. The two lone pairs are alike: which is above the plane does not matter.
+fn is_same(own: &Construction, other: &Construction) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs();
+    let oxygen = own.atoms().first() == other.atoms().first();
+    oxygen
+        && match (own, other) {
+            (Construction::Average3 { weights: a, .. }, Construction::Average3 { weights: b, .. }) => {
+                a.iter().zip(b).all(|(a, b)| close(*a, *b))
+            }
+            (
+                Construction::OutOfPlane { weights: a, cross: c, .. },
+                Construction::OutOfPlane { weights: b, cross: d, .. },
+            ) => close(a[0], b[0]) && close(a[1], b[1]) && close(c.abs(), d.abs()),
+            _ => false,
+        }
+}

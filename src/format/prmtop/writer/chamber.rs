@@ -1,0 +1,40 @@
+//! Terms of CHARMM force fields.
+
+use super::bonds::{HALF, parameters};
+use super::sections::{Rows, Text};
+use crate::system::Topology;
+use crate::units::KCAL;
+
+/// 1-3 distances.
+pub(super) struct UreyBradleys(Rows<2, 2>);
+
+impl UreyBradleys {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let mut rows = Rows::new();
+        for term in &topology.bonded.urey_bradleys {
+            rows.push(topology, term.atoms, [false; 2], parameters(term));
+        }
+        UreyBradleys(rows)
+    }
+
+    pub(super) fn write(&self, text: &mut Text) {
+        let rows = &self.0;
+        let count = rows.counts().iter().sum();
+        text.integers_as("CHARMM_UREY_BRADLEY_COUNT", (2, 8), [count, rows.kinds()]);
+        rows.write_counted("CHARMM_UREY_BRADLEY", text);
+        let names = ["CHARMM_UREY_BRADLEY_FORCE_CONSTANT", "CHARMM_UREY_BRADLEY_EQUIL_VALUE"];
+        rows.write_types(names, text);
+    }
+}
+
+/// Harmonic impropers; their angles are radians, whatever old comments of the format say.
+pub(super) fn write_impropers(topology: &Topology, text: &mut Text) {
+    let mut rows = Rows::new();
+    for term in &topology.bonded.harmonic_impropers {
+        rows.push(topology, term.atoms, [false; 4], [HALF * term.force_constant / KCAL, term.angle]);
+    }
+    text.integers("CHARMM_NUM_IMPROPERS", [rows.counts().iter().sum()]);
+    rows.write_counted("CHARMM_IMPROPERS", text);
+    text.integers("CHARMM_NUM_IMPR_TYPES", [rows.kinds()]);
+    rows.write_types(["CHARMM_IMPROPER_FORCE_CONSTANT", "CHARMM_IMPROPER_PHASE"], text);
+}

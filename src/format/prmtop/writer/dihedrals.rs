@@ -1,0 +1,174 @@
+//! Torsions, impropers, and the 1-4 pairs that the ends of torsions are.
+//!
+//! A negative third pointer says that a row makes no 1-4 pair, a negative fourth one that it is an improper. Atom 0 has no
+//! negative pointer; torsions are turned round for it, which leaves them as they are.
+
+use std::f64::consts::PI;
+
+use super::nonbonded::Types;
+use super::refused;
+use super::sections::{Rows, Text};
+use crate::format::prmtop::sections::Parsed;
+use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion};
+use crate::units::KCAL;
+
+/// The rows of both sections: force constant, periodicity, phase, divisors of charges and Lennard-Jones parameters.
+pub(super) struct Dihedrals {
+    pub(super) rows: Rows<4, 5>,
+}
+
+impl Dihedrals {
+    pub(super) fn new(topology: &Topology, types: &Types) -> Parsed<Self> {
+        let mut dihedrals = Dihedrals { rows: Rows::new() };
+        let mut pairs = Pairs::new(topology);
+        let bonded = &topology.bonded;
+        let cosines = bonded.ryckaert_bellemans.iter().flat_map(cosines);
+        for torsion in bonded.propers.iter().copied().chain(cosines) {
+            let [i, _, _, l] = torsion.atoms;
+            dihedrals.push(topology, types, (torsion, pairs.take([i, l])))?;
+        }
+        for torsion in pairs.ends_of_paths(topology)? {
+            let [i, _, _, l] = torsion.atoms;
+            dihedrals.push(topology, types, (torsion, pairs.take([i, l])))?;
+        }
+        for torsion in &bonded.impropers {
+            dihedrals.add(topology, torsion, [true, true], types.usual_scales());
+        }
+        Ok(dihedrals)
+    }
+
+    fn push(&mut self, topology: &Topology, types: &Types, (torsion, pair): (Torsion, Option<Pair14>)) -> Parsed<()> {
+        let scales = pair.map_or(Ok(types.usual_scales()), |pair| types.scales(topology, &pair))?;
+        self.add(topology, &torsion, [pair.is_none(), false], scales);
+        Ok(())
+    }
+
+    /// A row; `negative` are the signs of the third and fourth pointer.
+    fn add(&mut self, topology: &Topology, torsion: &Torsion, negative: [bool; 2], scales: [f64; 2]) {
+        let mut atoms = torsion.atoms;
+        if (negative[0] && atoms[2] == 0) || (negative[1] && atoms[3] == 0) {
+            atoms.reverse();
+        }
+        let parameters = [torsion.force_constant / KCAL, f64::from(torsion.periodicity), torsion.phase];
+        let [k, n, phase] = parameters;
+        let signs = [false, false, negative[0], negative[1]];
+        self.rows.push(topology, atoms, signs, [k, n, phase, scales[0], scales[1]]);
+    }
+
+    pub(super) fn write_types(&self, text: &mut Text) {
+        let names = [
+            "DIHEDRAL_FORCE_CONSTANT",
+            "DIHEDRAL_PERIODICITY",
+            "DIHEDRAL_PHASE",
+            "SCEE_SCALE_FACTOR",
+            "SCNB_SCALE_FACTOR",
+        ];
+        self.rows.write_types(names, text);
+    }
+
+    pub(super) fn write(&self, text: &mut Text) {
+        self.rows.write("DIHEDRALS", text);
+    }
+}
+
+/// The cosines that a Ryckaert–Bellemans torsion is the sum of.
+///
+/// With x = cos ψ, the powers xᵐ are sums of cos nψ, and cos nψ = (−1)ⁿ cos nφ. A constant C is ½ C (1 + cos φ) +
+/// ½ C (1 − cos φ).
+fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
+    let [c0, c1, c2, c3, c4, c5] = term.coefficients;
+    // coefficients of cos nψ
+    let of_psi = [
+        c0 + c2 / 2.0 + 3.0 * c4 / 8.0,
+        c1 + 3.0 * c3 / 4.0 + 5.0 * c5 / 8.0,
+        c2 / 2.0 + c4 / 2.0,
+        c3 / 4.0 + 5.0 * c5 / 16.0,
+        c4 / 8.0,
+        c5 / 16.0,
+    ];
+    let amplitudes: [f64; 6] = std::array::from_fn(|n| if n % 2 == 0 { of_psi[n] } else { -of_psi[n] });
+    let constant = 0.5 * (amplitudes[0] - amplitudes[1..].iter().map(|amplitude| amplitude.abs()).sum::<f64>());
+    let atoms = term.atoms;
+    let waves = (1u8..6).map(move |n| {
+        let amplitude = amplitudes[usize::from(n)];
+        let phase = if amplitude < 0.0 { PI } else { 0.0 };
+        Torsion { atoms, periodicity: n, phase, force_constant: amplitude.abs() }
+    });
+    let constants = [0.0, PI].map(|phase| Torsion { atoms, periodicity: 1, phase, force_constant: constant });
+    waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
+}
+
+/// The 1-4 pairs that no torsion has taken yet.
+struct Pairs {
+    /// sorted by their atoms
+    sorted: Vec<([u32; 2], Pair14)>,
+    taken: Vec<bool>,
+}
+
+fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
+    [i.min(j), i.max(j)]
+}
+
+impl Pairs {
+    fn new(topology: &Topology) -> Self {
+        let pairs = topology.bonded.pairs14.iter().filter(|pair| [pair.charge_product, pair.c6, pair.c12] != [0.0; 3]);
+        let mut sorted: Vec<([u32; 2], Pair14)> = pairs.map(|pair| (ordered(pair.atoms), *pair)).collect();
+        sorted.sort_by_key(|(atoms, _)| *atoms);
+        Pairs { taken: vec![false; sorted.len()], sorted }
+    }
+
+    /// A pair of these atoms, once.
+    fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
+        let ends = ordered(ends);
+        let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);
+        let alike = self.sorted[first..].iter().take_while(|(atoms, _)| *atoms == ends).count();
+        let found = (first..first + alike).find(|&k| !self.taken[k])?;
+        self.taken[found] = true;
+        Some(self.sorted[found].1)
+    }
+
+    /// Torsions without energy for the pairs that are left.
+    fn ends_of_paths(&self, topology: &Topology) -> Parsed<Vec<Torsion>> {
+        let open: Vec<[u32; 2]> =
+            self.sorted.iter().zip(&self.taken).filter(|(_, taken)| !**taken).map(|((atoms, _), _)| *atoms).collect();
+        if open.is_empty() {
+            return Ok(vec![]);
+        }
+        let mut neighbours = Neighbours::new(topology.atoms.len(), &topology.connectivity);
+        let mut bonded = |atom: u32| neighbours.shells(atom, 1).into_iter().next().unwrap_or_default();
+        let torsions = open.into_iter().map(|[i, l]| {
+            let (from, to) = (bonded(i), bonded(l));
+            let path = from.into_iter().filter(|&j| j != l).find_map(|j| {
+                let next = bonded(j);
+                let k = to.iter().copied().find(|&k| k != i && k != j && next.contains(&k))?;
+                Some([i, j, k, l])
+            });
+            let atoms = path.ok_or_else(|| {
+                let message = format!("the 1-4 pair of atoms {} and {} is not three bonds apart", i + 1, l + 1);
+                refused(message, "an AMBER topology makes 1-4 pairs of the ends of torsions")
+            })?;
+            Ok(Torsion { atoms, periodicity: 1, phase: 0.0, force_constant: 0.0 })
+        });
+        torsions.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::BondedTerm;
+    use crate::vec3::{Vec3, vec3};
+
+    #[test]
+    fn a_ryckaert_bellemans_torsion_is_its_cosines() {
+        let term = RyckaertBellemans { atoms: [0, 1, 2, 3], coefficients: [9.28, 12.16, -13.12, -3.06, 26.24, -31.5] };
+        for step in -8..=8 {
+            let phi = 0.4 * f64::from(step);
+            let chain: [Vec3; 3] = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)];
+            let (_, expected) = RyckaertBellemans::evaluate(chain, term.parameters());
+            let sum: f64 = cosines(&term).map(|torsion| Torsion::evaluate(chain, torsion.parameters()).1).sum();
+            // sums of numbers below 100, each right to 1e-16
+            assert!((sum - expected).abs() < 1e-12, "{phi}: {sum} against {expected}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The cell, and the molecules that sander puts into it.
+
+use super::sections::Text;
+use crate::cell::PeriodicCell;
+use crate::format::parts::{chemical_links, starts};
+use crate::system::Topology;
+use crate::units::ANGSTROM;
+
+/// Angles of a box are right to this, in degrees: files print seven decimals.
+const SAME_ANGLE: f64 = 1e-5;
+
+/// IFBOX: 1 rectangular, 2 truncated octahedron, 3 any other.
+pub(super) fn shape(cell: &PeriodicCell) -> usize {
+    let (_, angles) = cell.lengths_angles();
+    let octahedron = (-1.0_f64 / 3.0).acos().to_degrees();
+    let all = |wanted: f64| angles.iter().all(|angle| (angle - wanted).abs() < SAME_ANGLE);
+    if all(90.0) {
+        1
+    } else if all(octahedron) {
+        2
+    } else {
+        3
+    }
+}
+
+/// `SOLVENT_POINTERS`, `ATOMS_PER_MOLECULE`, `BOX_DIMENSIONS`; waters are the solvent.
+pub(super) fn write(topology: &Topology, cell: &PeriodicCell, text: &mut Text) {
+    let starts = starts(topology.atoms.len(), |see| chemical_links(topology, see));
+    let molecules = starts.len() - 1;
+    let water = (0..topology.residues.len()).find(|&residue| topology.is_water(residue));
+    let solute_residues = water.unwrap_or(topology.residues.len());
+    let first_atom = water.map_or(topology.atoms.len(), |residue| topology.residues[residue].first as usize);
+    let first_solvent = starts[..molecules].partition_point(|&start| (start as usize) < first_atom) + 1;
+    text.integers_as("SOLVENT_POINTERS", (3, 8), [solute_residues, molecules, first_solvent]);
+    text.integers("ATOMS_PER_MOLECULE", starts.windows(2).map(|range| (range[1] - range[0]) as usize));
+    let (lengths, [_, beta, _]) = cell.lengths_angles();
+    let [a, b, c] = lengths.map(|length| length / ANGSTROM);
+    text.reals("BOX_DIMENSIONS", [beta, a, b, c]);
+}

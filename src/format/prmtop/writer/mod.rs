@@ -1,0 +1,139 @@
+//! Writes AMBER topologies: the sections that sander, ParmEd, OpenMM and MDAnalysis read.
+//!
+//! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by 5·10⁻⁹ of themselves; CHAMBER files have
+//! seventeen digits of charges. Names are cut to four characters, residues are counted from 1. A CHAMBER file is written for
+//! CHARMM force fields, and where Urey–Bradley terms or harmonic impropers need one; its 1-4 pairs have a table by types, those
+//! of other files are fractions of the charges and parameters of their atoms.
+//!
+//! Expressed in other words, exactly: Ryckaert–Bellemans torsions as the cosines that they are a sum of, a 1-4 pair as
+//! the ends of a torsion (of zero force constant where there is none), a rigid water as bonds with LEaP's force constant.
+//! Refused, with the term: GROMOS-96 bonds and angles, harmonic distances of atoms without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or those not three bonds apart,
+//! virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
+
+mod atoms;
+mod bonds;
+mod chamber;
+mod dihedrals;
+mod frame;
+mod nonbonded;
+mod sections;
+
+use super::sections::Parsed;
+use crate::cell::PeriodicCell;
+use crate::error::Problem;
+use crate::system::{BondedTerms, Description, Topology};
+
+use bonds::Bonds;
+use chamber::UreyBradleys;
+use dihedrals::Dihedrals;
+use nonbonded::Types;
+use sections::Text;
+
+/// The text of a topology, periodic where a cell is given.
+pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
+    let topology = &description.topology;
+    // every list is written below; a new one must be, or be refused
+    let BondedTerms {
+        bonds: _,
+        distances: _,
+        g96_bonds: _,
+        angles: _,
+        g96_angles: _,
+        urey_bradleys: _,
+        propers: _,
+        ryckaert_bellemans: _,
+        impropers: _,
+        harmonic_impropers: _,
+        cmaps: _,
+        cmap_grids: _,
+        pairs14: _,
+    } = &topology.bonded;
+    let types = Types::new(description)?;
+    let bonds = Bonds::new(topology)?;
+    let dihedrals = Dihedrals::new(topology, &types)?;
+    let chamber = types.is_chamber();
+    let mut text = Text::new();
+    let title = topology.title.trim();
+    if chamber {
+        text.line("CTITLE", "a80", title);
+        text.line("FORCE_FIELD_TYPE", "i2,a78", " 1 CHARMM  force field");
+    } else {
+        text.line("TITLE", "20a4", title);
+    }
+    text.integers("POINTERS", pointers(topology, (&types, &bonds, &dihedrals), cell));
+    atoms::write(topology, (&types, chamber), &mut text);
+    bonds.write_types(&mut text);
+    if chamber {
+        UreyBradleys::new(topology).write(&mut text);
+    }
+    dihedrals.write_types(&mut text);
+    if chamber {
+        chamber::write_impropers(topology, &mut text);
+    }
+    types.write(&mut text);
+    bonds.write(&mut text);
+    dihedrals.write(&mut text);
+    atoms::write_exclusions(topology, &mut text);
+    for name in ["HBOND_ACOEF", "HBOND_BCOEF", "HBCUT"] {
+        text.reals(name, []);
+    }
+    atoms::write_labels(topology, &mut text);
+    if let Some(cell) = cell {
+        frame::write(topology, cell, &mut text);
+    }
+    write_maps(topology, chamber, &mut text)?;
+    text.integers("IPOL", [0]);
+    Ok(text.finish())
+}
+
+/// The counts of everything.
+fn pointers(
+    topology: &Topology,
+    (types, bonds, dihedrals): (&Types, &Bonds, &Dihedrals),
+    cell: Option<&PeriodicCell>,
+) -> Vec<usize> {
+    let [bonds_h, bonds_no_h] = bonds.pairs.counts();
+    let [angles_h, angles_no_h] = bonds.angles.counts();
+    let [dihedrals_h, dihedrals_no_h] = dihedrals.rows.counts();
+    let residue = (0..topology.residues.len()).map(|residue| topology.residue_atoms(residue).len());
+    let longest_residue = residue.max().unwrap_or(0);
+    let excluded = atoms::excluded(topology).count();
+    let counts = [topology.atoms.len(), types.count(), bonds_h, bonds_no_h, angles_h, angles_no_h];
+    let counts = counts.into_iter().chain([dihedrals_h, dihedrals_no_h, 0, 0, excluded, topology.residues.len()]);
+    let kinds = [bonds.pairs.kinds(), bonds.angles.kinds(), dihedrals.rows.kinds(), types.count(), 0];
+    let again = [bonds_no_h, angles_no_h, dihedrals_no_h].into_iter().chain(kinds);
+    let shape = cell.map_or(0, frame::shape);
+    let rest = [0, 0, 0, 0, 0, 0, 0, shape, longest_residue, 0, topology.virtual_sites.len()];
+    counts.chain(again).chain(rest).collect()
+}
+
+/// Correction maps: energies in kcal/mol, φ slow.
+fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()> {
+    let BondedTerms { cmaps, cmap_grids, .. } = &topology.bonded;
+    if cmaps.is_empty() {
+        return Ok(());
+    }
+    let name = |rest: &str| format!("{}CMAP_{rest}", if chamber { "CHARMM_" } else { "" });
+    text.integers_as(&name("COUNT"), (2, 8), [cmaps.len(), cmap_grids.len()]);
+    text.integers_as(&name("RESOLUTION"), (20, 4), cmap_grids.iter().map(|grid| grid.size));
+    for (index, grid) in cmap_grids.iter().enumerate() {
+        let energies = grid.energies.iter().map(|energy| energy / crate::units::KCAL);
+        text.reals(&name(&format!("PARAMETER_{:02}", index + 1)), energies);
+    }
+    let mut rows = vec![];
+    for map in cmaps {
+        let [a, b, c, d, .., e] = map.atoms;
+        if map.atoms != [a, b, c, d, b, c, d, e] {
+            let message = format!("the correction map around atom {} is not on a chain of five atoms", c + 1);
+            return Err(refused(message, "an AMBER topology has no other"));
+        }
+        rows.extend([a, b, c, d, e, map.grid].map(|number| number as usize + 1));
+    }
+    text.integers_as(&name("INDEX"), (6, 8), rows);
+    Ok(())
+}
+
+/// A problem of a term that the format cannot express.
+fn refused(message: impl Into<String>, why: &str) -> Problem {
+    Problem::new(message).help(format!("{why}; write another format"))
+}

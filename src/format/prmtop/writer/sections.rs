@@ -1,0 +1,214 @@
+//! The container: sections of columns.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use crate::system::{Atom, Topology};
+
+/// Hydrogen's atomic number.
+const HYDROGEN: u8 = 1;
+
+/// The sections of a file.
+pub(super) struct Text(String);
+
+impl Text {
+    pub(super) fn new() -> Self {
+        Text("%VERSION  VERSION_STAMP = V0001.000  DATE = 01/01/00  00:00:00\n".to_owned())
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+
+    fn begin(&mut self, name: &str, format: &str) {
+        // writing to a String cannot fail
+        let _ = write!(self.0, "%FLAG {name:<74}\n%FORMAT({format})\n");
+    }
+
+    /// A section of one line of text.
+    pub(super) fn line(&mut self, name: &str, format: &str, line: &str) {
+        self.begin(name, format);
+        self.0.extend(line.chars().filter(|c| c.is_ascii() && !c.is_control()).take(80));
+        self.0.push('\n');
+    }
+
+    pub(super) fn integers(&mut self, name: &str, values: impl IntoIterator<Item = usize>) {
+        self.integers_as(name, (10, 8), values);
+    }
+
+    /// So many to a line, so wide.
+    pub(super) fn integers_as(
+        &mut self,
+        name: &str,
+        (count, width): (usize, usize),
+        values: impl IntoIterator<Item = usize>,
+    ) {
+        self.signed(name, (count, width), values.into_iter().map(|value| value as i64));
+    }
+
+    /// Integers, perhaps with a sign.
+    pub(super) fn signed(&mut self, name: &str, (count, width): (usize, usize), values: impl IntoIterator<Item = i64>) {
+        self.begin(name, &format!("{count}I{width}"));
+        self.columns(count, values, |value, text| {
+            let _ = write!(text, "{value:width$}");
+        });
+    }
+
+    /// Numbers of nine digits.
+    pub(super) fn reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        self.begin(name, "5E16.8");
+        self.columns(5, values, |value, text| push_exponential(value, (16, 8), text));
+    }
+
+    /// Numbers of seventeen digits, as CHAMBER writes charges.
+    pub(super) fn long_reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        self.begin(name, "3E24.16");
+        self.columns(3, values, |value, text| push_exponential(value, (24, 16), text));
+    }
+
+    /// Numbers that are text already.
+    fn printed<'t>(&mut self, name: &str, values: impl IntoIterator<Item = &'t str>) {
+        self.begin(name, "5E16.8");
+        self.columns(5, values, |value, text| text.push_str(value));
+    }
+
+    /// Names, cut to four characters.
+    pub(super) fn labels<'t>(&mut self, name: &str, values: impl IntoIterator<Item = &'t str>) {
+        self.begin(name, "20a4");
+        self.columns(20, values, |value, text| {
+            let _ = write!(text, "{value:<4.4}");
+        });
+    }
+
+    /// Values in lines of `count`; an empty line where there are none.
+    fn columns<V>(&mut self, count: usize, values: impl IntoIterator<Item = V>, append: impl Fn(V, &mut String)) {
+        let mut filled = 0;
+        let mut is_empty = true;
+        for value in values {
+            append(value, &mut self.0);
+            (filled, is_empty) = (filled + 1, false);
+            if filled == count {
+                self.0.push('\n');
+                filled = 0;
+            }
+        }
+        if filled > 0 || is_empty {
+            self.0.push('\n');
+        }
+    }
+}
+
+/// A number as Fortran's `Ew.d` with `1P`: `  1.23456789E+02`.
+fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
+    // three digits of an exponent do not fit; nothing in use is as small
+    let value = if value.abs() < 1e-99 { 0.0 } else { value };
+    // a sign, a digit, the point, the decimals, and E+00
+    let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
+    let _ = write!(text, "{value:.decimals$e}");
+    let mark = text.rfind('e').unwrap_or(text.len());
+    let exponent = text.get(mark + 1..).and_then(|digits| digits.parse::<i32>().ok()).unwrap_or(0);
+    text.truncate(mark);
+    let _ = write!(text, "E{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+}
+
+/// Terms on `N` atoms with `P` parameters: rows of pointers, those with hydrogen first, and the distinct parameters.
+pub(super) struct Rows<const N: usize, const P: usize> {
+    rows: [Vec<[i64; N]>; 2],
+    /// the types of the rows
+    of_rows: [Vec<usize>; 2],
+    types: Vec<[String; P]>,
+    /// types by their printed parameters
+    by_text: HashMap<[String; P], usize>,
+    /// the same by the bits of the numbers that were printed
+    by_bits: HashMap<[u64; P], usize>,
+}
+
+impl<const N: usize, const P: usize> Rows<N, P> {
+    pub(super) fn new() -> Self {
+        let (by_text, by_bits) = (HashMap::new(), HashMap::new());
+        Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], by_text, by_bits }
+    }
+
+    /// Adds a term; atoms whose sign says something are negative.
+    pub(super) fn push(&mut self, topology: &Topology, atoms: [u32; N], negative: [bool; N], parameters: [f64; P]) {
+        let kind = match self.by_bits.get(&parameters.map(f64::to_bits)) {
+            Some(&kind) => kind,
+            None => self.add_type(parameters),
+        };
+        let is_hydrogen = |&atom: &u32| matches!(&topology.atoms[atom as usize], Atom { element: HYDROGEN, .. });
+        let list = usize::from(!atoms.iter().any(is_hydrogen));
+        let pointer = |k: usize| 3 * i64::from(atoms[k]) * if negative[k] { -1 } else { 1 };
+        self.rows[list].push(std::array::from_fn(pointer));
+        self.of_rows[list].push(kind + 1);
+    }
+
+    /// The type of these parameters, a new one if no other prints the same.
+    fn add_type(&mut self, parameters: [f64; P]) -> usize {
+        let printed = parameters.map(|value| {
+            let mut text = String::new();
+            push_exponential(value, (16, 8), &mut text);
+            text
+        });
+        let next = self.types.len();
+        let kind = *self.by_text.entry(printed).or_insert_with_key(|key| {
+            self.types.push(key.clone());
+            next
+        });
+        self.by_bits.insert(parameters.map(f64::to_bits), kind);
+        kind
+    }
+
+    /// Terms with and without hydrogen.
+    pub(super) fn counts(&self) -> [usize; 2] {
+        [self.rows[0].len(), self.rows[1].len()]
+    }
+
+    /// Distinct sets of parameters.
+    pub(super) fn kinds(&self) -> usize {
+        self.types.len()
+    }
+
+    /// A section for each parameter.
+    pub(super) fn write_types(&self, names: [&str; P], text: &mut Text) {
+        for (k, name) in names.into_iter().enumerate() {
+            text.printed(name, self.types.iter().map(|parameters| parameters[k].as_str()));
+        }
+    }
+
+    /// The sections of the terms, `name` before the rest.
+    pub(super) fn write(&self, name: &str, text: &mut Text) {
+        for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
+            let rows = self.rows[list].iter().zip(&self.of_rows[list]);
+            let values = rows.flat_map(|(pointers, &kind)| pointers.iter().copied().chain([kind as i64]));
+            text.signed(&format!("{name}_{rest}"), (10, 8), values);
+        }
+    }
+
+    /// The terms in one section, atoms counted from 1, as in the sections of CHARMM.
+    pub(super) fn write_counted(&self, name: &str, text: &mut Text) {
+        let rows = self.rows.iter().zip(&self.of_rows).flat_map(|(rows, kinds)| rows.iter().zip(kinds));
+        let values = rows.flat_map(|(pointers, &kind)| pointers.iter().map(|p| p / 3 + 1).chain([kind as i64]));
+        text.signed(name, (10, 8), values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_fortran_prints_them() {
+        for (value, expected) in [
+            (0.0, "  0.00000000E+00"),
+            (18.2223, "  1.82223000E+01"),
+            (-9.999_999_999, " -1.00000000E+01"),
+            (1.5e-12, "  1.50000000E-12"),
+            (-3e-120, "  0.00000000E+00"),
+        ] {
+            let mut text = "x".to_owned();
+            push_exponential(value, (16, 8), &mut text);
+            assert_eq!(text, format!("x{expected}"));
+        }
+    }
+}
