@@ -79,7 +79,7 @@ fn start<'a, F: ForceField>(
 /// A number of single atoms at the origin, without a cell.
 fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     let mut system = System { constraints: Constraints::default(), ..gas() };
-    let atom = system.topology.atoms[0].clone();
+    let atom = system.topology.atoms[0];
     system.topology.atoms = vec![atom; count];
     (system, State { positions: vec![Vec3::ZERO; count], velocities: vec![velocity; count], ..State::default() })
 }
