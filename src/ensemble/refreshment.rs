@@ -13,6 +13,11 @@
 //! The work of it is the change of the kinetic energy of these half-step velocities, all of it at once: both E(t) and E(t+dt),
 //! with the mean of K before and after the kick of their forces, count the velocities that the kick has really met.
 //!
+//! With constraints the work lacks terms of second order: velocities that turn a bond of length r by the angle θ = v dt/r have
+//! a part along it, which changes with v. The conserved energy drifts by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
+//! turns, 0.04 kJ/mol/ps at 1/ps for the twelve hydrogens of alanine dipeptide with 2 fs; Andersen's collisions at the same rate
+//! make five times as much.
+//!
 //! Momentum is not conserved.
 
 use crate::rng::{Purpose, Stream};

@@ -331,7 +331,7 @@ mod tests {
         ] {
             assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
         }
-        assert_eq!(fields.len(), 31);
+        assert_eq!(fields.len(), 32);
     }
 
     #[test]

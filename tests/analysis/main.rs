@@ -109,8 +109,8 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", "text.h5md"], "not a trajectory of a format that md knows");
     refused(&["rmsd", "other.h5"], "not a trajectory of md");
     refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "there is such a file already");
-    refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "replace the trajectory itself");
-    refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "replace the trajectory itself");
+    refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "replace the file that it is made from");
+    refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "replace the file that it is made from");
     refused(&["pca", TRAJECTORY, "--stride", "100"], "two frames or more");
     refused(&["rg", "out/fine.xtc"], "name the topology with --topology");
     refused(&["rg", "out/fine.xtc", "--topology", "out/few.dcd"], "holds no topology");

@@ -151,7 +151,7 @@ pub(crate) fn good(text: &str, define: &[&str]) -> Topology {
 
 /// The message of the topology with one piece replaced; all these must be in it.
 #[track_caller]
-fn refused(old: &str, new: &str, parts: &[&str]) {
+pub(crate) fn refused(old: &str, new: &str, parts: &[&str]) {
     let text = crate::literal::replaced(TOP, old, new);
     let message = read(&[("a.top", &text)], &[], &[]).expect_err("a fault");
     for part in parts {

@@ -1,6 +1,6 @@
 //! What GROMACS topologies leave unsaid, and a reader may take for something else.
 
-use crate::gromacs_text::{TOP, good};
+use crate::gromacs_text::{TOP, good, refused};
 
 /// What `pdb2gmx` generates is listed: bonds alone make exclusions, but no 1-4 pairs.
 #[test]
@@ -23,6 +23,12 @@ fn every_kind_of_water_is_rigid() {
     );
     let lengths: Vec<f64> = good(&text, &[]).constraints.iter().map(|constraint| constraint.length).collect();
     assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
+}
+
+/// `[ settles ]` count as one bond for exclusions: `generate_excl` of grompp sees their first two atoms.
+#[test]
+fn a_rigid_water_excludes_its_pairs_by_a_list() {
+    refused("[ exclusions ]\n1 2 3\n2 3\n", "", &["atoms 1 and 3 of a rigid water interact", "in [ exclusions ]"]);
 }
 
 /// A bond of function type 6 is no chemical bond: it excludes nothing, joins nothing, and no constraint replaces it.

@@ -125,11 +125,11 @@ fn average(case: &Case, name: &str) -> Average {
     found
 }
 
-/// Those that sample the canonical ensemble, coupled strongly.
+/// Those that sample the canonical ensemble.
 const THERMOSTATS: [&str; 3] = [
     "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
-    "kind = \"langevin\", friction = \"10 1/ps\"",
-    "kind = \"andersen\", coupling_time = \"0.1 ps\"",
+    "kind = \"langevin\", friction = \"2 1/ps\"",
+    "kind = \"andersen\", coupling_time = \"1 ps\"",
 ];
 
 #[test]

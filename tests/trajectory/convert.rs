@@ -302,7 +302,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     let before = names(folder.path());
     let cases: [(&[&str], &Path, &str, &str); 12] = [
         (&[], &original, "a.xtc", "there is such a file already"),
-        (&["--force"], &original, "original.h5md", "replace the trajectory itself"),
+        (&["--force"], &original, "original.h5md", "replace the file that it is made from"),
         (&[], &path("a.xtc"), "b.pdb", "--topology"),
         (&["--select", "water"], &path("a.xtc"), "b.dcd", "--topology"),
         (&["--whole"], &path("a.xtc"), "b.dcd", "--topology"),

@@ -10,6 +10,7 @@ use crate::error::Problem;
 use crate::format::element;
 use crate::format::number;
 use crate::system::{Atom, Cmap, Constraint, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
+use std::collections::HashSet;
 
 /// Pairs that the exclusions of one molecule type may hold.
 const MOST_EXCLUSIONS: usize = 1 << 26;
@@ -23,6 +24,8 @@ pub(super) struct MoleculeType {
     pub(super) topology: Topology,
     /// bonds that count for exclusions
     chemical: Vec<[u32; 2]>,
+    /// oxygens of `[ settles ]`, each before its hydrogens; of their bonds GROMACS counts only the first for exclusions
+    waters: Vec<u32>,
     /// pairs of `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
     /// the residue number of the last atom, as it stands in the file
@@ -186,7 +189,8 @@ impl MoleculeType {
         let [first, second] = [oxygen + 1, oxygen + 2];
         let sides = [([oxygen, first], oh), ([oxygen, second], oh), ([first, second], hh)];
         self.topology.constraints.extend(sides.map(|(atoms, length)| Constraint { atoms, length }));
-        self.chemical.extend([[oxygen, first], [oxygen, second]]);
+        self.chemical.push([oxygen, first]);
+        self.waters.push(oxygen);
         Ok(())
     }
 
@@ -226,7 +230,8 @@ impl MoleculeType {
     /// Chemical bonds, each once: without the H–H bond of a flexible water, and with one from each virtual site to the first
     /// atom that it follows from, so that it belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
-        let bonds = self.chemical.iter().copied().filter(|&pair| !self.topology.is_water_brace(pair));
+        let of_waters = self.waters.iter().map(|&oxygen| [oxygen, oxygen + 2]);
+        let bonds = self.chemical.iter().copied().chain(of_waters).filter(|&pair| !self.topology.is_water_brace(pair));
         let mut pairs: Vec<[u32; 2]> =
             bonds.chain(self.topology.site_links()).map(|[i, j]| [i.min(j), i.max(j)]).collect();
         pairs.sort_unstable();
@@ -234,7 +239,8 @@ impl MoleculeType {
         pairs
     }
 
-    /// Pairs that do not interact: those of `[ exclusions ]`, and those that few bonds separate.
+    /// Pairs that do not interact: those of `[ exclusions ]`, and those that few bonds separate. Refuses a rigid water whose
+    /// atoms would interact.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
         let mut neighbours = Neighbours::new(atoms, &self.chemical);
@@ -247,7 +253,18 @@ impl MoleculeType {
                 return Err(Problem::new(message).help("nrexcl is a number of bonds, usually 3"));
             }
         }
-        Ok(pairs)
+        let mut sides: HashSet<[u32; 2]> =
+            self.waters.iter().flat_map(|&o| [[o, o + 1], [o, o + 2], [o + 1, o + 2]]).collect();
+        pairs.iter().for_each(|&[i, j]| drop(sides.remove(&[i.min(j), i.max(j)])));
+        match sides.into_iter().min() {
+            None => Ok(pairs),
+            Some([i, j]) => {
+                let message =
+                    format!("molecule type {}: atoms {} and {} of a rigid water interact", self.name, i + 1, j + 1);
+                let help = "[ settles ] exclude the first O-H pair only: list all three pairs in [ exclusions ]";
+                Err(Problem::new(message).help(help))
+            }
+        }
     }
 
     /// Refuses a molecule type without atoms, and particles without mass that are no virtual sites, or sites with one.
