@@ -125,16 +125,16 @@ fn average(case: &Case, name: &str) -> Average {
     found
 }
 
-/// Those that sample the canonical ensemble.
-const THERMOSTATS: [&str; 3] = [
+/// Those that sample the canonical ensemble, coupled strongly.
+const CANONICAL: [&str; 3] = [
     "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
-    "kind = \"langevin\", friction = \"2 1/ps\"",
-    "kind = \"andersen\", coupling_time = \"1 ps\"",
+    "kind = \"langevin\", friction = \"10 1/ps\"",
+    "kind = \"andersen\", coupling_time = \"0.1 ps\"",
 ];
 
 #[test]
 fn mean_temperature_is_that_of_the_thermostat() {
-    for coupling in THERMOSTATS {
+    for coupling in CANONICAL {
         let stage = format!(
             "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ {coupling}, temperature = \"300 K\" }}{QUIET}\n\
              energies = {{ every = \"20 fs\" }}"
@@ -154,7 +154,13 @@ const THERMOSTAT_DRIFT: f64 = 0.2;
 
 #[test]
 fn work_of_a_strong_thermostat_is_booked_in_full() {
-    for coupling in THERMOSTATS.into_iter().chain(["kind = \"berendsen\", coupling_time = \"0.1 ps\""]) {
+    for coupling in [
+        "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
+        "kind = \"berendsen\", coupling_time = \"0.1 ps\"",
+        // those that renew velocities lack terms that grow with their rate (`ensemble::refreshment`)
+        "kind = \"langevin\", friction = \"2 1/ps\"",
+        "kind = \"andersen\", coupling_time = \"1 ps\"",
+    ] {
         let stage = format!(
             "duration = \"60 ps\"\ntimestep = \"2 fs\"\nthermostat = {{ {coupling}, temperature = \"300 K\" }}{QUIET}\n\
              energies = {{ every = \"20 fs\" }}"

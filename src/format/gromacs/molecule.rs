@@ -255,7 +255,9 @@ impl MoleculeType {
         }
         let mut sides: HashSet<[u32; 2]> =
             self.waters.iter().flat_map(|&o| [[o, o + 1], [o, o + 2], [o + 1, o + 2]]).collect();
-        pairs.iter().for_each(|&[i, j]| drop(sides.remove(&[i.min(j), i.max(j)])));
+        for &[i, j] in &pairs {
+            sides.remove(&[i.min(j), i.max(j)]);
+        }
         match sides.into_iter().min() {
             None => Ok(pairs),
             Some([i, j]) => {
