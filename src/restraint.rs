@@ -110,7 +110,7 @@ mod tests {
             let (restraints, positions, start) = restraints(scaling, flat);
             let cell = start.scaled(1.03);
             let energy = |cell: &PeriodicCell, positions: &[Vec3]| {
-                restraints.apply(Some(cell), positions, &mut vec![Vec3::ZERO; 4]).0
+                restraints.apply(Some(cell), positions, &mut [Vec3::ZERO; 4]).0
             };
             let mut forces = vec![Vec3::ZERO; 4];
             let (_, virial) = restraints.apply(Some(&cell), &positions, &mut forces);
