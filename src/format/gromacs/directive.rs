@@ -48,6 +48,8 @@ pub(super) enum Part {
 }
 
 const RESTRAINTS: &str = "restraints are not supported; leave the macro undefined that switches them on";
+const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
+    switches these on";
 const POLARIZATION: &str = "polarisable force fields are not supported";
 
 /// Every heading of GROMACS, its directive and its part.
@@ -79,7 +81,7 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("virtual_sites4", Directive::VirtualSites(4), Part::Molecule),
     ("virtual_sitesn", Directive::VirtualSites(0), Part::Molecule),
     ("pairs_nb", Directive::Unsupported("list the pairs in [ pairs ]"), Part::Molecule),
-    ("position_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("position_restraints", Directive::Unsupported(POSITION_RESTRAINTS), Part::Molecule),
     ("angle_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
     ("angle_restraints_z", Directive::Unsupported(RESTRAINTS), Part::Molecule),
     ("distance_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
