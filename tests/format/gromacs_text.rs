@@ -193,7 +193,7 @@ fn macros_switch_and_replace() {
     for (define, expected) in [
         ("FLEXIBEL", "names FLEXIBEL, but no file of this topology asks for it"),
         ("-DFLEXIBLE", "write \"NAME\" or \"NAME=text\", without -D"),
-        ("POSRES", "md does not support this (restraints are not supported"),
+        ("POSRES", "md does not support this (position restraints are set in the stage"),
     ] {
         let message = read(&[("a.top", TOP)], &[define], &[]).expect_err(define);
         assert!(message.contains(expected), "{message}");
