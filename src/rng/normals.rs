@@ -84,7 +84,7 @@ fn sin(x: f32) -> f32 {
     x + x * square * series
 }
 
-/// As [`sin`].
+/// As [`sin`]: the first term left out is below 3·10⁻⁸.
 #[inline(always)]
 fn cos(x: f32) -> f32 {
     let square = x * x;

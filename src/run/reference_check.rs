@@ -127,17 +127,18 @@ impl BackendForces {
         }
         BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
     }
-}
 
-impl BackendForces {
     /// Takes off what restraints contribute.
     fn take_off(&mut self, restraints: &[Arc<PositionRestraints>], atoms: &[u32], state: &State) {
-        let mut own = vec![Vec3::ZERO; if restraints.is_empty() { 0 } else { state.positions.len() }];
+        if restraints.is_empty() {
+            return;
+        }
+        let mut own = vec![Vec3::ZERO; state.positions.len()];
         for restraint in restraints {
             restraint.apply(state.cell.as_ref(), &state.positions, &mut own);
         }
         for (force, atom) in self.forces.iter_mut().zip(atoms) {
-            *force -= own.get(*atom as usize).copied().unwrap_or(Vec3::ZERO);
+            *force -= own[*atom as usize];
         }
         self.energies.position_restraint = 0.0;
     }

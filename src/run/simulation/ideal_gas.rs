@@ -1,7 +1,8 @@
 //! An ideal gas of rigid dimers at constant pressure, where the kinetic energy and the volume must not know of each other.
 
+use super::refreshment::Wells;
 use super::*;
-use crate::backend::{Evaluation, ForceField, Host, Phases};
+use crate::backend::Host;
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
@@ -26,31 +27,6 @@ const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
 /// Standard errors allowed; the seed is fixed.
 const STANDARD_ERRORS: f64 = 3.0;
-
-/// No forces.
-pub(super) struct Nothing;
-
-impl ForceField for Nothing {
-    fn description(&self) -> String {
-        "nothing".into()
-    }
-    fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
-    fn evaluate(
-        &mut self,
-        _: Option<&PeriodicCell>,
-        positions: &[Vec3],
-        _: Workload,
-        out: &mut Evaluation,
-    ) -> Result<()> {
-        out.forces.resize(positions.len(), Vec3::ZERO);
-        Ok(())
-    }
-    fn phases(&self) -> Phases {
-        Phases::default()
-    }
-}
 
 pub(super) fn gas() -> System {
     let name = Name::new("O");
@@ -119,7 +95,7 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
     (0..100).for_each(|step| collide(&mut state, step));
     // collisions keep no momentum
     let free = 5 * DIMERS as usize;
-    let host = Host::new(&system, Nothing, Level::Portable, Team::single()).unwrap();
+    let host = Host::new(&system, Wells::NONE, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
     let setup = Setup { dynamics: &dynamics, seed: 7, degrees_of_freedom: free };
     let context = Context::new(Box::new(host), lists);

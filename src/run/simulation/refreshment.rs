@@ -1,6 +1,6 @@
 //! Thermostats that renew velocities, on systems whose distributions are known.
 
-use super::ideal_gas::{DIMERS, Nothing, gas};
+use super::ideal_gas::{DIMERS, gas};
 use super::*;
 use crate::backend::{Evaluation, ForceField, Host, Phases};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -17,7 +17,7 @@ const TIMESTEP: f64 = 0.002;
 const STANDARD_ERRORS: f64 = 4.0;
 
 /// Each atom in a harmonic well of its own at the origin.
-struct Wells {
+pub(super) struct Wells {
     /// kJ/mol/nm², of even and odd atoms
     constants: [f64; 2],
 }
@@ -28,6 +28,9 @@ const STIFFNESS: [f64; 2] = [0.9, 0.1];
 const MASS: f64 = 16.0;
 
 impl Wells {
+    /// No forces.
+    pub(super) const NONE: Self = Wells { constants: [0.0; 2] };
+
     fn new() -> Self {
         Wells { constants: STIFFNESS.map(|radians| MASS * (radians / TIMESTEP).powi(2)) }
     }
@@ -164,7 +167,7 @@ fn velocities_of_free_atoms_decay_at_the_rate_of_friction_or_collisions() {
     for (kind, every) in [(ThermostatKind::Langevin, 1), (ThermostatKind::Langevin, 5), (ThermostatKind::Andersen, 1)] {
         let (system, state) = atoms(ATOMS, vec3(2.0, -1.0, 0.0));
         let dynamics = thermostat(kind, 0.1, every);
-        let mut simulation = start(&system, Nothing, &dynamics, &state);
+        let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         // not at step 0
         for _ in 0..=50 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
@@ -190,7 +193,7 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
             ..State::default()
         };
         let dynamics = thermostat(kind, time, 1);
-        let mut simulation = start(&system, Nothing, &dynamics, &state);
+        let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut now = state.clone();
         let mut sums = vec![[0.0; 2]; DIMERS as usize];
         let (samples, interval) = (20_000, 4);
