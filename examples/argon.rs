@@ -43,7 +43,7 @@ fn main() -> md::error::Result<()> {
 
     // twice the temperature melts the lattice, whose kinetic energy halves as it takes up potential energy
     let kind = ThermostatKind::VRescale;
-    let thermostat = Some(Thermostat { kind, temperature: TEMPERATURE, coupling_time: 0.5, every: 10 });
+    let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: 2.0 * TEMPERATURE };
     let dynamics = Dynamics { timestep: 0.005, velocities, thermostat, ..Dynamics::default() };
     let mut simulation = engine.simulation(&plan, &system, &dynamics, &mut state)?;

@@ -39,7 +39,7 @@ fn mean_energy() -> md::error::Result<f64> {
     let Prepared { system, mut state, .. } = builder.build()?;
     let (atoms, plan) = (state.positions.len() as f64, Plan::default());
     let kind = ThermostatKind::VRescale;
-    let thermostat = Some(Thermostat { kind, temperature: TEMPERATURE, coupling_time: 0.5, every: 10 });
+    let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: TEMPERATURE };
     // the trap acts on the centre of mass, whose motion belongs to the ensemble: do not remove it
     let dynamics = Dynamics { timestep: 0.01, velocities, thermostat, com_removal: None, ..Dynamics::default() };

@@ -4,6 +4,7 @@
 //! evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces here.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
+use crate::ensemble::refreshment::Refreshment;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
@@ -135,6 +136,12 @@ impl<B: Backend + ?Sized> Context<B> {
     pub fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
         self.age = self.age.map(|age| age + 1);
         self.backend.integrate(step)
+    }
+
+    /// The same with a refreshment in its middle.
+    pub fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        self.age = self.age.map(|age| age + 1);
+        self.backend.integrate_and_refresh(step, refreshment)
     }
 
     /// Wait for all work, and replay steps that a device has skipped.

@@ -135,7 +135,7 @@
 //!   constraints.
 //! - Steps without output are captured as a CUDA graph and replayed. The host waits only where it reads, and at the end of
 //!   a list's lifetime for the length of the next list. Couplings need no host: their random numbers are drawn in advance
-//!   ([`ensemble::thermostat::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device computes the factors, sums the
+//!   ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device computes the factors, sums the
 //!   work and updates the cell.
 //! - Where lists expire by displacement, the device skips every step in which a pair might be missing. The host learns
 //!   later which steps were skipped, and replays them with new lists ([`backend::Backend::lists_expired`],

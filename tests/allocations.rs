@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use md::backend::{Backend, Host, Reference};
 use md::config::Config;
-use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::context::Context;
 use md::pair::ListSchedule;
 use md::prepare::{ConstrainedTerms, Prepared};
@@ -86,8 +85,7 @@ fn count<B: Backend>(
     lists: ListSchedule,
     steps: u64,
 ) -> Counts {
-    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
-    let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+    let setup = Setup::new(system, dynamics, 1, true).unwrap();
     let mut simulation = Simulation::new(Context::new(backend, lists), setup, state, StageProgress::default()).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {

@@ -120,7 +120,7 @@ fn a_full_file_becomes_the_plan_it_describes() {
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
     assert_eq!((heat.steps, heat.timestep, heat.com_removal), (25_000, 0.002, None));
     assert_eq!(heat.velocities, Velocities::Generate { temperature: 300.0 });
-    assert_eq!(heat.thermostat.unwrap().kind, ThermostatKind::Berendsen);
+    assert_eq!(heat.thermostat.as_ref().unwrap().kind, ThermostatKind::Berendsen);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn options_are_laid_over_the_file() {
     let StageKind::Minimize(first) = &plan.stages[0].kind else { panic!("a minimisation") };
     assert_eq!(first.steps, 99);
     let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("a dynamics stage") };
-    assert_eq!((heat.steps, heat.thermostat.unwrap().temperature), (50_000, 310.0));
+    assert_eq!((heat.steps, heat.thermostat.as_ref().unwrap().temperature.at(0.0)), (50_000, 310.0));
 }
 
 #[test]

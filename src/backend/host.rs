@@ -5,7 +5,7 @@
 
 use super::centres::{GroupSums, centre_of, internal_virial, totals};
 use super::leapfrog::{LeapfrogKernel, Section, StepResult};
-use super::refresh::RefreshKernel;
+use super::refresh::Refresh;
 use super::{
     Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
     Workload,
@@ -13,9 +13,10 @@ use super::{
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
+use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::refreshment::Refreshment;
-use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work};
+use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
@@ -29,6 +30,8 @@ use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
+
+mod velocities;
 
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
@@ -69,11 +72,13 @@ pub struct Host<F> {
     step_results: Vec<StepResult>,
     /// atoms that constraints hold together
     groups: Molecules,
+    /// atoms that share a heat bath; `None` where all do
+    temperature_groups: Option<Arc<TemperatureGroups>>,
     /// position and velocity of the centre of mass of each, where a barostat acts
     centres: Vec<[Vec3; 2]>,
     /// velocities that a thermostat has scaled, before the next step
     scaled: Vec<Vec3>,
-    /// partial sums over atoms, and over groups
+    /// partial sums over the atoms of temperature groups, and over groups
     parts: Vec<[f64; 2]>,
     group_parts: Vec<GroupSums>,
     phases: Phases,
@@ -112,32 +117,39 @@ impl<F: ForceField> Host<F> {
             kinetic_after: 0.0,
             centres: vec![],
             scaled: vec![],
-            parts: vec![[0.0; 2]; system.topology.atoms.len().div_ceil(ATOMS)],
+            parts: vec![],
             group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
             groups,
+            temperature_groups: None,
             phases: Phases::default(),
             searches: 0,
         })
     }
 
-    /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints.
-    fn leapfrog(&mut self, Leapfrog { timestep, virial, .. }: Leapfrog) -> Result<Mat3> {
+    /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints, and
+    /// to those of a refreshment that follows.
+    fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
+        let timestep = step.timestep;
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
             old: &self.old,
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
+        // SAFETY: both are used by `unsafe` functions only, section by section
+        let half = &unsafe { motion.with_rate(2.0 / timestep) };
+        let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
+        let refresh = refreshment.map(|refreshment| Refresh { motion: half, groups, temperature_groups, refreshment });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
             let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
-            *result = if virial {
-                dispatch(level, LeapfrogKernel::<true>(part))
+            *result = if step.virial {
+                dispatch(level, LeapfrogKernel::<true>(part, refresh))
             } else {
-                dispatch(level, LeapfrogKernel::<false>(part))
+                dispatch(level, LeapfrogKernel::<false>(part, refresh))
             };
         });
         let mut sum = Mat3::ZERO;
@@ -188,40 +200,14 @@ impl<F: ForceField> Host<F> {
         self.evaluation.virial.trace() - self.group_parts.iter().map(|part| part.internal_virial).sum::<f64>()
     }
 
-    /// dt Σ v·F of the velocities `scaled`, and Σ m v·Δv with the change of them by constraints in the last step, kJ/mol.
-    fn works_of_step(&mut self) -> [f64; 2] {
-        let (masses, timestep) = (&self.masses, self.timestep);
-        let velocities = self.scaled.par_chunks(ATOMS).zip(self.velocities.par_chunks(ATOMS));
-        let chunks =
-            self.parts.par_iter_mut().zip(velocities).zip(self.evaluation.forces.par_chunks(ATOMS)).enumerate();
-        self.team.for_each(chunks, |(chunk, ((part, (before, after)), forces))| {
-            *part = [0.0; 2];
-            for (k, ((v, after), force)) in before.iter().zip(after).zip(forces).enumerate() {
-                let by_forces = v.dot(*force) * timestep;
-                part[0] += by_forces;
-                part[1] += masses[chunk * ATOMS + k] * v.dot(*after - *v) - by_forces;
-            }
-        });
-        self.parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
-    }
-
     /// Before a step: books the rest of the barostat's work, and keeps the velocities for the rest of the thermostat's.
     fn finish_barostat_work(&mut self) {
         let change = std::mem::take(&mut self.coupling.pending_scaling);
         if change != 0.0 {
             self.coupling.barostat_work += ScaleFactors::half_potential_work(change, self.centre_virial_trace());
         }
-        if self.coupling.pending_rescaling != 0.0 {
+        if !self.coupling.pending_rescaling.is_empty() {
             memory::copy(&self.velocities, &mut self.scaled);
-        }
-    }
-
-    /// After a step: books the rest of the thermostat's work.
-    fn finish_thermostat_work(&mut self) {
-        let rescaling = std::mem::take(&mut self.coupling.pending_rescaling);
-        if rescaling != 0.0 {
-            let [forces, constraints] = self.works_of_step();
-            self.coupling.thermostat_work += pending_work(rescaling, forces, constraints);
         }
     }
 
@@ -238,6 +224,29 @@ impl<F: ForceField> Host<F> {
         });
         self.sites.place(&self.team, &mut self.positions);
         self.field.cell_changed(self.cell.as_ref());
+    }
+
+    /// A step, perhaps with a refreshment in its middle, whose work is not booked here.
+    fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
+        let start = Instant::now();
+        if step.pending_work {
+            self.finish_barostat_work();
+        }
+        self.timestep = step.timestep;
+        let constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
+        self.sites.place(&self.team, &mut self.positions);
+        let [before, after] = self.kinetic_energies();
+        self.kinetic_after = after;
+        self.check_motion(before + after)?;
+        if step.pending_work {
+            self.finish_thermostat_work();
+        }
+        let threads = self.team.threads() as f64;
+        let constraints =
+            self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
+        self.phases.constraints += constraints;
+        self.phases.update += start.elapsed().as_secs_f64() - constraints;
+        Ok(Kinetic { before, after, constraint_virial })
     }
 
     /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
@@ -276,7 +285,7 @@ impl<F: ForceField> Backend for Host<F> {
         self.sites.place(&self.team, &mut self.positions);
         memory::copy(&state.velocities, &mut self.velocities);
         memory::copy(&self.positions, &mut self.old);
-        self.coupling = state.coupling;
+        self.coupling.clone_from(&state.coupling);
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
     }
@@ -285,7 +294,7 @@ impl<F: ForceField> Backend for Host<F> {
         state.cell = self.cell;
         memory::copy(&self.positions, &mut state.positions);
         memory::copy(&self.velocities, &mut state.velocities);
-        state.coupling = self.coupling;
+        state.coupling.clone_from(&self.coupling);
         Ok(())
     }
 
@@ -394,25 +403,13 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
-        let start = Instant::now();
-        if step.pending_work {
-            self.finish_barostat_work();
-        }
-        self.timestep = step.timestep;
-        let constraint_virial = self.leapfrog(step)?.scaled(1.0 / step.timestep.powi(2));
-        self.sites.place(&self.team, &mut self.positions);
-        let [before, after] = self.kinetic_energies();
-        self.kinetic_after = after;
-        self.check_motion(before + after)?;
-        if step.pending_work {
-            self.finish_thermostat_work();
-        }
-        let threads = self.team.threads() as f64;
-        let constraints =
-            self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
-        self.phases.constraints += constraints;
-        self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, constraint_virial })
+        self.move_atoms(step, None)
+    }
+
+    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        let kinetic = self.move_atoms(step, Some(refreshment))?;
+        self.book_refreshment(self.step_results.iter().map(|result| result.renewed).sum());
+        Ok(kinetic)
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
@@ -429,41 +426,21 @@ impl<F: ForceField> Backend for Host<F> {
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
-    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
-        let factor = rescaling.factor(self.kinetic_after)?;
-        self.coupling.thermostat_work += scaling_work(self.kinetic_after, factor);
-        self.coupling.pending_rescaling = pending(factor);
-        self.team.for_each(self.velocities.par_iter_mut(), |v| *v = *v * factor);
+    fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {
+        self.temperature_groups = Some(Arc::clone(groups));
         Ok(())
     }
 
-    fn refresh_velocities(&mut self, refreshment: Refreshment) -> Result<()> {
-        let start = Instant::now();
-        let velocities = SharedVectors::new(&mut self.velocities);
-        let motion = &Motion {
-            old: &self.old,
-            positions: SharedVectors::new(&mut self.positions),
-            // half a step of the move is mended
-            velocities: Some((velocities, 2.0 / self.timestep)),
-        };
-        let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level, timestep) = (&self.constraints, &self.evaluation.forces, self.level, self.timestep);
-        let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
-        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let section = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
-            *result = dispatch(level, RefreshKernel { section, groups, refreshment });
-        });
-        self.step_results.iter().try_for_each(|result| result.constraint_virial.map(|_| ()))?;
-        self.sites.place(&self.team, &mut self.positions);
-        let [_, after] = self.kinetic_energies();
-        self.coupling.thermostat_work += after - self.kinetic_after;
-        self.kinetic_after = after;
-        self.phases.update += start.elapsed().as_secs_f64();
-        Ok(())
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
+        match change {
+            VelocityChange::Rescale(rescalings) => self.rescale(rescalings),
+            VelocityChange::NoseHoover(chains) => self.rescale_by_chains(chains),
+            VelocityChange::Refresh(refreshment) => self.refresh(refreshment),
+        }
     }
 
     fn coupling(&self) -> Result<Coupling> {
-        Ok(self.coupling)
+        Ok(self.coupling.clone())
     }
 
     fn remove_com_motion(&mut self) -> Result<()> {

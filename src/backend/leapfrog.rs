@@ -1,5 +1,6 @@
 //! A step of the leapfrog integrator with constraints, for one section of the atoms.
 
+use super::refresh::Refresh;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
 use crate::simd::{Kernel, Simd};
 use crate::vec3::{Mat3, Vec3};
@@ -12,6 +13,7 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
 }
 
 /// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+#[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
     pub(super) section: usize,
@@ -29,6 +31,8 @@ pub(super) struct StepResult {
     /// kinetic energies half a step before and after, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
+    /// kinetic energy of velocities that a thermostat has renewed in the middle of the move, kJ/mol
+    pub(super) renewed: f64,
     /// Σ r⊗(m Δx) of the constraints
     pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
     /// time spent on them
@@ -37,12 +41,17 @@ pub(super) struct StepResult {
 
 impl StepResult {
     /// before the first step
-    pub(super) const NONE: Self =
-        StepResult { before: 0.0, after: 0.0, constraint_virial: Ok(Mat3::ZERO), constraining: Duration::ZERO };
+    pub(super) const NONE: Self = StepResult {
+        before: 0.0,
+        after: 0.0,
+        renewed: 0.0,
+        constraint_virial: Ok(Mat3::ZERO),
+        constraining: Duration::ZERO,
+    };
 }
 
-/// [`Section`] with or without the virial of the constraints.
-pub(super) struct LeapfrogKernel<'a, const VIRIAL: bool>(pub(super) Section<'a>);
+/// [`Section`] with or without the virial of the constraints, and with a refreshment where it follows.
+pub(super) struct LeapfrogKernel<'a, const VIRIAL: bool>(pub(super) Section<'a>, pub(super) Option<Refresh<'a>>);
 
 impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
     type Output = StepResult;
@@ -70,6 +79,13 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
         let constraining = start.elapsed();
         // SAFETY: as above
         let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
-        StepResult { before, after, constraint_virial, constraining }
+        let mut result = StepResult { before, after, renewed: after, constraint_virial, constraining };
+        if let Some(refresh) = self.1 {
+            match refresh.apply(&self.0) {
+                Ok(renewed) => result.renewed = renewed,
+                Err(failure) => result.constraint_virial = Err(failure),
+            }
+        }
+        result
     }
 }

@@ -28,8 +28,9 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::Refreshment;
-use crate::ensemble::thermostat::Rescaling;
+use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
@@ -66,7 +67,7 @@ pub struct Leapfrog {
     pub virial: bool,
     /// return kinetic energies and that virial; without, the returned values are undefined
     pub kinetic: bool,
-    /// [`Backend::scale_box`] or [`Backend::rescale_velocities`] follows
+    /// [`Backend::scale_box`] or [`Backend::change_velocities`] follows
     pub coupled: bool,
     /// one of them followed the previous step: the rest of its work is booked now, with the present forces, which after
     /// [`Backend::scale_box`] must have been evaluated with their virial
@@ -138,20 +139,24 @@ pub trait Backend: Send {
     }
     /// Leapfrog with constraints.
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
+    /// [`Backend::integrate`], and then [`Backend::change_velocities`] by a refreshment, to the bit.
+    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        let kinetic = self.integrate(step)?;
+        self.change_velocities(&VelocityChange::Refresh(refreshment.clone()))?;
+        Ok(kinetic)
+    }
     /// Scale the box and the group centres by what follows from the volume and the pressure of the centres at the time of
     /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
     /// [`Backend::integrate`]. Forces must have been asked for with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
-    /// Multiply all velocities by the factor that follows from their kinetic energy ([`crate::ensemble::thermostat`]), and
-    /// add the work of that to the thermostat's, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes
-    /// before.
-    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()>;
-    /// Renew velocities in part, in the middle of the last move ([`crate::ensemble::refreshment`]), and add the work of that
-    /// to the thermostat's. [`Backend::scale_box`] comes before. A backend that cannot do it refuses.
-    fn refresh_velocities(&mut self, _refreshment: Refreshment) -> Result<()> {
-        let problem = Problem::new("this device has no thermostat that renews velocities");
-        Err(problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\"").into())
+    /// Atoms that share a heat bath, from now on; all do until then. A backend that cannot do it refuses.
+    fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
+        Err(Problem::new("this device has one temperature group").help("set run.device = \"cpu\"").into())
     }
+    /// Change velocities as a thermostat asks ([`crate::ensemble::thermostat`]), and add the work of that to the thermostat's;
+    /// that of factors, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes before. A backend refuses
+    /// what it cannot do.
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
     /// The work of the couplings so far.
     fn coupling(&self) -> Result<Coupling>;
     /// Remove the motion of the centre of mass, and the rotation where there is no cell.

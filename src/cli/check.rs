@@ -6,12 +6,14 @@ use clap::Args;
 
 use super::input::Input;
 use super::{estimate, info};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
-    Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
-    describe_lj_end, describe_methods, load, position_restraints, processors, refuse, warnings,
+    Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
+    describe_lists, describe_lj_end, describe_methods, load, position_restraints, processors, refuse, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -34,6 +36,9 @@ impl Check {
         let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
         position_restraints(&config.plan, &system, &state)?;
+        for (_, stage) in config.plan.dynamics() {
+            Setup::new(&system, stage, config.plan.run.seed, state.cell.is_some())?;
+        }
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
         }
@@ -104,12 +109,22 @@ fn dynamics(stage: &Dynamics) -> String {
     let duration = stage.steps as f64 * stage.timestep;
     let mut text = format!("{} steps of {} fs = {duration} ps", stage.steps, stage.timestep * 1e3);
     if let Some(thermostat) = &stage.thermostat {
-        let _ = write!(text, ", {} K", thermostat.temperature);
+        let _ = write!(text, ", {}", temperatures(thermostat));
     }
     if let Some(barostat) = &stage.barostat {
         let _ = write!(text, ", {:.4} bar", barostat.pressure / crate::units::BAR);
     }
     text
+}
+
+/// The temperatures of a thermostat.
+fn temperatures(thermostat: &Thermostat) -> String {
+    let of = |temperature: &Schedule| {
+        let values: Vec<String> = temperature.points().iter().map(|(_, value)| format!("{value} K")).collect();
+        values.join(" to ")
+    };
+    let groups = thermostat.groups.iter().map(|group| format!("; {} of {}", of(&group.temperature), group.select));
+    of(&thermostat.temperature) + &groups.collect::<String>()
 }
 
 fn output(plan: &Plan, topology: &Topology) -> Result<String> {

@@ -6,7 +6,8 @@ use super::build::report;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
-use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
+use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, PositionRestraint, Stage, StageKind, Velocities};
 
@@ -60,14 +61,20 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     let steps = steps(table, problems);
     let velocities = velocities(table, problems);
     let thermostat =
-        coupling(table, "thermostat").and_then(|inner| inner.map_or(Some(None), |t| thermostat(t).map(Some)));
+        coupling(table, "thermostat").and_then(|inner| inner.map_or(Some(None), |t| thermostat(t, problems).map(Some)));
     let barostat = coupling(table, "barostat").and_then(|inner| inner.map_or(Some(None), |t| barostat(t).map(Some)));
     let timestep = table.number("timestep");
     let before = problems.len();
     if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
         // stochastic rescaling is exact for any ratio; weak coupling overshoots beyond 1
-        if t.kind == ThermostatKind::Berendsen {
-            long_enough(inner, "thermostat", (t.coupling_time, t.every, 1.0), timestep, problems);
+        let least = match t.kind {
+            ThermostatKind::Berendsen => 1.0,
+            ThermostatKind::NoseHoover => LEAST_COUPLINGS,
+            ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => 0.0,
+        };
+        let groups = t.groups.iter().zip(inner.tables("groups")).map(|(group, table)| (group.coupling_time, table));
+        for (coupling_time, table) in std::iter::once((t.coupling_time, inner)).chain(groups) {
+            long_enough(table, "thermostat", (coupling_time, t.every, least), timestep, problems);
         }
     }
     if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
@@ -147,8 +154,8 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
         VelocitiesWord::File => return Some(Velocities::File),
         VelocitiesWord::Generate => {}
     }
-    let thermostat = table.table("thermostat").and_then(|thermostat| thermostat.number("temperature"));
-    match table.number("temperature").or(thermostat) {
+    let thermostat = table.table("thermostat").and_then(|thermostat| thermostat.schedule("temperature"));
+    match table.number("temperature").or(thermostat.map(|temperature| temperature.at(0.0))) {
         Some(temperature) => Some(Velocities::Generate { temperature }),
         None => {
             let message = "velocities = \"generate\" needs a temperature";
@@ -158,17 +165,28 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
     }
 }
 
-fn thermostat(table: &Table) -> Option<Thermostat> {
+fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> {
     let kind = table.meaning("kind", &words::THERMOSTATS)?;
-    Some(Thermostat {
-        kind,
-        temperature: table.number("temperature")?,
-        coupling_time: match kind {
-            ThermostatKind::Langevin => table.number("friction")?.recip(),
-            _ => table.number("coupling_time")?,
-        },
-        every: u32::try_from(table.integer("every")?).ok()?,
-    })
+    let (time, other) = match kind {
+        ThermostatKind::Langevin => ("friction", "coupling_time"),
+        _ => ("coupling_time", "friction"),
+    };
+    let time_of =
+        |table: &Table| table.number(time).map(|value| if time == "friction" { value.recip() } else { value });
+    let (temperature, coupling_time) = (table.schedule("temperature")?.clone(), time_of(table)?);
+    let group = |inner: &Table| {
+        if inner.is_given(other) {
+            let (kind, message) = (table.word("kind")?, format!("thermostat.groups: \"{other}\" has no effect"));
+            report(problems, inner, other, format!("{message} with kind = \"{kind}\""), &format!("set {time}"));
+        }
+        Some(ThermostatGroup {
+            select: inner.text("select")?.to_owned(),
+            temperature: inner.schedule("temperature").unwrap_or(&temperature).clone(),
+            coupling_time: time_of(inner).unwrap_or(coupling_time),
+        })
+    };
+    let groups = table.tables("groups").iter().map(group).collect::<Option<_>>()?;
+    Some(Thermostat { kind, temperature, coupling_time, every: u32::try_from(table.integer("every")?).ok()?, groups })
 }
 
 fn barostat(table: &Table) -> Option<Barostat> {

@@ -52,6 +52,8 @@ pub enum Kind {
     Number(Range),
     /// text with number and unit
     Quantity(Dimension, Range),
+    /// as [`Kind::Quantity`], or a list of times, from the start of the stage, with quantities
+    Schedule(Dimension, Range),
     /// simulated time, or a number of steps
     Interval,
     /// three whole numbers: points along a, b, c
@@ -135,6 +137,12 @@ impl Key {
             Kind::Number(_) => "a number".to_owned(),
             Kind::Quantity(dimension, _) => {
                 format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
+            }
+            Kind::Schedule(dimension, _) => {
+                let (name, value) = (dimension.name(), dimension.example());
+                format!(
+                    "text with {name}, for example \"{value}\", or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
+                )
             }
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()

@@ -1,6 +1,6 @@
 //! Reads the input file: from TOML text to a checked [`Plan`]; reports all problems at once.
 //!
-//! Text becomes raw values with their positions (`raw`); options of the command line override them; values are checked
+//! Text becomes raw values with their positions (`raw`); presets become stages (`stages`); options of the command line override them; values are checked
 //! against the table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files
 //! that a plan names. Start reading at [`Config::parse`].
 
@@ -14,6 +14,7 @@ pub mod key;
 pub mod keys;
 mod raw;
 mod resolve;
+mod stages;
 mod template;
 mod value;
 mod words;
@@ -83,6 +84,7 @@ impl Config {
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
         let mut root = raw::parse(text).map_err(|problem| problems.push(problem)).ok()?;
+        stages::expand(&mut root).map_err(|problem| problems.push(problem)).ok()?;
         for option in overrides {
             if let Err(problem) = option.apply(&mut root) {
                 problems.push(problem);

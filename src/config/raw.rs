@@ -73,10 +73,11 @@ pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
 
 /// Parses one value written as `default` of a key.
 pub(super) fn parse_default(text: &str) -> Result<Raw, Problem> {
-    parse_value(text, &Place::Default)
+    parse_at(text, &Place::Default)
 }
 
-fn parse_value(text: &str, place: &Place) -> Result<Raw, Problem> {
+/// Parses one value as if it stood at a place.
+pub(super) fn parse_at(text: &str, place: &Place) -> Result<Raw, Problem> {
     DeValue::parse(text)
         .map(|value| convert(&value, &|_| place.clone()))
         .map_err(|error| Problem::new(format!("\"{text}\" is not a TOML value: {}", error.message())))
@@ -155,7 +156,7 @@ impl Override {
     /// Sets the value in `root`.
     pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
         let place = Place::Option(Rc::from(self.typed.as_str()));
-        let mut value = parse_value(&self.value, &place).map_err(|problem| {
+        let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(
                 "text needs its quotes, and the shell removes one pair: --set {}='\"{}\"'",
                 self.key, self.value
@@ -214,7 +215,7 @@ fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
 }
 
 /// The name of a stage as written; where it has none, its kind, which is the default name.
-fn stage_name(stage: &Raw) -> String {
+pub(super) fn stage_name(stage: &Raw) -> String {
     let Node::Table(members) = &stage.node else { return String::new() };
     let text = |wanted: &str| {
         members.iter().find(|member| member.name == wanted).and_then(|member| match &member.value.node {

@@ -6,6 +6,7 @@ use super::key::{Default, Key, Kind, nearest, quoted};
 use super::keys;
 use super::raw::{self, Member, Node, Raw};
 use super::value::{Entry, Place, Table, Value};
+use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
 use crate::format::coordinates::cell_of;
 use crate::run::Interval;
@@ -153,18 +154,33 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
                 Err(range(admissible.words))
             }
         }
-        (Kind::Quantity(dimension, admissible), Node::Text(text)) => {
+        (Kind::Quantity(dimension, admissible) | Kind::Schedule(dimension, admissible), Node::Text(text)) => {
             if nearest(text, key.words.iter().copied()).is_some() {
                 return Err(unknown_word(&name, key, text));
             }
             let value = dimension.parse(text).map_err(named)?;
-            if admissible.contains(value) {
-                Ok((Value::Number(value), quote(text.trim())))
-            } else {
-                Err(range(admissible.words))
+            if !admissible.contains(value) {
+                return Err(range(admissible.words));
             }
+            let value = match key.kind {
+                Kind::Schedule(..) => Value::Schedule(value.into()),
+                _ => Value::Number(value),
+            };
+            Ok((value, quote(text.trim())))
         }
-        (Kind::Quantity(dimension, _), Node::Number { text, .. }) => Err(named(dimension.bare(text))),
+        (Kind::Quantity(dimension, _) | Kind::Schedule(dimension, _), Node::Number { text, .. }) => {
+            Err(named(dimension.bare(text)))
+        }
+        (Kind::Schedule(dimension, admissible), Node::Array(items)) => {
+            let (points, text) = points(items, *dimension).map_err(named)?;
+            if let Some((_, value)) = points.iter().find(|(_, value)| !admissible.contains(*value)) {
+                return Err(range(admissible.words).help(format!("{value} is not")));
+            }
+            let schedule = Schedule::new(points).ok_or_else(|| {
+                named(Problem::new("times must ascend").help("for example [[\"0 ps\", ...], [\"50 ps\", ...]]"))
+            })?;
+            Ok((Value::Schedule(schedule), text))
+        }
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
             let problem = Problem::new("missing unit: an interval is written as text with its unit");
@@ -180,6 +196,38 @@ fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
     // TOML is UTF-8, and so is the path unless the working directory is not
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
+}
+
+/// Points of a schedule, and their text.
+fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, String), Problem> {
+    let (mut points, mut written) = (vec![], vec![]);
+    for item in items {
+        match &item.node {
+            Node::Array(pair) if pair.len() == 2 => {
+                let mut values = [0.0; 2];
+                let mut texts = vec![];
+                for ((item, value), dimension) in pair.iter().zip(&mut values).zip([Dimension::Time, dimension]) {
+                    *value = match &item.node {
+                        Node::Text(text) => {
+                            texts.push(quote(text.trim()));
+                            dimension.parse(text)?
+                        }
+                        Node::Number { text, .. } => return Err(dimension.bare(text)),
+                        other => {
+                            return Err(Problem::new(format!("expected a text with unit, not {}", other.type_name())));
+                        }
+                    };
+                }
+                points.push((values[0], values[1]));
+                written.push(format!("[{}]", texts.join(", ")));
+            }
+            other => {
+                let message = format!("expected pairs of a time and a value, not {}", other.type_name());
+                return Err(Problem::new(message).help("for example [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]"));
+            }
+        }
+    }
+    Ok((points, format!("[{}]", written.join(", "))))
 }
 
 const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::key::Key;
 use crate::cell::PeriodicCell;
+use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
 use crate::run::Interval;
 
@@ -49,6 +50,8 @@ pub enum Value {
     Number(f64),
     /// time or steps
     Interval(Interval),
+    /// what changes with time, internal units
+    Schedule(Schedule),
     /// points along a, b, c
     Grid([usize; 3]),
     /// nested keys
@@ -174,6 +177,14 @@ impl Table {
     pub fn interval(&self, name: &str) -> Option<Interval> {
         match self.get(name)?.value {
             Value::Interval(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What changes with time.
+    pub fn schedule(&self, name: &str) -> Option<&Schedule> {
+        match &self.get(name)?.value {
+            Value::Schedule(value) => Some(value),
             _ => None,
         }
     }

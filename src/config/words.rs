@@ -115,8 +115,9 @@ pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
 /// `thermostat.kind`
-pub(super) const THERMOSTATS: [(&str, ThermostatKind); 4] = [
+pub(super) const THERMOSTATS: [(&str, ThermostatKind); 5] = [
     ("v-rescale", ThermostatKind::VRescale),
+    ("nose-hoover", ThermostatKind::NoseHoover),
     ("langevin", ThermostatKind::Langevin),
     ("andersen", ThermostatKind::Andersen),
     ("berendsen", ThermostatKind::Berendsen),

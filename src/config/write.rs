@@ -8,6 +8,7 @@ use super::keys;
 use super::resolve::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::Barostat;
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
     Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, PositionRestraint,
@@ -15,8 +16,8 @@ use crate::run::{
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 use crate::units::Dimension::{
-    Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
-    WallTime,
+    self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature,
+    Time, WallTime,
 };
 
 /// A line of an input file.
@@ -295,17 +296,41 @@ fn dynamics(options: &Dynamics) -> Vec<Member> {
 }
 
 fn thermostat(options: &Thermostat) -> String {
-    let time = options.coupling_time;
-    let time = match options.kind {
-        ThermostatKind::Langevin => ("friction", Rate.spell_by(time.recip(), |friction| friction.recip() == time)),
-        _ => ("coupling_time", Time.spell(time)),
+    let time = |time: f64| match options.kind {
+        ThermostatKind::Langevin => {
+            ("friction", quote(&Rate.spell_by(time.recip(), |friction| friction.recip() == time)))
+        }
+        _ => ("coupling_time", quote(&Time.spell(time))),
     };
-    braces(vec![
+    let mut members = vec![
         ("kind", word(&words::THERMOSTATS, &options.kind)),
-        ("temperature", quote(&Temperature.spell(options.temperature))),
-        (time.0, quote(&time.1)),
+        ("temperature", schedule(Temperature, &options.temperature)),
+        time(options.coupling_time),
         ("every", options.every.to_string()),
-    ])
+    ];
+    let groups = options.groups.iter().map(|group| {
+        braces(vec![
+            ("select", quote(&group.select)),
+            ("temperature", schedule(Temperature, &group.temperature)),
+            time(group.coupling_time),
+        ])
+    });
+    let groups: Vec<String> = groups.collect();
+    if !groups.is_empty() {
+        members.push(("groups", format!("[{}]", groups.join(", "))));
+    }
+    braces(members)
+}
+
+/// A quantity, or times and quantities.
+fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
+    let points = schedule.points();
+    if let [(_, value)] = points {
+        return quote(&dimension.spell(*value));
+    }
+    let pair =
+        |(time, value): &(f64, f64)| format!("[{}, {}]", quote(&Time.spell(*time)), quote(&dimension.spell(*value)));
+    format!("[{}]", points.iter().map(pair).collect::<Vec<_>>().join(", "))
 }
 
 fn barostat(options: &Barostat) -> String {

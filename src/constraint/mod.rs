@@ -41,6 +41,20 @@ pub struct Motion<'a> {
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 
+impl Motion<'_> {
+    /// The same with another 1/timestep (1/ps), by which velocities are corrected.
+    ///
+    /// # Safety
+    /// As for [`SharedVectors::again`].
+    pub unsafe fn with_rate(&self, rate: f64) -> Motion<'_> {
+        // SAFETY: by the contract above
+        let (positions, velocities) = unsafe {
+            (self.positions.again(), self.velocities.as_ref().map(|(velocities, _)| (velocities.again(), rate)))
+        };
+        Motion { old: self.old, positions, velocities }
+    }
+}
+
 impl From<ConstraintFailure> for Error {
     fn from(failure: ConstraintFailure) -> Self {
         Error::unstable(failure, failure.atoms)

@@ -34,6 +34,14 @@ impl<'a> SharedVectors<'a> {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }
 
+    /// The same elements again.
+    ///
+    /// # Safety
+    /// An exclusive borrow of one of both is no longer exclusive access: only `unsafe` functions may be called on them.
+    pub unsafe fn again(&self) -> SharedVectors<'_> {
+        SharedVectors { start: self.start, length: self.length, borrow: PhantomData }
+    }
+
     /// Number of vectors.
     pub fn len(&self) -> usize {
         self.length

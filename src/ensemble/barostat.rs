@@ -210,7 +210,7 @@ pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::thermostat::{Bath, scaling_work, velocity_rescale};
+    use crate::ensemble::rescaling::{Bath, scaling_work, velocity_rescale};
 
     /// Standard errors allowed; the seed is fixed.
     const STANDARD_ERRORS: f64 = 4.0;
@@ -226,8 +226,9 @@ mod tests {
         let mut kinetic = 1.5 * count as f64 * kt;
         (0..steps)
             .map(|step| {
-                let bath = Bath { degrees_of_freedom: 3 * count, temperature: TEMPERATURE };
-                let factor = velocity_rescale(bath, interval, 0.05, (23, step)).factor(kinetic).unwrap();
+                let free = 3.0 * count as f64;
+                let bath = Bath { degrees_of_freedom: free, temperature: TEMPERATURE, coupling_time: 0.05 };
+                let factor = velocity_rescale(bath, interval, (23, step), 0).factor(kinetic).unwrap();
                 kinetic += scaling_work(kinetic, factor);
                 let measured = pressure(kinetic, 0.0, volume);
                 let box_scaling = stochastic_rescale(target, TEMPERATURE, interval, (23, step));

@@ -5,8 +5,12 @@
 //! (seed, purpose, step), so that a restarted run draws the same ones.
 
 pub mod barostat;
+pub mod groups;
 pub mod motion;
+pub mod nose_hoover;
 pub mod refreshment;
+pub mod rescaling;
+pub mod schedule;
 pub mod thermostat;
 pub mod velocities;
 

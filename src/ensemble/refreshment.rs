@@ -20,43 +20,51 @@
 //!
 //! Momentum is not conserved.
 
+use super::groups::PerGroup;
+use super::rescaling::Bath;
 use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 
 /// A partial refreshment of velocities.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Refreshment {
-    /// α
-    pub kept: f64,
-    /// chance of each group that constraints hold together to be refreshed
-    pub probability: f64,
-    /// T, K
-    pub temperature: f64,
+    /// of each temperature group
+    pub renewals: PerGroup<Renewal>,
     /// seed and step of the random numbers
     pub key: (u64, u64),
 }
 
-impl Refreshment {
-    /// Langevin dynamics with the friction coefficient γ (1/ps) over `interval` (ps).
-    pub fn langevin(temperature: f64, friction: f64, interval: f64, key: (u64, u64)) -> Self {
-        Refreshment { kept: (-friction * interval).exp(), probability: 1.0, temperature, key }
+/// What of the velocities of a temperature group is renewed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Renewal {
+    /// α
+    pub kept: f64,
+    /// chance of atoms that constraints hold together to be refreshed
+    pub probability: f64,
+    /// T, K
+    pub temperature: f64,
+}
+
+impl Renewal {
+    /// Langevin dynamics with the friction coefficient γ = 1/τ over `interval` (ps).
+    pub fn langevin(Bath { temperature, coupling_time, .. }: Bath, interval: f64) -> Self {
+        Renewal { kept: (-interval / coupling_time).exp(), probability: 1.0, temperature }
     }
 
-    /// Collisions with a bath at the rate 1/`collision_time` (1/ps) over `interval` (ps), after which nothing of a velocity is
-    /// left. Groups that constraints hold together collide as one, so that their velocities stay canonical.
+    /// Collisions with a bath at the rate 1/τ over `interval` (ps), after which nothing of a velocity is left. Atoms that
+    /// constraints hold together collide as one, so that their velocities stay canonical.
     /// H. C. Andersen, J. Chem. Phys. 72, 2384 (1980), doi:10.1063/1.439486.
-    pub fn andersen(temperature: f64, collision_time: f64, interval: f64, key: (u64, u64)) -> Self {
-        Refreshment { kept: 0.0, probability: 1.0 - (-interval / collision_time).exp(), temperature, key }
-    }
-
-    /// Whether a group is refreshed.
-    pub fn acts_on(&self, group: u32) -> bool {
-        let (seed, step) = self.key;
-        self.probability >= 1.0 || Stream::new(seed, Purpose::Collision, step, group).uniform() < self.probability
+    pub fn andersen(Bath { temperature, coupling_time, .. }: Bath, interval: f64) -> Self {
+        Renewal { kept: 0.0, probability: 1.0 - (-interval / coupling_time).exp(), temperature }
     }
 
     /// Variance (nm²/ps²) of the noise for each amu⁻¹: (1−α²) kT.
     pub fn variance(&self) -> f64 {
         (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
+    }
+
+    /// Whether it acts on atoms that constraints hold together, by the number of these.
+    pub fn acts_on(&self, (seed, step): (u64, u64), atoms: u32) -> bool {
+        Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }
 }

@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
+use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
 
@@ -11,7 +12,7 @@ const EVERY: u32 = 10;
 const ROUNDING: f64 = 1e-9;
 
 /// A thermostat of a dynamics stage; of Langevin dynamics the time is the inverse of the friction. Weak coupling needs a
-/// relaxation of at least one interval.
+/// relaxation of at least one interval, a chain a period of more.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
@@ -20,9 +21,12 @@ pub(super) fn thermostat(
 ) -> Thermostat {
     // friction and noise act at every step
     let most = every.unwrap_or(if kind == ThermostatKind::Langevin { 1 } else { EVERY });
-    let every =
-        if kind == ThermostatKind::Berendsen { intervals(coupling_time, stage.timestep, 1.0, most) } else { most };
-    Thermostat { kind, temperature, coupling_time, every }
+    let every = match kind {
+        ThermostatKind::Berendsen => intervals(coupling_time, stage.timestep, 1.0, most),
+        ThermostatKind::NoseHoover => intervals(coupling_time, stage.timestep, LEAST_COUPLINGS, most),
+        ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => most,
+    };
+    Thermostat::new(kind, temperature, coupling_time, every)
 }
 
 /// Pressure coupling of a dynamics stage as asked for, in internal units.

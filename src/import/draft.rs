@@ -164,7 +164,7 @@ impl<'a> Draft<'a> {
     /// Checks that a value in internal units is one that a key of the input file admits.
     pub(super) fn admitted(&mut self, key: &str, name: &str, value: f64) -> f64 {
         let range = match keys::find(key).map(|key| &key.kind) {
-            Some(Kind::Quantity(_, range) | Kind::Number(range)) => *range,
+            Some(Kind::Quantity(_, range) | Kind::Schedule(_, range) | Kind::Number(range)) => *range,
             _ => return value,
         };
         if !range.contains(value) {

@@ -122,9 +122,10 @@ impl Stream {
         }
     }
 
-    /// Sum of the squares of `count` independent normals: χ² with `count` degrees of freedom, = 2 Γ(count/2).
-    pub fn sum_of_squares(&mut self, count: u64) -> f64 {
-        if count == 0 { 0.0 } else { 2.0 * self.gamma(0.5 * count as f64) }
+    /// Sum of the squares of `count` independent normals: χ² with `count` degrees of freedom, = 2 Γ(count/2), which need not
+    /// be whole.
+    pub fn sum_of_squares(&mut self, count: f64) -> f64 {
+        if count > 0.0 { 2.0 * self.gamma(0.5 * count) } else { 0.0 }
     }
 }
 
@@ -193,15 +194,14 @@ mod tests {
     #[test]
     fn moments_of_chi_square() {
         // χ²_k: mean k, variance 2k, fourth central moment 12 k (k + 4)
-        for count in [1u64, 2, 3, 50, 3_000_000] {
-            let k = count as f64;
+        for k in [0.3, 1.0, 2.0, 2.7, 3.0, 50.0, 3_000_000.0] {
             check_moments(
-                |i| Stream::new(12, Purpose::Test, count, i).sum_of_squares(count),
+                |i| Stream::new(12, Purpose::Test, k as u64, i).sum_of_squares(k),
                 k,
                 2.0 * k,
                 12.0 * k * (k + 4.0),
             );
         }
-        assert_eq!(Stream::new(1, Purpose::Test, 0, 0).sum_of_squares(0), 0.0);
+        assert_eq!(Stream::new(1, Purpose::Test, 0, 0).sum_of_squares(0.0), 0.0);
     }
 }

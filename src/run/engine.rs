@@ -11,6 +11,7 @@ use crate::backend::cuda::Gpu;
 use crate::backend::cuda::{self, Cuda, Programs};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Workload};
 use crate::context::Context;
+use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::simd::Level;
@@ -303,13 +304,18 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    let refreshes = |dynamics: &Dynamics| dynamics.thermostat.is_some_and(|thermostat| thermostat.kind.refreshes());
     plan.stages.iter().find_map(|Stage { name, kind, position_restraints }| match kind {
         _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
-        StageKind::Dynamics(dynamics) if refreshes(dynamics) => {
-            Some(format!("the thermostat of stage \"{name}\" renews velocities"))
+        StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. }) => {
+            let what = match thermostat.kind {
+                _ if !thermostat.groups.is_empty() => "has groups",
+                ThermostatKind::Langevin | ThermostatKind::Andersen => "renews velocities",
+                ThermostatKind::NoseHoover => "is a Nosé-Hoover chain",
+                ThermostatKind::VRescale | ThermostatKind::Berendsen => return None,
+            };
+            Some(format!("the thermostat of stage \"{name}\" {what}"))
         }
-        _ => None,
+        StageKind::Dynamics(_) | StageKind::Minimize(_) => None,
     })
 }
 
@@ -378,7 +384,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
-    use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+    use crate::ensemble::thermostat::Thermostat;
     use crate::run::plan::RunOptions;
 
     fn engine(automatic: bool) -> Engine {
@@ -413,8 +419,7 @@ mod tests {
 
     #[test]
     fn a_gpu_is_not_given_a_method_that_it_lacks() {
-        let thermostat =
-            Thermostat { kind: ThermostatKind::Langevin, temperature: 300.0, coupling_time: 1.0, every: 1 };
+        let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 1.0, 1);
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
         let stages =
             vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics), position_restraints: vec![] }];

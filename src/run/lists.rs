@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::constraint::degrees_of_freedom;
+use crate::ensemble::thermostat::Thermostat;
 use crate::ensemble::velocities::{kinetic_energy, temperature};
 use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
 use crate::system::{ForceSettings, ListPolicy, State, System};
@@ -146,7 +147,7 @@ fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     let mut found: Option<(f64, f64)> = None;
     for stage in &plan.stages {
         if let StageKind::Dynamics(dynamics) = &stage.kind {
-            let bath = dynamics.thermostat.as_ref().map_or(0.0, |t| t.temperature);
+            let bath = dynamics.thermostat.as_ref().map_or(0.0, Thermostat::highest_temperature);
             let start = match dynamics.velocities {
                 Velocities::Generate { temperature } => temperature,
                 Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),

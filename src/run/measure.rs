@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use super::engine::{Engine, run_on_first_thread};
 use super::plan::{Dynamics, Plan};
-use super::simulation::{Setup, Simulation, StageProgress, Wanted};
+use super::setup::Setup;
+use super::simulation::{Simulation, StageProgress, Wanted};
 use super::start::prepare;
 use crate::backend::{PairCounts, Phases};
-use crate::constraint::degrees_of_freedom;
 use crate::context::Context;
 use crate::error::Result;
 use crate::pair::ListSchedule;
@@ -59,9 +59,7 @@ pub fn measure(
         let mut state = start.clone();
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         let lists = engine.lists(plan, system, &state)?;
-        let free =
-            degrees_of_freedom(&system.topology, &system.constraints, dynamics.removed_motion(state.cell.is_some()));
-        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom: free };
+        let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         timed(engine.context(plan, system, lists)?, setup, &state, measurement)
     })
 }

@@ -19,12 +19,12 @@ use super::reporter::{Quantities, RunInfo, StepInfo};
 use super::restrain::position_restraints;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{RunStart, cut_stages, find_start, open_outputs};
-use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
+use super::setup::Setup;
+use super::simulation::{Observed, Simulation, StageProgress, Wanted};
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
 use super::warnings::refuse;
-use crate::constraint::degrees_of_freedom;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::observe::energies::EnergyRow;
@@ -261,10 +261,8 @@ impl Session<'_> {
         context: Context,
     ) -> Result<Outcome> {
         let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
-        let removed = options.removed_motion(state.cell.is_some());
-        let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let RunPosition { done, first_time, lists, schedule, .. } = place;
-        let setup = Setup { dynamics: options, seed: plan.run.seed, degrees_of_freedom };
+        let setup = Setup::new(&system, options, plan.run.seed, state.cell.is_some())?;
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);

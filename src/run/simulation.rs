@@ -1,6 +1,6 @@
 //! A stage of dynamics: the order of operations in a step.
 
-use super::plan::Dynamics;
+use super::setup::Setup;
 use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
@@ -11,6 +11,8 @@ use crate::error::Result;
 use crate::system::State;
 use crate::units::BOLTZMANN;
 
+#[cfg(test)]
+mod groups;
 #[cfg(test)]
 mod ideal_gas;
 #[cfg(test)]
@@ -47,17 +49,6 @@ pub struct Observed {
 struct PendingWork {
     barostat: bool,
     thermostat: bool,
-}
-
-/// Settings of a stage of dynamics.
-#[derive(Clone, Copy)]
-pub struct Setup<'a> {
-    /// integrator and couplings
-    pub dynamics: &'a Dynamics,
-    /// seed of all random numbers
-    pub seed: u64,
-    /// without those removed by constraints and by the removal of centre-of-mass motion
-    pub degrees_of_freedom: usize,
 }
 
 /// Progress of a stage of dynamics.
@@ -118,7 +109,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             context.restore_lists(origins, steps)?;
         }
         context.set_state(state)?;
-        let (barostat, thermostat) = (state.coupling.pending_scaling != 0.0, state.coupling.pending_rescaling != 0.0);
+        if setup.temperature_groups.degrees_of_freedom().len() > 1 {
+            context.backend_mut().set_temperature_groups(&setup.temperature_groups)?;
+        }
+        let (barostat, thermostat) =
+            (state.coupling.pending_scaling != 0.0, !state.coupling.pending_rescaling.is_empty());
         Ok(Simulation {
             setup,
             local_step: steps,
@@ -189,31 +184,44 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
+        let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
         self.context.forces(Workload { energy: energies, virial })?;
         observe(self)?;
-        let kinetic = self.context.integrate(Leapfrog {
+        let leapfrog = Leapfrog {
             timestep: dynamics.timestep,
             virial: energies,
             kinetic: energies,
             coupled: barostat.is_some() || thermostat.is_some(),
             pending_work: pending.barostat || pending.thermostat,
-        })?;
+        };
+        let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
+        if let Some(VelocityChange::Refresh(refreshment)) = &change
+            && !energies
+            && barostat.is_none()
+        {
+            // nothing looks at what is between
+            self.context.integrate_and_refresh(leapfrog, refreshment)?;
+            return self.end_step(Observed::default());
+        }
+        let kinetic = self.context.integrate(leapfrog)?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let temperature = dynamics.thermostat.as_ref().map_or(0.0, |thermostat| thermostat.temperature);
+            let temperature =
+                dynamics.thermostat.as_ref().map_or(0.0, |thermostat| thermostat.mean_temperature(freedom, time));
             let scaling = barostat.scaling(temperature, dynamics.timestep, random);
             self.context.backend_mut().scale_box(scaling)?;
         }
-        if let Some(thermostat) = thermostat {
-            let backend = self.context.backend_mut();
-            match thermostat.change(self.setup.degrees_of_freedom, dynamics.timestep, random) {
-                VelocityChange::Rescale(rescaling) => backend.rescale_velocities(rescaling)?,
-                VelocityChange::Refresh(refreshment) => backend.refresh_velocities(refreshment)?,
-            }
+        if let Some(change) = change {
+            self.context.backend_mut().change_velocities(&change)?;
         }
-        if dynamics.com_removal.is_some_and(|every| is_due(every, step)) {
+        self.end_step(observed)
+    }
+
+    /// What ends a step.
+    fn end_step(&mut self, observed: Observed) -> Result<Observed> {
+        if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
             self.context.backend_mut().remove_com_motion()?;
         }
         self.local_step += 1;

@@ -3,10 +3,10 @@
 use super::engine::Engine;
 use super::minimize::{MinimizeSettings, Minimizer, Status};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
-use super::simulation::{Setup, Simulation, StageProgress};
+use super::setup::Setup;
+use super::simulation::{Simulation, StageProgress};
 use super::start::prepare;
 use super::surface::ForceSurface;
-use crate::constraint::degrees_of_freedom;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
@@ -76,9 +76,7 @@ impl Engine {
             prepare(system, dynamics, plan.run.seed, state)?;
             self.context(&plan, system, self.lists(&plan, system, state)?)
         })?;
-        let removed = dynamics.removed_motion(state.cell.is_some());
-        let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
-        let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom };
+        let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         Simulation::new(context, setup, state, StageProgress { first_time: state.time, ..StageProgress::default() })
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
             .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
             .collect();
         // new velocities have no pending work of a rescaling
-        state.coupling.pending_rescaling = 0.0;
+        state.coupling.pending_rescaling.clear();
         constraints.project(&state.positions, &mut state.velocities)?;
         let removed = options.removed_motion(state.cell.is_some());
         match removed {

@@ -4,7 +4,7 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
 /// Variables of thermostat and barostat, and the work they have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Coupling {
     /// energy put into the system by the thermostat so far, kJ/mol
     pub thermostat_work: f64,
@@ -12,8 +12,10 @@ pub struct Coupling {
     pub barostat_work: f64,
     /// ln of the length factor of a box scaling whose work is counted only by half so far
     pub pending_scaling: f64,
-    /// 1 − 1/λ of a velocity rescaling whose work is counted only in part so far
-    pub pending_rescaling: f64,
+    /// 1 − 1/λ of each temperature group, of a velocity rescaling whose work is counted only in part so far; empty without
+    pub pending_rescaling: Vec<f64>,
+    /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
+    pub chains: Vec<[f64; 3]>,
 }
 
 /// Positions, velocities, cell and time, in topology order.

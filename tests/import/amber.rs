@@ -36,7 +36,7 @@ fn heating() {
     assert_eq!(stage.velocities, Velocities::Generate { temperature: 1e-3 });
     let thermostat = stage.thermostat.as_ref().unwrap();
     // friction 2/ps
-    assert_eq!((thermostat.temperature, thermostat.kind), (300.0, ThermostatKind::Langevin));
+    assert_eq!((thermostat.temperature.at(0.0), thermostat.kind), (300.0, ThermostatKind::Langevin));
     assert_eq!((thermostat.coupling_time, thermostat.every, stage.com_removal), (0.5, 1, None));
     assert!(imported.text.contains("friction = \"2 1/ps\""), "{}", imported.text);
     assert_eq!(imported.differing(), ["tempi", "ig", "nmropt", "&wt", "&wt"]);

@@ -37,7 +37,7 @@ fn constant_pressure_of_charmm() {
     assert_eq!((stage.steps, stage.timestep, stage.velocities), (500_000, 0.002, Velocities::File));
     let thermostat = stage.thermostat.as_ref().unwrap();
     assert_eq!(thermostat.kind, ThermostatKind::VRescale);
-    assert_eq!((thermostat.temperature, thermostat.coupling_time), (310.15, 1.0));
+    assert_eq!((thermostat.temperature.at(0.0), thermostat.coupling_time), (310.15, 1.0));
     let barostat = stage.barostat.as_ref().unwrap();
     assert_eq!((barostat.kind, barostat.coupling_time, barostat.every), (BarostatKind::CRescale, 5.0, 10));
     assert_eq!(barostat.pressure, BAR);
@@ -55,7 +55,7 @@ fn constant_volume_of_the_tutorial() {
     let stage = imported.dynamics();
     assert_eq!(stage.velocities, Velocities::Generate { temperature: 300.0 });
     let thermostat = stage.thermostat.as_ref().unwrap();
-    assert_eq!((thermostat.temperature, thermostat.coupling_time), (300.0, 0.1));
+    assert_eq!((thermostat.temperature.at(0.0), thermostat.coupling_time), (300.0, 0.1));
     assert_eq!(stage.barostat, None);
     let forces = &imported.plan.forces;
     assert_eq!(forces.electrostatics, spacing(0.16));
@@ -74,10 +74,12 @@ fn constant_pressure_of_older_tutorials() {
     let forces = &imported.plan.forces;
     assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(0.9)), Setting::Given(Some(1.4))));
     assert_eq!((forces.constraints, stage.velocities), (ConstraintKind::AllBonds, Velocities::File));
-    assert_eq!(stage.thermostat.as_ref().unwrap().temperature, 300.0);
+    let thermostat = stage.thermostat.as_ref().unwrap();
+    let groups: Vec<_> = thermostat.groups.iter().map(|g| (g.select.as_str(), g.temperature.at(0.0))).collect();
+    assert_eq!((thermostat.temperature.at(0.0), &groups[..]), (310.0, &[("protein", 300.0)][..]));
     assert_eq!(stage.barostat.as_ref().unwrap().coupling_time, 2.0);
     assert_eq!(imported.plan.output.trajectories[0].select.as_deref(), Some("protein"));
-    let differing = ["ewald_rtol", "tcoupl", "ref_t", "pcoupl", "pull", "pull-ngroups", "pull-group1-name"];
+    let differing = ["ewald_rtol", "pcoupl", "pull", "pull-ngroups", "pull-group1-name"];
     assert_eq!(imported.differing(), differing);
     // erfc(3.84323 · 0.9) = 1e-6 (GROMACS' calc_ewaldcoeff_q in its log for these values: 3.84323)
     assert!(imported.remark("ewald_rtol").text.contains("3.84323"), "{:?}", imported.remark("ewald_rtol"));
@@ -151,9 +153,36 @@ fn thermostats_are_translated() {
     assert_eq!(thermostat("integrator = sd\ntcoupl = berendsen"), Some((ThermostatKind::Langevin, 2.0, false)));
     assert_eq!(thermostat("tcoupl = v-rescale"), Some((ThermostatKind::VRescale, 2.0, false)));
     assert_eq!(thermostat("tcoupl = andersen"), Some((ThermostatKind::Andersen, 2.0, false)));
-    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::VRescale, 2.0, true)));
+    assert_eq!(thermostat("tcoupl = nose-hoover"), Some((ThermostatKind::NoseHoover, 2.0, false)));
     assert_eq!(thermostat("integrator = bd"), Some((ThermostatKind::Langevin, 2.0, true)));
     assert_eq!(thermostat("tcoupl = no"), None);
+}
+
+#[test]
+fn groups_and_annealing_are_translated() {
+    let of = |text: &str| self::text("x.mdp", text);
+    let groups = of("tcoupl = v-rescale\ntc-grps = Protein Water_and_ions\nref-t = 310 300\ntau-t = 0.5 1\n\
+                     annealing = no single\nannealing-npoints = 0 3\nannealing-time = 0 10 20\n\
+                     annealing-temp = 5 100 300\n");
+    assert_eq!(groups.differing(), Vec::<&str>::new());
+    let thermostat = groups.dynamics().thermostat.as_ref().unwrap();
+    assert_eq!(thermostat.temperature.points(), [(0.0, 5.0), (10.0, 100.0), (20.0, 300.0)]);
+    assert_eq!((thermostat.coupling_time, thermostat.groups.len()), (1.0, 1));
+    let protein = &thermostat.groups[0];
+    assert_eq!((protein.select.as_str(), protein.temperature.at(3.0), protein.coupling_time), ("protein", 310.0, 0.5));
+    // of two groups with names of an index file there is no telling
+    let unknown = of("tcoupl = v-rescale\ntc-grps = SOLU SOLV\nref-t = 310 300\ntau-t = 1 1\n");
+    assert_eq!(unknown.differing(), ["tc-grps"]);
+    assert_eq!(unknown.dynamics().thermostat.as_ref().unwrap().groups, []);
+    let base = "tcoupl = v-rescale\ntc-grps = A\nref-t = 300\ntau-t = 1\n";
+    for (lines, message) in [
+        ("annealing = periodic\n", "annealing = periodic"),
+        ("annealing = single single\n", "2 words for 1 groups"),
+        ("annealing = single\nannealing-npoints = 2\nannealing-time = 0\nannealing-temp = 1 2\n", "ascending times"),
+    ] {
+        let (_, found) = problem("x.mdp", &format!("{base}{lines}"));
+        assert!(found.contains(message), "{found}");
+    }
 }
 
 #[test]
@@ -208,7 +237,7 @@ fn wrong_files_are_refused_at_their_lines() {
 }
 
 /// Values that say something else than the default, by key; for others `1`.
-const CHOICES: [(&str, &str); 42] = [
+const CHOICES: [(&str, &str); 44] = [
     ("dt", "0.002"),
     ("emstep", "0.05"),
     ("include", "-I/force/field"),
@@ -228,7 +257,6 @@ const CHOICES: [(&str, &str); 42] = [
     ("tcoupl", "berendsen"),
     ("pcoupl", "Berendsen"),
     ("pcoupltype", "anisotropic"),
-    ("annealing", "single"),
     ("gen-vel", "yes"),
     ("constraints", "all-angles"),
     ("continuation", "yes"),
@@ -251,6 +279,9 @@ const CHOICES: [(&str, &str); 42] = [
     ("colvars-active", "true"),
     ("nnpot-active", "true"),
     ("ewald-rtol", "1e-6"),
+    ("annealing", "single\nannealing-npoints = 1\nannealing-time = 0\nannealing-temp = 300"),
+    ("annealing-npoints", "1\nannealing = single\nannealing-time = 0\nannealing-temp = 300"),
+    ("annealing-time", "5"),
 ];
 
 /// `grompp` wrote the list of keys.

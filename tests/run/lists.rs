@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
 use md::config::Config;
-use md::constraint::{RemovedMotion, degrees_of_freedom};
 use md::context::Context;
 use md::pair::ListSchedule;
 use md::prepare::{ConstrainedTerms, Prepared};
@@ -54,12 +53,11 @@ fn forces_along_a_run_are_those_of_fresh_lists() {
     let lists = schedule(&plan, &system, &state);
     assert!(lists.is_exact() && (lists.outer - 0.8 - BUFFER).abs() < 1e-12);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
-    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let deviations = |lists: ListSchedule, searches: u64| {
         let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.8) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+        let setup = Setup::new(&system, dynamics, 1, true).unwrap();
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
@@ -94,12 +92,11 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
     let (plan, system, state) = water(TOLERANT);
     let engine = Engine::new(&plan).unwrap();
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
-    let freedom = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     Arc::clone(&engine.pool).install(|| {
         let context = Context::new(engine.cpu(&system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(0.9) };
         let mut fresh = Cpu::new(&system, options, Team::single()).unwrap();
-        let setup = Setup { dynamics, seed: 1, degrees_of_freedom: freedom };
+        let setup = Setup::new(&system, dynamics, 1, true).unwrap();
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let mut powers = vec![0.0; lists.prune as usize];
         let (mut now, mut missing) = (State::default(), vec![]);

@@ -53,14 +53,13 @@ struct Missed {
 fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
-    let free = degrees_of_freedom(&system.topology, &system.constraints, RemovedMotion::Translation);
     let volume = start.cell.unwrap().volume();
     let (mut powers, mut pressures, mut squares) = (Vec::<f64>::new(), vec![], 0.0);
     Arc::clone(&engine.pool).install(|| {
         let context = Context::new(engine.cpu(system, lists).unwrap(), lists);
         let options = CpuOptions { parts: 1, level: engine.level, schedule: ListSchedule::exact(cutoff) };
         let mut complete = Cpu::new(system, options, Team::single()).unwrap();
-        let setup = Setup { dynamics: dynamics(plan), seed: 1, degrees_of_freedom: free };
+        let setup = Setup::new(system, dynamics(plan), 1, true).unwrap();
         let mut simulation = Simulation::new(context, setup, start, StageProgress::default()).unwrap();
         let (mut now, mut missing, mut whole) = (State::default(), Vec::<Vec3>::new(), Evaluation::default());
         for step in 0..steps {
@@ -126,11 +125,10 @@ fn argon(timestep: f64) -> (Plan, System, State) {
     let drawn = |(atom, parameters): (usize, &Atom)| maxwell_boltzmann(1, 0, atom as u32, parameters.mass, 94.0);
     state.velocities = argon.topology.atoms.iter().enumerate().map(drawn).collect();
     let engine = Engine::new(&heated).unwrap();
-    let (lists, free) =
-        (ListSchedule::exact(1.0), degrees_of_freedom(&argon.topology, &argon.constraints, RemovedMotion::Translation));
+    let lists = ListSchedule::exact(1.0);
     Arc::clone(&engine.pool).install(|| {
         let context = Context::new(engine.cpu(&argon, lists).unwrap(), lists);
-        let setup = Setup { dynamics: dynamics(&heated), seed: 1, degrees_of_freedom: free };
+        let setup = Setup::new(&argon, dynamics(&heated), 1, true).unwrap();
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         for _ in 0..4000 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();

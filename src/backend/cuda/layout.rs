@@ -179,7 +179,7 @@ shared! {
 }
 
 shared! {
-    /// A thermostat's step ([`crate::ensemble::thermostat::Rescaling`]).
+    /// A thermostat's step ([`crate::ensemble::rescaling::Rescaling`]).
     Rescaling {
         kept: f64,
         /// √(kJ/mol)

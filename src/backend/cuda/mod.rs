@@ -42,7 +42,8 @@ use super::{
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::thermostat::Rescaling;
+use crate::ensemble::rescaling::Rescaling;
+use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::{plasma_energy, self_energy};
@@ -230,11 +231,22 @@ impl<D: Device> Cuda<D> {
 
 fn coupling(status: &Status) -> Coupling {
     let Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = *status;
-    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling }
+    let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, chains: vec![] }
 }
 
 fn diagonal(value: f64) -> Mat3 {
     Mat3([[value, 0.0, 0.0], [0.0, value, 0.0], [0.0, 0.0, value]])
+}
+
+impl<D: Device> Cuda<D> {
+    /// Multiplies all velocities by the factor that follows from their kinetic energy.
+    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
+        self.amend_last_request(|asked| asked.rescaling = Some(rescaling));
+        let Rescaling { kept, along, across } = rescaling;
+        let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
+        steps::rescale_velocities(&self.device, &arguments, self.largest_kinetic())
+    }
 }
 
 impl<D: Device> Backend for Cuda<D> {
@@ -246,7 +258,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.cell.set(state.cell);
         self.cell_is_old.set(false);
         let a = &self.arguments;
-        let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = state.coupling;
+        let Coupling { thermostat_work, barostat_work, pending_scaling, ref pending_rescaling, .. } = state.coupling;
+        let pending_rescaling = pending_rescaling.first().copied().unwrap_or_default();
         let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
         write(&self.device, a.status, &[no_fault])?;
@@ -405,11 +418,14 @@ impl<D: Device> Backend for Cuda<D> {
         steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
     }
 
-    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
-        self.amend_last_request(|asked| asked.rescaling = Some(rescaling));
-        let Rescaling { kept, along, across } = rescaling;
-        let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
-        steps::rescale_velocities(&self.device, &arguments, self.largest_kinetic())
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
+        if let VelocityChange::Rescale(rescalings) = change
+            && let &[rescaling] = &rescalings[..]
+        {
+            return self.rescale_velocities(rescaling);
+        }
+        let problem = Problem::new("this device has no such thermostat");
+        Err(problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\"").into())
     }
 
     fn coupling(&self) -> Result<Coupling> {

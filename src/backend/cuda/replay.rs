@@ -7,7 +7,7 @@ use super::Cuda;
 use super::device::Device;
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::thermostat::Rescaling;
+use crate::ensemble::rescaling::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 

@@ -31,6 +31,20 @@ pub(super) static STAGE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "preset",
+        kind: Text,
+        example: "\"equilibrate-protein\"",
+        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
+        ..KEY
+    },
+    Key {
+        name: "repeat",
+        kind: Integer(1, 1000),
+        example: "10",
+        doc: "How often the stage is done; its repetitions are called name-1, name-2, ...",
+        ..KEY
+    },
+    Key {
         name: "duration",
         kind: Quantity(Time, Range::POSITIVE),
         only: DYNAMICS,
@@ -152,24 +166,24 @@ static THERMOSTAT: &[Key] = &[
         words: &words::of(&words::THERMOSTATS),
         default: Is("\"v-rescale\""),
         example: "\"v-rescale\"",
-        doc: "Stochastic velocity rescaling, friction and noise by the middle scheme of Langevin dynamics, collisions of Andersen's thermostat (all canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
+        doc: "Stochastic velocity rescaling, friction and noise by the middle scheme of Langevin dynamics, collisions of Andersen's thermostat, a Nosé-Hoover chain of three (all canonical), or Berendsen's weak coupling (not canonical, for equilibration).",
         ..KEY
     },
     Key {
         name: "temperature",
-        kind: Quantity(Temperature, Range::POSITIVE),
+        kind: Kind::Schedule(Temperature, Range::POSITIVE),
         default: Required,
         example: "\"300 K\"",
-        doc: "Temperature.",
+        doc: "Temperature; for annealing a list of times from the start of the stage and temperatures, between which it changes linearly: [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]].",
         ..KEY
     },
     Key {
         name: "coupling_time",
         kind: Quantity(Time, Range::POSITIVE),
         default: Is("\"1 ps\""),
-        only: Some(("kind", &["v-rescale", "berendsen", "andersen"])),
+        only: Some(("kind", &["v-rescale", "berendsen", "nose-hoover", "andersen"])),
         example: "\"1 ps\"",
-        doc: "Relaxation time of the temperature; with \"andersen\" the mean time between collisions of an atom, or of atoms that constraints hold together.",
+        doc: "Relaxation time of the temperature; with \"nose-hoover\" the period of its oscillations; with \"andersen\" the mean time between collisions of an atom, or of atoms that constraints hold together.",
         ..KEY
     },
     Key {
@@ -186,6 +200,50 @@ static THERMOSTAT: &[Key] = &[
             Some(if table.word("kind")? == "langevin" { "1" } else { "10" }.to_owned())
         }),
         ..EVERY
+    },
+    Key {
+        name: "groups",
+        kind: Kind::OneOrMore(THERMOSTAT_GROUPS),
+        words: &["none"],
+        default: Is("\"none\""),
+        example: "{ select = \"protein\", temperature = \"310 K\" }",
+        doc: "Groups of atoms with a heat bath of their own, of the same kind (GROMACS: tc-grps); in braces, or a list of such. All other atoms have that of the keys above. Without them the whole system has one, which suits most.",
+        ..KEY
+    },
+];
+
+static THERMOSTAT_GROUPS: &[Key] = &[
+    Key {
+        name: "select",
+        kind: Text,
+        default: Required,
+        example: "\"protein\"",
+        doc: "The atoms, in the words of output.trajectory.select; all of those that constraints hold together, and none that is in another group.",
+        ..KEY
+    },
+    Key {
+        name: "temperature",
+        kind: Kind::Schedule(Temperature, Range::POSITIVE),
+        default: Rule("that of the thermostat", |_| None),
+        example: "\"310 K\"",
+        doc: "Temperature of the group, or times and temperatures.",
+        ..KEY
+    },
+    Key {
+        name: "coupling_time",
+        kind: Quantity(Time, Range::POSITIVE),
+        default: Rule("that of the thermostat", |_| None),
+        example: "\"1 ps\"",
+        doc: "As coupling_time of the thermostat.",
+        ..KEY
+    },
+    Key {
+        name: "friction",
+        kind: Quantity(Rate, Range::POSITIVE),
+        default: Rule("that of the thermostat", |_| None),
+        example: "\"1 1/ps\"",
+        doc: "As friction of the thermostat, with kind = \"langevin\".",
+        ..KEY
     },
 ];
 

@@ -6,13 +6,16 @@ use super::*;
 use crate::config::Config;
 
 /// Inputs that set every key among them.
-const INPUTS: [&str; 7] = [
+const INPUTS: [&str; 8] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
      thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
      [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
      thermostat = { kind = \"andersen\", temperature = \"310 K\", coupling_time = \"3 ps\" }",
+    "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
+     thermostat = { kind = \"nose-hoover\", temperature = [[\"0 ps\", \"10 K\"], [\"2.5 ps\", \"300 K\"]], \
+     groups = [{ select = \"protein\", temperature = \"310 K\" }, { select = \"water\", coupling_time = \"2 ps\" }] }",
     r#"
 [system]
 topology = "data/a b.top"
@@ -108,8 +111,9 @@ fn what_is_written_reads_back_to_the_same_plan() {
 fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
-    // a duration is written as steps, the format of a trajectory as the ending of its file
-    let other = ["duration", "format"];
+    // a duration is written as steps, the format of a trajectory as the ending of its file; presets and repetitions as the
+    // stages that they stand for
+    let other = ["duration", "format", "preset", "repeat"];
     for (path, key) in keys::all().into_iter().filter(|(_, key)| !other.contains(&key.name)) {
         let header = [format!("[{path}]"), format!("[[{path}]]")];
         let is_there = header.iter().any(|header| written.contains(header))

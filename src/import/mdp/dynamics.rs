@@ -1,8 +1,7 @@
-//! Time step, velocities, thermostat, barostat.
+//! Time step, velocities, barostat.
 
-use super::{Draft, shortened, steps};
+use super::{Draft, shortened, steps, temperature};
 use crate::ensemble::barostat::BarostatKind;
-use crate::ensemble::thermostat::ThermostatKind;
 use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
@@ -23,7 +22,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     stage.com_removal = com_removal(draft);
     // where the time step is wrong there is a problem already, and no interval fits
     if timestep > 0.0 {
-        temperature(draft, &mut stage);
+        temperature::translate(draft, &mut stage);
         pressure(draft, &mut stage);
     }
     seed(draft, &stage);
@@ -96,99 +95,8 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// One value for all groups that are coupled, the first where they differ; `None` where there is none.
-fn one_of_groups(draft: &mut Draft<'_>, name: &str, coupled: &[bool]) -> Option<f64> {
-    let values = draft.reals(name);
-    if values.len() != coupled.len() {
-        let message = format!("{name} has {} values for {} groups of tc-grps", values.len(), coupled.len());
-        draft.problem(name, message, "give one for each group");
-        return None;
-    }
-    let of_coupled = values.iter().zip(coupled).filter(|(_, coupled)| **coupled).map(|(value, _)| *value);
-    let values: Vec<f64> = of_coupled.collect();
-    let first = *values.first()?;
-    if values.iter().any(|value| *value != first) {
-        draft.differs(name, format!("md has one group, the whole system: {first} is used for it"));
-    }
-    Some(first)
-}
-
-/// The thermostat, and the key that names it; `None` where there is none.
-fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
-    let integrator = draft.word("integrator");
-    let (key, method) = match integrator.as_str() {
-        "sd" | "sd1" | "sd2" | "bd" => ("integrator", integrator),
-        _ => ("tcoupl", draft.word("tcoupl")),
-    };
-    let kind = match method.as_str() {
-        "no" => {
-            draft.carried("stage.thermostat", &["tcoupl"]);
-            return None;
-        }
-        "vrescale" => ThermostatKind::VRescale,
-        "berendsen" => ThermostatKind::Berendsen,
-        "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
-        "andersen" => ThermostatKind::Andersen,
-        "andersenmassive" => {
-            draft.differs(key, "single atoms collide, each after tau-t on average");
-            ThermostatKind::Andersen
-        }
-        "nosehoover" => {
-            draft.differs(key, "v-rescale is used, which samples the same ensemble");
-            ThermostatKind::VRescale
-        }
-        "bd" => {
-            draft.differs(key, "md has no Brownian dynamics: Langevin dynamics is used");
-            if draft.is_given("bd-fric") {
-                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps");
-            }
-            ThermostatKind::Langevin
-        }
-        other => {
-            draft.problem(
-                "tcoupl",
-                format!("tcoupl = {}", shortened(other)),
-                "expected v-rescale, berendsen, nose-hoover or no",
-            );
-            return None;
-        }
-    };
-    Some((key, kind))
-}
-
-fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
-    let Some((key, kind)) = method(draft) else { return };
-    let coupled: Vec<bool> = match draft.reals("tau-t").as_slice() {
-        // Brownian dynamics may have a friction for all in place of times
-        [] => draft.words("tc-grps").iter().map(|_| true).collect(),
-        times => times.iter().map(|&time| time > 0.0).collect(),
-    };
-    let groups = draft.words("tc-grps").len();
-    if groups != coupled.len() {
-        let message = format!("tau-t has {} values for {groups} groups of tc-grps", coupled.len());
-        draft.problem("tau-t", message, "give one for each group");
-        return;
-    }
-    if !coupled.contains(&true) {
-        let text = if groups == 0 { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };
-        draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], text);
-        return;
-    }
-    if coupled.contains(&false) {
-        draft.differs("tau-t", "md couples the whole system");
-    }
-    let Some(temperature) = one_of_groups(draft, "ref-t", &coupled) else { return };
-    let time = if draft.is_given("tau-t") { one_of_groups(draft, "tau-t", &coupled) } else { Some(1.0) };
-    let Some(coupling_time) = time else { return };
-    draft.admitted("stage.thermostat.temperature", "ref-t", temperature);
-    let every = interval(draft, "nsttcouple");
-    let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
-    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], words);
-    stage.thermostat = Some(coupling::thermostat(stage, kind, (temperature, coupling_time), every));
-}
-
 /// Steps between couplings where the file says.
-fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
+pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {
         return None;

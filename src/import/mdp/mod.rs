@@ -5,6 +5,7 @@ mod dynamics;
 mod forces;
 mod keys;
 mod output;
+mod temperature;
 
 use std::path::Path;
 

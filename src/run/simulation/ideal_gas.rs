@@ -8,7 +8,7 @@ use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pair::ListSchedule;
 use crate::rng::{Purpose, Stream};
-use crate::run::plan::Velocities;
+use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
 use crate::system::{
     Atom, Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier,
@@ -69,12 +69,7 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
     let system = gas();
     let coupling_time = couplings * TIMESTEP;
     // ten times slower than the barostat: what is to be seen is not to be covered
-    let thermostat = Thermostat {
-        kind: ThermostatKind::VRescale,
-        temperature: TEMPERATURE,
-        coupling_time: 10.0 * coupling_time,
-        every: 1,
-    };
+    let thermostat = Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 10.0 * coupling_time, 1);
     let (kind, compressibility) = (BarostatKind::CRescale, 1.0 / PRESSURE);
     let barostat = Barostat { kind, pressure: PRESSURE, coupling_time, compressibility, every: 1 };
     let dynamics = Dynamics {
@@ -93,11 +88,10 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
         ..State::default()
     };
     (0..100).for_each(|step| collide(&mut state, step));
-    // collisions keep no momentum
-    let free = 5 * DIMERS as usize;
     let host = Host::new(&system, Wells::NONE, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
-    let setup = Setup { dynamics: &dynamics, seed: 7, degrees_of_freedom: free };
+    // collisions keep no momentum: five degrees of freedom of each
+    let setup = Setup::new(&system, &dynamics, 7, true).unwrap();
     let context = Context::new(Box::new(host), lists);
     let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
     let mut values = vec![];

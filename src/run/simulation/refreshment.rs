@@ -5,14 +5,14 @@ use super::*;
 use crate::backend::{Evaluation, ForceField, Host, Phases};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
-use crate::run::plan::Velocities;
+use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
 use crate::system::{Constraints, System};
 use crate::team::Team;
 use crate::vec3::{Vec3, vec3};
 
-const TEMPERATURE: f64 = 300.0;
-const TIMESTEP: f64 = 0.002;
+pub(super) const TEMPERATURE: f64 = 300.0;
+pub(super) const TIMESTEP: f64 = 0.002;
 /// Standard errors allowed; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
@@ -25,7 +25,7 @@ pub(super) struct Wells {
 /// ω dt of even and odd atoms: a step is nearly a radian of the stiff ones. No few steps are half of a period, over which
 /// Andersen's thermostat would see nothing of the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
-const MASS: f64 = 16.0;
+pub(super) const MASS: f64 = 16.0;
 
 impl Wells {
     /// No forces.
@@ -62,12 +62,12 @@ impl ForceField for Wells {
 }
 
 fn thermostat(kind: ThermostatKind, coupling_time: f64, every: u32) -> Dynamics {
-    let thermostat = Thermostat { kind, temperature: TEMPERATURE, coupling_time, every };
+    let thermostat = Thermostat::new(kind, TEMPERATURE, coupling_time, every);
     let velocities = Velocities::File;
     Dynamics { timestep: TIMESTEP, velocities, thermostat: Some(thermostat), com_removal: None, ..Dynamics::default() }
 }
 
-fn start<'a, F: ForceField>(
+pub(super) fn start<'a, F: ForceField>(
     system: &System,
     field: F,
     dynamics: &'a Dynamics,
@@ -75,12 +75,12 @@ fn start<'a, F: ForceField>(
 ) -> Simulation<'a, Host<F>> {
     let host = Host::new(system, field, Level::detect(), Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
-    let setup = Setup { dynamics, seed: 11, degrees_of_freedom: 3 * system.topology.atoms.len() };
+    let setup = Setup::new(system, dynamics, 11, false).unwrap();
     Simulation::new(Context::new(Box::new(host), lists), setup, state, StageProgress::default()).unwrap()
 }
 
 /// A number of single atoms at the origin, without a cell.
-fn atoms(count: usize, velocity: Vec3) -> (System, State) {
+pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     let mut system = System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
     system.topology.atoms = vec![atom; count];
@@ -88,7 +88,7 @@ fn atoms(count: usize, velocity: Vec3) -> (System, State) {
 }
 
 /// Means over blocks of equal size, and the standard error of their mean.
-fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
+pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
     let n = blocks.len() as f64;
     let mean = blocks.iter().sum::<f64>() / n;
     (mean, (blocks.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt())
@@ -214,5 +214,31 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
             assert!(error < 0.003, "{error}");
             assert!((mean - 1.0).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} of motion {motion}");
         }
+    }
+}
+
+#[test]
+fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
+    // energies are asked for at every step, or never: then move and refreshment are one pass over the atoms
+    let system = gas();
+    let state = State {
+        positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),
+        velocities: vec![Vec3::ZERO; 2 * DIMERS as usize],
+        ..State::default()
+    };
+    for kind in [ThermostatKind::Langevin, ThermostatKind::Andersen] {
+        let dynamics = thermostat(kind, 0.005, 2);
+        let [one, other] = [false, true].map(|energies| {
+            let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
+            for _ in 0..20 {
+                simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
+            }
+            let mut now = state.clone();
+            simulation.download(&mut now).unwrap();
+            now
+        });
+        assert_eq!((&one.positions, &one.velocities), (&other.positions, &other.velocities));
+        let works = [one, other].map(|state| state.coupling.thermostat_work);
+        assert!(works[0] != 0.0 && (works[0] - works[1]).abs() <= 1e-12 * works[0].abs(), "{works:?}");
     }
 }

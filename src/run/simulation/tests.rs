@@ -3,11 +3,10 @@
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{External, Host, Reference};
-use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
-use crate::run::plan::Velocities;
+use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
 use crate::system::Coupling;
 use crate::team::Team;
@@ -24,14 +23,12 @@ const ENERGY: f64 = 3e-6;
 const KERNELS: u32 = 14;
 
 fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
-    let thermostat = Thermostat { kind, temperature: 350.0, coupling_time: 0.1, every: 2 };
-    let (thermostat, velocities) = (Some(thermostat), Velocities::File);
+    let (thermostat, velocities) = (Some(Thermostat::new(kind, 350.0, 0.1, 2)), Velocities::File);
     Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal: Some(5) }
 }
 
 fn setup<'a>(sample: &Sample, dynamics: &'a Dynamics) -> Setup<'a> {
-    let free = degrees_of_freedom(&sample.system.topology, &sample.system.constraints, RemovedMotion::Translation);
-    Setup { dynamics, seed: 7, degrees_of_freedom: free }
+    Setup::new(&sample.system, dynamics, 7, true).unwrap()
 }
 
 fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
@@ -163,8 +160,8 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     let progress = StageProgress { steps: 7, first_time: 0.0, lists: origins };
     let mut again = Simulation::new(context, setup(&sample, &dynamics), &half, progress).unwrap();
     assert_eq!(go(&mut again, 5), go(&mut whole, 5));
-    let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = half.coupling;
-    assert!([thermostat_work, barostat_work, pending_scaling, pending_rescaling].iter().all(|part| *part != 0.0));
+    let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = half.coupling;
+    assert!([thermostat_work, barostat_work, pending_scaling, pending_rescaling[0]].iter().all(|part| *part != 0.0));
 }
 
 /// What lists by displacement reach beyond the cutoff (nm), which lets them live for some three steps.

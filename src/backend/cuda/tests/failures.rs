@@ -4,7 +4,7 @@ use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::thermostat::Rescaling;
+use crate::ensemble::rescaling::Rescaling;
 use crate::error::Error;
 use crate::system::{Electrostatics, G96Angle, G96Bond, LjModifier, State};
 use crate::vec3::vec3;

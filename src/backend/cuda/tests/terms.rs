@@ -3,7 +3,7 @@
 use crate::backend::cuda::emulator;
 use crate::ensemble::barostat::{self, BoxScaling, Target, stochastic_rescale};
 use crate::ensemble::motion::angular_velocity;
-use crate::ensemble::thermostat::{Bath, Rescaling, berendsen, velocity_rescale};
+use crate::ensemble::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use crate::pair::ListSchedule;
 use crate::pme::spline;
 use crate::term::rounded::{Rounded, UNIT};
@@ -39,11 +39,11 @@ fn excluded_pairs() {
 #[test]
 fn factors_of_a_thermostat() {
     let mut random = random(13);
-    let bath = Bath { degrees_of_freedom: 300, temperature: 300.0 };
+    let bath = Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 0.1 };
     for step in 0..2000 {
         // down to energies at which noise alone decides, and turns velocities around
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
-        for rescaling in [velocity_rescale(bath, 0.02, 0.1, (1, step)), berendsen(bath, 0.02, 0.1)] {
+        for rescaling in [velocity_rescale(bath, 0.02, (1, step), 0), berendsen(bath, 0.02)] {
             let Rescaling { kept, along, across } = rescaling;
             let [ours] = emulator::library().term("rescaling_factor_f64", &[kept, along, across, kinetic]);
             let theirs = rescaling.factor(kinetic).unwrap();

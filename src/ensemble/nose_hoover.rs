@@ -1,0 +1,142 @@
+//! Nosé–Hoover chains.
+//!
+//! A chain of M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π²: each is driven by
+//! what is next to it,
+//!   Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by the next, v̇ⱼ = … − vⱼ vⱼ₊₁,
+//! and velocities of atoms decay as v̇ = −v₁ v. Over a time Δt this is solved on its own, with K(t+½) of the velocities that
+//! are scaled, by the reversible splitting of Martyna et al. with Suzuki's and Yoshida's weights; together with leapfrog the
+//! canonical distribution is stationary. Its work is that of any factor (see [`super::rescaling`]): the energy without it is
+//! conserved, and the energy of the chain is its negative.
+//!
+//! τ is the period of small oscillations of the temperature, as tau-t of GROMACS; deterministic, so that a few stiff or
+//! decoupled degrees of freedom may not be sampled: v-rescale has no such limit.
+//!
+//! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940;
+//! G. J. Martyna, M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
+
+use super::rescaling::{Bath, check_factor};
+use crate::error::Result;
+use crate::units::BOLTZMANN;
+use std::f64::consts::TAU;
+
+/// Thermostats in a chain: that of OpenMM's default.
+pub const CHAIN_LENGTH: usize = 3;
+
+/// Velocities of the thermostats of a chain, 1/ps.
+pub type Chain = [f64; CHAIN_LENGTH];
+
+/// Couplings in a period τ, at least: the splitting between chain and leapfrog is off by (2π Δt/τ)²/24 of the period, below
+/// half a percent.
+pub const LEAST_COUPLINGS: f64 = 20.0;
+
+/// Substeps of a coupling, each of three parts with Suzuki's and Yoshida's weights of fourth order.
+const SUBSTEPS: usize = 4;
+
+/// What a chain does over an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoseHoover {
+    /// f, kT and τ
+    pub bath: Bath,
+    /// Δt, ps
+    pub interval: f64,
+}
+
+impl NoseHoover {
+    /// λ for a kinetic energy in kJ/mol, and the chain after it.
+    pub fn factor(&self, kinetic: f64, chain: &mut Chain) -> Result<f64> {
+        let Bath { degrees_of_freedom, temperature, coupling_time } = self.bath;
+        let kt = BOLTZMANN * temperature;
+        if degrees_of_freedom == 0.0 || kinetic == 0.0 {
+            return Ok(1.0);
+        }
+        let unit = kt * (coupling_time / TAU).powi(2);
+        let mass = |link: usize| if link == 0 { degrees_of_freedom * unit } else { unit };
+        let mut twice = 2.0 * kinetic;
+        let drive = |link: usize, chain: &Chain, twice: f64| match link {
+            0 => (twice - degrees_of_freedom * kt) / mass(0),
+            _ => (mass(link - 1) * chain[link - 1].powi(2) - kt) / mass(link),
+        };
+        let kick = |link: usize, chain: &mut Chain, twice: f64, time: f64| {
+            let slowed = chain.get(link + 1).map_or(1.0, |next| (-0.5 * time * next).exp());
+            chain[link] = (chain[link] * slowed + time * drive(link, chain, twice)) * slowed;
+        };
+        let outer = (2.0 - 2f64.cbrt()).recip();
+        let mut factor = 1.0;
+        for weight in [outer, 1.0 - 2.0 * outer, outer].repeat(SUBSTEPS) {
+            let time = weight * self.interval / SUBSTEPS as f64;
+            (0..CHAIN_LENGTH).rev().for_each(|link| kick(link, chain, twice, 0.5 * time));
+            let slowed = (-time * chain[0]).exp();
+            factor *= slowed;
+            twice *= slowed * slowed;
+            (0..CHAIN_LENGTH).for_each(|link| kick(link, chain, twice, 0.5 * time));
+        }
+        check_factor(factor, kinetic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coupling(interval: f64) -> NoseHoover {
+        NoseHoover { bath: Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 1.0 }, interval }
+    }
+
+    /// Energy of a chain, with the work of its factors, kJ/mol: conserved.
+    fn energy(bath: Bath, chain: &Chain, scaled: f64, kinetic: f64) -> f64 {
+        let kt = BOLTZMANN * bath.temperature;
+        let unit = kt * (bath.coupling_time / TAU).powi(2);
+        let masses = [bath.degrees_of_freedom * unit, unit, unit];
+        let moving: f64 = chain.iter().zip(masses).map(|(v, mass)| 0.5 * mass * v * v).sum();
+        kinetic + moving + scaled
+    }
+
+    #[test]
+    fn the_chain_takes_what_it_gives() {
+        let coupling = coupling(0.02);
+        let kt = BOLTZMANN * 300.0;
+        let (mut chain, mut kinetic, mut positions) = ([0.1, -0.3, 0.5], 400.0, 0.0);
+        let first = energy(coupling.bath, &chain, positions, kinetic);
+        for _ in 0..500 {
+            let before = chain;
+            let factor = coupling.factor(kinetic, &mut chain).unwrap();
+            kinetic *= factor * factor;
+            // f kT ξ₁ + kT ξ₂ + kT ξ₃; the factor tells ξ₁, the others by trapezoids
+            positions -= 300.0 * kt * factor.ln();
+            positions += kt * (1..CHAIN_LENGTH).map(|k| 0.01 * (before[k] + chain[k])).sum::<f64>();
+        }
+        let last = energy(coupling.bath, &chain, positions, kinetic);
+        assert!((last - first).abs() < 0.02 * kt, "{first} {last}");
+    }
+
+    #[test]
+    fn it_is_reversible() {
+        let (mut chain, kinetic) = ([0.4, 0.2, -0.7], 500.0);
+        let start = chain;
+        let forth = coupling(0.05).factor(kinetic, &mut chain).unwrap();
+        let back = coupling(-0.05).factor(kinetic * forth * forth, &mut chain).unwrap();
+        assert!((forth * back - 1.0).abs() < 1e-12);
+        assert!(start.iter().zip(chain).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn rates_are_those_of_the_equations() {
+        let coupling = coupling(1e-6);
+        let kt = BOLTZMANN * 300.0;
+        let unit = kt * (1.0 / TAU).powi(2);
+        let (start, kinetic) = ([0.4, -2.0, 3.0], 500.0);
+        let mut chain = start;
+        let factor = coupling.factor(kinetic, &mut chain).unwrap();
+        let [a, b, c] = start;
+        let expected = [
+            (2.0 * kinetic - 300.0 * kt) / (300.0 * unit) - a * b,
+            (300.0 * unit * a * a - kt) / unit - b * c,
+            (unit * b * b - kt) / unit,
+        ];
+        for link in 0..CHAIN_LENGTH {
+            let rate = (chain[link] - start[link]) / 1e-6;
+            assert!((rate - expected[link]).abs() < 1e-3 * expected[link].abs(), "{link}: {rate}, {expected:?}");
+        }
+        assert!((factor.ln() / -1e-6 - a).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,237 @@
+//! Thermostats that multiply all velocities of a temperature group by one factor λ.
+//!
+//! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
+//! v(t+½), which alone have kT for each degree of freedom at any time step. From the mean of both half steps stiff degrees
+//! of freedom, whose K changes within a step, would be heated and soft ones cooled.
+//!
+//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and v(t+3/2)
+//! is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. So the energy at t+dt is larger by
+//!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
+//! The first term ([`scaling_work`]) is booked at once; the second, which is ½ (1 − 1/λ) dt Σ v·F with the scaled v, when
+//! the forces are known ([`pending_work`]). The energy without this work is the conserved quantity.
+//!
+//! F is without constraint forces, which follow from the velocities: those of the move with and of the move without the
+//! factor differ. A bond of length r that turns by the angle θ = v dt/r in a step has of its K the part Kᵣ = K sin²(θ/2)
+//! along r(t+dt). The constraint takes that away and turns what is left, now by the angle λθ: K(t+3/2) and all that follow
+//! are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv that constraints make of v(t+3/2),
+//!   C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ,
+//! so that −½ (λ−1) C is to be booked too. Without it strong thermostats would seem to be the source of 10⁻² kJ/mol/ps.
+//!
+//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device which has K to
+//! itself need not tell.
+
+use crate::error::{Error, Result};
+use crate::rng::{Purpose, Stream};
+use crate::units::BOLTZMANN;
+
+/// The heat bath of a temperature group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bath {
+    /// number of degrees of freedom; with a share in motion that is removed it need not be whole
+    pub degrees_of_freedom: f64,
+    /// wanted, K
+    pub temperature: f64,
+    /// τ, ps
+    pub coupling_time: f64,
+}
+
+impl Bath {
+    /// Wanted mean ½ f kT in kJ/mol.
+    pub fn target(&self) -> f64 {
+        0.5 * self.degrees_of_freedom * BOLTZMANN * self.temperature
+    }
+}
+
+/// A coupling of which all is known but the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rescaling {
+    /// a
+    pub kept: f64,
+    /// b, √(kJ/mol): noise along the velocities
+    pub along: f64,
+    /// d, kJ/mol: what takes the place of the part that is not kept
+    pub across: f64,
+}
+
+impl Rescaling {
+    /// Leaves all as it is.
+    const NONE: Self = Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
+
+    /// λ for a kinetic energy in kJ/mol. What does not move stays so: no factor changes that.
+    pub fn factor(&self, kinetic: f64) -> Result<f64> {
+        if kinetic == 0.0 {
+            return Ok(1.0);
+        }
+        let root = self.kept + self.along / kinetic.sqrt();
+        let factor = (root * root + self.across / kinetic).sqrt().copysign(root);
+        check_factor(factor, kinetic)
+    }
+}
+
+/// A factor for a kinetic energy in kJ/mol, if it is a number.
+pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
+    if factor.is_finite() {
+        return Ok(factor);
+    }
+    let what = format!("the kinetic energy is {kinetic} kJ/mol, which no thermostat can mend");
+    Err(Error::unstable(what, []))
+}
+
+/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), at most what takes K to K̄ at once.
+///
+/// `interval` Δt (ps) since the last coupling. Suppresses fluctuations: no ensemble.
+/// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
+pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
+    if bath.degrees_of_freedom == 0.0 {
+        return Rescaling::NONE;
+    }
+    let rate = if bath.coupling_time > interval { interval / bath.coupling_time } else { 1.0 };
+    Rescaling { kept: (1.0 - rate).sqrt(), along: 0.0, across: rate * bath.target() }
+}
+
+/// Stochastic velocity rescaling: K follows a first-order relaxation with the noise that makes it canonical.
+///
+/// With c = exp(−Δt/τ), f degrees of freedom, R a normal number and S the sum of f − 1 squared ones,
+/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)); that is
+/// (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the square's root.
+/// `interval` Δt in ps; τ = 0 draws K afresh. The relaxation is solved exactly, so that Δt may be any number of steps. The
+/// numbers are those of (seed, step, group).
+/// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
+pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
+    let Bath { degrees_of_freedom, coupling_time, .. } = bath;
+    if degrees_of_freedom == 0.0 {
+        return Rescaling::NONE;
+    }
+    let mut stream = Stream::new(seed, Purpose::Thermostat, step, group);
+    let r = stream.gaussian();
+    let s = stream.sum_of_squares((degrees_of_freedom - 1.0).max(0.0));
+    let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
+    let renewed = (1.0 - c) * bath.target() / degrees_of_freedom;
+    Rescaling { kept: c.sqrt(), along: r * renewed.sqrt(), across: renewed * s }
+}
+
+/// Kinetic energy (kJ/mol) that a factor λ puts into velocities of kinetic energy `kinetic`.
+pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
+    (factor * factor - 1.0) * kinetic
+}
+
+/// What the work of a factor λ that is still to be booked depends on: 1 − 1/λ.
+pub fn pending(factor: f64) -> f64 {
+    1.0 - 1.0 / factor
+}
+
+/// The rest of the work (kJ/mol) of a [`pending`] factor, of the next move: `forces` dt Σ v·F with the scaled velocities, and
+/// `constraints` C.
+pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
+    0.5 * pending * (forces - constraints / (1.0 - pending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Standard errors allowed; the seed is fixed.
+    const STANDARD_ERRORS: f64 = 4.0;
+
+    /// Samples of K under repeated coupling, in units of kT/2 (χ² distributed in the canonical ensemble).
+    fn chain(degrees_of_freedom: f64, interval: f64, coupling_time: f64, samples: u64) -> Vec<f64> {
+        let unit = 0.5 * BOLTZMANN * 300.0;
+        let mut energy = degrees_of_freedom * unit;
+        (0..samples)
+            .map(|step| {
+                let bath = Bath { degrees_of_freedom, temperature: 300.0, coupling_time };
+                let factor = velocity_rescale(bath, interval, (17, step), 0).factor(energy).unwrap();
+                energy += scaling_work(energy, factor);
+                energy / unit
+            })
+            .collect()
+    }
+
+    #[test]
+    fn kinetic_energy_becomes_canonical() {
+        let samples = 200_000u64;
+        for (f, interval, coupling_time) in
+            [(1.0, 0.1, 0.1), (2.6, 0.05, 0.1), (6.0, 0.02, 0.1), (3000.0, 0.1, 0.1), (300.0, 1.0, 0.0)]
+        {
+            let values = chain(f, interval, coupling_time, samples);
+            let n = values.len() as f64;
+            // K is an AR(1) chain with correlation c per step; squares decay as c²: samples / ((1+c)/(1−c)) count
+            let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
+            let independent = n * (1.0 - c) / (1.0 + c);
+            let mean = values.iter().sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v - f).powi(2)).sum::<f64>() / n;
+            assert!((mean - f).abs() < STANDARD_ERRORS * (2.0 * f / independent).sqrt(), "mean {mean} of {f}");
+            // variance of (χ² − f)² is 12 f (f + 4) − 4 f²
+            let error = ((12.0 * f * (f + 4.0) - 4.0 * f * f) / independent).sqrt();
+            assert!((variance - 2.0 * f).abs() < STANDARD_ERRORS * error, "variance {variance} of {}", 2.0 * f);
+        }
+    }
+
+    #[test]
+    fn work_is_the_change_of_the_energy_of_leapfrog() {
+        // an oscillator of mass 1 and frequency 1 with 8 steps in a radian: the energy at the next position, with the mean
+        // of both half steps, with and without the factor
+        let timestep = 0.125;
+        for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
+            for factor in [0.9, 1.001, 1.2] {
+                let energy = |v: f64| 0.25 * (v * v + (v - x * timestep).powi(2)) + 0.5 * x * x;
+                let power = factor * v * -x;
+                let work = scaling_work(0.5 * v * v, factor) + pending_work(pending(factor), timestep * power, 0.0);
+                assert!((work - (energy(factor * v) - energy(v))).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn work_on_a_rotor_is_the_change_of_its_energy() {
+        // radius and mass 1, no forces but that of the constraint, which keeps the velocity across r
+        let timestep = 1.0;
+        for (angle, factor) in [(0.02f64, 1.3), (0.02, 0.8), (0.1, 1.01)] {
+            let chord = |angle: f64| 2.0 * (0.5 * angle).sin() / timestep;
+            let (v, turned) = (chord(angle), (factor * angle.sin()).asin());
+            let (next, between) = (chord(turned), (0.5 * (angle + turned)).cos());
+            let exact = 0.5 * (next * next - v * v);
+            let constraints = factor * v * next * between - (factor * v).powi(2);
+            let work = scaling_work(0.5 * v * v, factor) + pending_work(pending(factor), 0.0, constraints);
+            // the next order is θ² times the term of the constraint, λ² θ²/4 of the work
+            assert!((work / exact - 1.0).abs() < angle.powi(4), "{work} for {exact}");
+        }
+    }
+
+    #[test]
+    fn relaxation_has_the_coupling_time() {
+        // from 4 times the wanted energy the mean decays as exp(−t/τ): 3e after one τ
+        let f = 30_000.0;
+        let unit = 0.5 * BOLTZMANN * 300.0;
+        let mut energy = 4.0 * f * unit;
+        for step in 0..10 {
+            let bath = Bath { degrees_of_freedom: f, temperature: 300.0, coupling_time: 1.0 };
+            energy += scaling_work(energy, velocity_rescale(bath, 0.1, (1, step), 0).factor(energy).unwrap());
+        }
+        let expected = 1.0 + 3.0 * (-1.0f64).exp();
+        // noise of K at 1 to 4 times kT: relative √(4·2/f) at most
+        assert!((energy / (f * unit) - expected).abs() < STANDARD_ERRORS * 2.0 * (8.0 / f).sqrt());
+    }
+
+    #[test]
+    fn weak_coupling_in_closed_form() {
+        let bath = Bath { degrees_of_freedom: 100.0, temperature: 300.0, coupling_time: 0.1 };
+        let factor = berendsen(bath, 0.02).factor(200.0).unwrap();
+        let expected = 200.0 + 0.2 * (bath.target() - 200.0);
+        assert!((200.0 + scaling_work(200.0, factor) - expected).abs() < 1e-12);
+        // a coupling time shorter than the interval sets K at once
+        let factor = berendsen(Bath { coupling_time: 0.0, ..bath }, 0.02).factor(200.0).unwrap();
+        assert!((factor * factor * 200.0 - bath.target()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_moves_stays_and_nonsense_is_refused() {
+        let bath = Bath { degrees_of_freedom: 3.0, temperature: 300.0, coupling_time: 0.1 };
+        let nothing = Bath { degrees_of_freedom: 0.0, ..bath };
+        for couple in [|bath| velocity_rescale(bath, 0.1, (1, 1), 0), |bath| berendsen(bath, 0.1)] {
+            assert_eq!(couple(bath).factor(0.0).unwrap(), 1.0);
+            assert_eq!(couple(nothing).factor(5.0).unwrap(), 1.0);
+            assert!(couple(bath).factor(f64::NAN).is_err());
+        }
+    }
+}

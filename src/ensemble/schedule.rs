@@ -1,0 +1,68 @@
+//! Quantities that change during a stage.
+
+use serde::{Deserialize, Serialize};
+
+/// A quantity that changes linearly between given times, and is constant before the first and after the last (simulated
+/// annealing, as in GROMACS).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// ps from the start of the stage, ascending, and the value there; at least one
+    points: Vec<(f64, f64)>,
+}
+
+impl Schedule {
+    /// Through these points of time (ps) and value; `None` unless there is one, and times ascend.
+    pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
+        let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        (ascending && !points.is_empty()).then_some(Schedule { points })
+    }
+
+    /// The value at a time in ps from the start of the stage.
+    pub fn at(&self, time: f64) -> f64 {
+        let later = self.points.partition_point(|point| point.0 <= time);
+        match (later.checked_sub(1).map(|before| self.points[before]), self.points.get(later)) {
+            (Some((t0, v0)), Some((t1, v1))) => v0 + (v1 - v0) * ((time - t0) / (t1 - t0)),
+            (Some((_, value)), None) | (None, Some(&(_, value))) => value,
+            (None, None) => unreachable!("a schedule has a point"),
+        }
+    }
+
+    /// Times (ps) and values.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
+    /// The largest value.
+    pub fn largest(&self) -> f64 {
+        self.points.iter().fold(f64::NEG_INFINITY, |largest, point| largest.max(point.1))
+    }
+}
+
+impl From<f64> for Schedule {
+    /// Always the same.
+    fn from(value: f64) -> Self {
+        Schedule { points: vec![(0.0, value)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_between_before_and_after_the_points() {
+        let schedule = Schedule::new(vec![(1.0, 100.0), (3.0, 300.0), (4.0, 200.0)]).unwrap();
+        for (time, value) in [(0.0, 100.0), (1.0, 100.0), (1.5, 150.0), (3.0, 300.0), (3.5, 250.0), (9.0, 200.0)] {
+            assert_eq!(schedule.at(time), value, "at {time}");
+        }
+        assert_eq!(schedule.largest(), 300.0);
+        assert_eq!(Schedule::from(5.0).at(7.0), 5.0);
+    }
+
+    #[test]
+    fn times_that_do_not_ascend_are_refused() {
+        assert!(Schedule::new(vec![]).is_none());
+        assert!(Schedule::new(vec![(1.0, 1.0), (1.0, 2.0)]).is_none());
+        assert!(Schedule::new(vec![(1.0, 1.0), (f64::NAN, 2.0)]).is_none());
+    }
+}

@@ -1,0 +1,176 @@
+//! Thermostat, its groups, and annealing.
+
+use super::dynamics::interval;
+use super::{Draft, shortened};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
+use crate::import::coupling;
+use crate::run::Dynamics;
+
+/// Groups that GROMACS makes without an index file, and their selections.
+const SELECTIONS: [(&str, &str); 5] = [
+    ("protein", "protein"),
+    ("protein-h", "protein and heavy"),
+    ("backbone", "backbone"),
+    ("water", "water"),
+    ("sol", "water"),
+];
+
+/// One of `tc-grps`.
+struct Group {
+    /// `None` for what only an index file knows, or all that other groups leave
+    selection: Option<&'static str>,
+    temperature: Schedule,
+    coupling_time: f64,
+}
+
+pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+    let Some((key, kind)) = method(draft) else { return };
+    let Some(mut groups) = groups(draft, key) else { return };
+    // the whole system, less what other groups take, is that of the first group that no selection names
+    let base = groups.iter().position(|group| group.selection.is_none()).unwrap_or(groups.len() - 1);
+    let base = groups.remove(base);
+    let differ =
+        groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
+    if groups.iter().any(|group| group.selection.is_none()) {
+        if differ {
+            let text =
+                "the groups of an index file are not known: one group, the whole system, has the values of the first";
+            draft.differs("tc-grps", text);
+        }
+        groups.clear();
+    }
+    let every = interval(draft, "nsttcouple");
+    let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
+    draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t", "annealing"], words);
+    let shortest = groups.iter().fold(base.coupling_time, |least, group| least.min(group.coupling_time));
+    let mut thermostat = coupling::thermostat(stage, kind, (0.0, shortest), every);
+    (thermostat.temperature, thermostat.coupling_time) = (base.temperature, base.coupling_time);
+    let named = groups.into_iter().filter_map(|Group { selection, temperature, coupling_time }| {
+        Some(ThermostatGroup { select: selection?.to_owned(), temperature, coupling_time })
+    });
+    thermostat.groups = named.collect();
+    stage.thermostat = Some(thermostat);
+}
+
+/// The thermostat, and the key that names it; `None` where there is none.
+fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
+    let integrator = draft.word("integrator");
+    let (key, method) = match integrator.as_str() {
+        "sd" | "sd1" | "sd2" | "bd" => ("integrator", integrator),
+        _ => ("tcoupl", draft.word("tcoupl")),
+    };
+    let kind = match method.as_str() {
+        "no" => {
+            draft.carried("stage.thermostat", &["tcoupl"]);
+            return None;
+        }
+        "vrescale" => ThermostatKind::VRescale,
+        "berendsen" => ThermostatKind::Berendsen,
+        "nosehoover" => ThermostatKind::NoseHoover,
+        "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
+        "andersen" => ThermostatKind::Andersen,
+        "andersenmassive" => {
+            draft.differs(key, "single atoms collide, each after tau-t on average");
+            ThermostatKind::Andersen
+        }
+        "bd" => {
+            draft.differs(key, "md has no Brownian dynamics: Langevin dynamics is used");
+            if draft.is_given("bd-fric") {
+                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps");
+            }
+            ThermostatKind::Langevin
+        }
+        other => {
+            draft.problem(
+                "tcoupl",
+                format!("tcoupl = {}", shortened(other)),
+                "expected v-rescale, berendsen, nose-hoover or no",
+            );
+            return None;
+        }
+    };
+    Some((key, kind))
+}
+
+/// The coupled groups; `None` where there is none, or a problem has been recorded.
+fn groups(draft: &mut Draft<'_>, key: &'static str) -> Option<Vec<Group>> {
+    let names = draft.words("tc-grps");
+    let times = match draft.reals("tau-t") {
+        // Brownian dynamics may have a friction for all in place of times
+        times if times.is_empty() => vec![1.0; names.len()],
+        times => times,
+    };
+    let temperatures = draft.reals("ref-t");
+    for (name, values) in [("tau-t", &times), ("ref-t", &temperatures)] {
+        if values.len() != names.len() {
+            let message = format!("{name} has {} values for {} groups of tc-grps", values.len(), names.len());
+            draft.problem(name, message, "give one for each group");
+            return None;
+        }
+    }
+    let schedules = annealing(draft, &temperatures)?;
+    let known = |name: &str| SELECTIONS.iter().find(|(group, _)| group.eq_ignore_ascii_case(name)).map(|entry| entry.1);
+    let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
+    let groups: Vec<Group> = groups
+        .map(|((name, coupling_time), temperature)| Group { selection: known(name), temperature, coupling_time })
+        .collect();
+    if groups.is_empty() {
+        let text = if names.is_empty() { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };
+        draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t"], text);
+        return None;
+    }
+    if groups.len() < names.len() {
+        draft.differs("tau-t", "md couples the whole system");
+    }
+    for group in &groups {
+        for (_, value) in group.temperature.points() {
+            draft.admitted("stage.thermostat.temperature", "ref-t", *value);
+        }
+    }
+    Some(groups)
+}
+
+/// The temperatures of all groups with their annealing.
+fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule>> {
+    let methods = draft.words("annealing");
+    let constant = || Some(temperatures.iter().map(|&temperature| temperature.into()).collect());
+    if methods.iter().all(|method| method.eq_ignore_ascii_case("no")) {
+        return constant();
+    }
+    if methods.len() != temperatures.len() {
+        let message = format!("annealing has {} words for {} groups", methods.len(), temperatures.len());
+        draft.problem("annealing", message, "give no, single or periodic for each group of tc-grps");
+        return None;
+    }
+    if let Some(other) =
+        methods.iter().find(|method| !["no", "single"].iter().any(|word| method.eq_ignore_ascii_case(word)))
+    {
+        let help = "write the periods as points of one schedule: annealing = single";
+        draft.problem("annealing", format!("annealing = {}", shortened(other)), help);
+        return None;
+    }
+    let lists = ["annealing-npoints", "annealing-time", "annealing-temp"].map(|name| draft.reals(name));
+    let [counts, mut times, mut values] = lists.map(Vec::into_iter);
+    let mut schedules = vec![];
+    for ((method, &temperature), count) in methods.iter().zip(temperatures).zip(counts.chain(std::iter::repeat(0.0))) {
+        let points: Vec<(f64, f64)> = times.by_ref().zip(values.by_ref()).take(count as usize).collect();
+        if method.eq_ignore_ascii_case("no") {
+            schedules.push(temperature.into());
+            continue;
+        }
+        let complete = points.len() as f64 == count;
+        let Some(schedule) = Schedule::new(points).filter(|_| complete) else {
+            let message =
+                "annealing-npoints, annealing-time and annealing-temp do not give ascending times with values";
+            draft.problem("annealing", message, "give as many times and temperatures as points");
+            return None;
+        };
+        schedules.push(schedule);
+    }
+    draft.carried(
+        "stage.thermostat.temperature",
+        &["annealing", "annealing-npoints", "annealing-time", "annealing-temp"],
+    );
+    Some(schedules)
+}
