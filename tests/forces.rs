@@ -9,7 +9,10 @@ use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
-use md::system::{Electrostatics, G96Angle, G96Bond, LjModifier, Modifier, PmeParameters, RyckaertBellemans, System};
+use md::system::{
+    DispersionCorrection, Electrostatics, G96Angle, G96Bond, LjModifier, Modifier, PmeParameters, RyckaertBellemans,
+    System,
+};
 use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
@@ -313,6 +316,44 @@ fn switched_interactions() {
                 geometric(system);
             });
         }
+    }
+}
+
+/// LJ-PME with equal and with different cutoffs, for every way to get parameters.
+#[test]
+fn lennard_jones_by_pme() {
+    for (cutoff, cutoff_lj, lj_modifier) in
+        [(0.9, 0.9, LjModifier::PotentialShift), (0.9, 0.7, LjModifier::None), (0.7, 0.9, LjModifier::None)]
+    {
+        let change = |system: &mut System| {
+            let mesh = PmeParameters { alpha: 3.6, grid: [24, 20, 25], order: 4 };
+            system.settings.cutoff = Some(cutoff);
+            system.settings.cutoff_lj = Some(cutoff_lj);
+            system.settings.lj_modifier = lj_modifier;
+            system.settings.dispersion_correction = DispersionCorrection::Pme(mesh);
+        };
+        for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
+            compare_changed(name, &Level::available(), change);
+        }
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            change(system);
+            scale_c12(system, [7, 4], 1.5);
+        });
+        for types in [12, 29, 58, 90] {
+            compare_changed("peptide-charmm36", &Level::available(), |system| {
+                change(system);
+                many_types(system, types);
+            });
+        }
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            change(system);
+            geometric(system);
+        });
+        // the mesh alone counts excluded pairs
+        compare_changed("peptide-charged", &Level::available(), |system| {
+            change(system);
+            system.settings.electrostatics = Electrostatics::Off;
+        });
     }
 }
 

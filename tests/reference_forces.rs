@@ -150,6 +150,24 @@ fn switched_interactions() {
     }
 }
 
+/// LJ-PME by OpenMM: one kind of atom, a combination rule, another cell; with excluded and 1-4 pairs.
+#[test]
+fn lennard_jones_by_pme() {
+    for name in ["argon", "peptide-charged", "peptide-charmm36", "octahedron"] {
+        let mut golden = Golden::load(name).expect("an own system");
+        let energy = golden.lj_pme();
+        let mut reference = Reference::new(&golden.system).expect("a supported system");
+        let everything = Workload { energy: true, virial: true };
+        let ours = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
+        let theirs = golden.forces("lj-pme").expect("forces");
+        let off = (ours.energies.lj / energy - 1.0).abs();
+        let error = rms(ours.forces.iter().zip(&theirs).map(|(a, b)| *a - *b)) / rms(theirs.iter().copied());
+        eprintln!("{name}: energy {off:.1e}, forces {error:.1e}");
+        assert!(off < TOLERANCE, "{name}: {} against {energy}", ours.energies.lj);
+        assert!(error < TOLERANCE, "{name}: forces off by {error:.1e}");
+    }
+}
+
 /// A file of `tests/systems/build/ryckaert_bellemans.py`.
 #[derive(serde::Deserialize)]
 struct Torsions {

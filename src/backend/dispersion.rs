@@ -27,12 +27,12 @@ pub struct DispersionTail {
 }
 
 impl DispersionTail {
-    /// For the mode and the cutoff of the system's settings; zero where there is no cutoff.
+    /// For the mode and the cutoff of the system's settings; zero where there is no cutoff, or a mesh.
     pub fn new(system: &System) -> Self {
         let settings = &system.settings;
         let Some(cutoff) = settings.cutoff_lj else { return Self::default() };
         let (c6, c12) = match settings.dispersion_correction {
-            DispersionCorrection::Off => return Self::default(),
+            DispersionCorrection::Off | DispersionCorrection::Pme(_) => return Self::default(),
             DispersionCorrection::AllPairs => average_over_all_pairs(system),
             DispersionCorrection::NonExcluded => (average_over_interacting_pairs(system), 0.0),
         };

@@ -107,6 +107,10 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
 /// A switch needs a cutoff, and begins before it.
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
+    if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
+        let problem = Problem::new("LJ-PME leaves no Lennard-Jones interaction to switch off before the cutoff");
+        return Some(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     let Some(cutoff) = truncation.cutoff_lj else {
         let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
         return Some(problem.help("set a cutoff, or leave lj_modifier out"));

@@ -90,6 +90,11 @@ impl Nonbonded {
         if c6 == 0.0 || c12 == 0.0 { (0.0, 0.0) } else { ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12)) }
     }
 
+    /// √c6 (kJ^½/mol^½ nm³) of a type with itself: what the mesh of LJ-PME takes for its charge.
+    pub fn root_c6(&self, lj_type: u32) -> f64 {
+        self.pair(lj_type, lj_type).0.max(0.0).sqrt()
+    }
+
     /// The rule the table obeys, if any; geometric is preferred when both fit.
     pub fn rule(&self) -> Option<CombinationRule> {
         let types: Vec<u32> = (0..self.types as u32).collect();

@@ -1,5 +1,6 @@
 //! Input and output of the pair kernel: arrays by slot, tables, rules, sums.
 
+use super::pair_dispersion::DispersionTables;
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
 use crate::simd::Aligned16;
@@ -20,6 +21,13 @@ pub(super) const ROWS_OF_16: u8 = 4;
 pub(super) const ROWS_OF_32: u8 = 5;
 /// As [`TYPE_TABLE`], by rows of 64 types.
 pub(super) const ROWS_OF_64: u8 = 6;
+
+/// Lennard-Jones interactions end at the cutoff, as they are or shifted.
+pub(super) const TRUNCATED: u8 = 0;
+/// Lennard-Jones interactions are switched off before the cutoff.
+pub(super) const SWITCHED: u8 = 1;
+/// The attraction is summed beyond the cutoff by a mesh, which counts the pairs within it, too.
+pub(super) const LJ_PME: u8 = 2;
 
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
@@ -60,6 +68,9 @@ pub(super) struct PairInput<'a> {
     pub lj_shift: f32,
     /// for kernels of switched interactions
     pub lj_switch: Option<LjSwitch<f64>>,
+    /// for kernels with LJ-PME: √c6 by slot, and functions
+    pub dispersion: &'a [[f32; 8]],
+    pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
 /// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.

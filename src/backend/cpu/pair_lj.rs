@@ -1,7 +1,8 @@
 //! Lennard-Jones terms of the pair kernel, by combination rule.
 
+use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{
-    GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
+    GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, SWITCHED, TYPE_TABLE, eight,
 };
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
@@ -48,7 +49,7 @@ pub(super) struct LjTerms<S: Simd> {
 impl<S: Simd> LjTerms<S> {
     /// Of two i-atoms, `i` and `types` theirs, with eight j-atoms each.
     #[inline(always)]
-    pub(super) fn new<const RULE: u8, const SWITCHED: bool>(
+    pub(super) fn new<const RULE: u8, const END: u8>(
         fixed: &Fixed<'_, S>,
         (r2, inverse): (S::F, &Inverse<S>),
         i: [S::F; 2],
@@ -56,7 +57,7 @@ impl<S: Simd> LjTerms<S> {
         j: BlockLj<S>,
     ) -> Self {
         let input = fixed.input;
-        if SWITCHED {
+        if END == SWITCHED {
             let [six_c6, twelve_c12] = coefficients::<S, RULE>(input, i, types, j);
             let (force, energy) = fixed.switch.radial(r2, inverse.first).pair(six_c6, twelve_c12);
             return LjTerms { force, energy };
@@ -70,6 +71,13 @@ impl<S: Simd> LjTerms<S> {
         let [attraction, repulsion] = above_cutoff::<S>(power6, S::F::splat(input.lj_shift));
         let (sixth, twelfth) = (S::F::splat(1.0 / 6.0), S::F::splat(1.0 / 12.0));
         LjTerms { force, energy: twelve_c12 * twelfth * repulsion - six_c6 * sixth * attraction }
+    }
+
+    /// Adds the part of LJ-PME of interacting pairs.
+    #[inline(always)]
+    pub(super) fn add(&mut self, dispersion: &DispersionTerms<S>) {
+        self.force += dispersion.force;
+        self.energy += dispersion.energy - dispersion.shift;
     }
 
     /// Of σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.

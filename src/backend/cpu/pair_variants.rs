@@ -1,0 +1,92 @@
+//! Which instantiation of the pair kernel runs.
+
+use super::pair_input::{
+    GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, SWITCHED,
+    TRUNCATED, TYPE_TABLE, UNLIMITED,
+};
+use super::pair_kernel::PairKernel;
+use crate::pair::PairList;
+use crate::simd::{Level, dispatch};
+use std::ops::Range;
+
+/// What the kernel is asked for, in addition to what its input has.
+#[derive(Clone, Copy)]
+pub(super) struct Variant {
+    /// of combination
+    pub rule: u8,
+    /// the cutoffs differ
+    pub split: bool,
+    /// with energies
+    pub energy: bool,
+}
+
+/// Runs the kernel over a range of chunks of a list, adding to forces. There is one instantiation for each rule, cutoff, end
+/// of the potential and output.
+pub(super) fn run(
+    level: Level,
+    Variant { rule, split, energy }: Variant,
+    input: PairInput<'_>,
+    (list, range): (&PairList, Range<usize>),
+    (forces, output): (&mut [[f32; 24]], &mut PairOutput),
+) {
+    macro_rules! run {
+        ($rule:expr, $split:expr, $end:expr, $energy:expr) => {
+            dispatch(
+                level,
+                PairKernel::<{ $rule }, { $split }, { $end }, { $energy }> { input, list, range, forces, output },
+            )
+        };
+    }
+    macro_rules! each_output {
+        ($rule:expr) => {
+            match (split, energy) {
+                (false, false) => run!($rule, false, TRUNCATED, false),
+                (false, true) => run!($rule, false, TRUNCATED, true),
+                (true, false) => run!($rule, true, TRUNCATED, false),
+                (true, true) => run!($rule, true, TRUNCATED, true),
+            }
+        };
+    }
+    // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
+    macro_rules! shared_energy {
+        ($rule:expr, $end:expr) => {
+            match (split, energy) {
+                (false, false) => run!($rule, false, $end, false),
+                (true, false) => run!($rule, true, $end, false),
+                _ => run!($rule, true, $end, true),
+            }
+        };
+    }
+    // rare altogether: one for both cutoffs
+    macro_rules! shared {
+        ($rule:expr, $end:expr) => {
+            if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }
+        };
+    }
+    let end = match (input.lj_switch, input.dispersion_tables) {
+        (Some(_), _) => SWITCHED,
+        (None, Some(_)) => LJ_PME,
+        (None, None) => TRUNCATED,
+    };
+    match (rule, end) {
+        (UNLIMITED, _) => shared!(UNLIMITED, TRUNCATED),
+        (GEOMETRIC, TRUNCATED) => each_output!(GEOMETRIC),
+        (LORENTZ_BERTHELOT, TRUNCATED) => each_output!(LORENTZ_BERTHELOT),
+        (ROWS_OF_16, TRUNCATED) => shared_energy!(ROWS_OF_16, TRUNCATED),
+        (ROWS_OF_32, TRUNCATED) => shared_energy!(ROWS_OF_32, TRUNCATED),
+        (ROWS_OF_64, TRUNCATED) => shared_energy!(ROWS_OF_64, TRUNCATED),
+        (_, TRUNCATED) => shared!(TYPE_TABLE, TRUNCATED),
+        (GEOMETRIC, SWITCHED) => shared_energy!(GEOMETRIC, SWITCHED),
+        (LORENTZ_BERTHELOT, SWITCHED) => shared_energy!(LORENTZ_BERTHELOT, SWITCHED),
+        (ROWS_OF_16, SWITCHED) => shared_energy!(ROWS_OF_16, SWITCHED),
+        (ROWS_OF_32, SWITCHED) => shared_energy!(ROWS_OF_32, SWITCHED),
+        (ROWS_OF_64, SWITCHED) => shared_energy!(ROWS_OF_64, SWITCHED),
+        (_, SWITCHED) => shared!(TYPE_TABLE, SWITCHED),
+        (GEOMETRIC, _) => shared!(GEOMETRIC, LJ_PME),
+        (LORENTZ_BERTHELOT, _) => shared!(LORENTZ_BERTHELOT, LJ_PME),
+        (ROWS_OF_16, _) => shared!(ROWS_OF_16, LJ_PME),
+        (ROWS_OF_32, _) => shared!(ROWS_OF_32, LJ_PME),
+        (ROWS_OF_64, _) => shared!(ROWS_OF_64, LJ_PME),
+        (_, _) => shared!(TYPE_TABLE, LJ_PME),
+    }
+}
