@@ -116,6 +116,7 @@ systems! {
     five_site_water: "tip5p";
     opc_water: "opc";
     opc3_water: "opc3";
+    twelve_six_four_ions: "ions";
     more_four_site_water: "tip4pew-3k";
     dhfr: "dhfr";
     larger_water: "water-24k";

@@ -2,8 +2,8 @@
 
 use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{
-    LjSwitch, ReactionField, coulomb, dispersion_off_mesh, ewald_direct, ewald_excluded, inverse_norm, lennard_jones,
-    reaction_field,
+    LjSwitch, ReactionField, coulomb, dispersion_off_mesh, ewald_direct, ewald_excluded, induced_dipole, inverse_norm,
+    lennard_jones, reaction_field,
 };
 
 /// The Lennard-Jones pair up to the cutoff.
@@ -39,6 +39,25 @@ impl LjPotential {
             }
             LjPotential::Switched(switch) => switch.radial(r2, inverse_r).pair(6.0 * c6, 12.0 * c12),
         }
+    }
+}
+
+/// The r⁻⁴ term of 12-6-4 ions up to the Lennard-Jones cutoff, lowered by its value at this 1/r² (nm⁻²), zero without a shift.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InducedDipole {
+    inverse_r2: f64,
+}
+
+impl InducedDipole {
+    pub(super) fn new(settings: &ForceSettings) -> Self {
+        let shifted = settings.cutoff_lj.filter(|_| settings.lj_modifier == LjModifier::PotentialShift);
+        InducedDipole { inverse_r2: shifted.map_or(0.0, |cutoff| cutoff.powi(-2)) }
+    }
+
+    /// f/r (kJ/mol/nm²) and energy of a pair.
+    #[inline(always)]
+    pub(super) fn evaluate(&self, r2: f64, c4: f64) -> (f64, f64) {
+        lowered(induced_dipole(inverse_norm(r2).powi(2), c4), induced_dipole(self.inverse_r2, c4).1)
     }
 }
 

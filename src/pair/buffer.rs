@@ -426,7 +426,7 @@ impl<'a> BufferEstimate<'a> {
 
     /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs, where they are switched off.
     fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
-        let ([c6, c12], switch) = (pairs.lj, self.settings.lj_switch()?);
+        let ([c6, c12, _], switch) = (pairs.lj, self.settings.lj_switch()?);
         let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
         Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
     }
@@ -436,11 +436,11 @@ impl<'a> BufferEstimate<'a> {
         if self.settings.lj_modifier.switch_distance().is_some() {
             return [0.0; 2];
         }
-        let ([c6, c12], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
+        let ([c6, c12, c4], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
         let [first, second] = attraction_slopes(&self.settings);
         [
-            c6 * first * inverse.powi(7) - 12.0 * c12 * inverse.powi(13),
-            c6 * second * inverse.powi(8) + 156.0 * c12 * inverse.powi(14),
+            c6 * first * inverse.powi(7) - 12.0 * c12 * inverse.powi(13) + 4.0 * c4 * inverse.powi(5),
+            c6 * second * inverse.powi(8) + 156.0 * c12 * inverse.powi(14) - 20.0 * c4 * inverse.powi(6),
         ]
     }
 }

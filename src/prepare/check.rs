@@ -23,6 +23,10 @@ pub(super) fn problems(
         description::problems(description).into_iter().map(|problem| named(problem, file)).collect();
     problems.extend(check_options(forces, truncation));
     problems.extend(check_switch(forces, truncation));
+    if !description.nonbonded.c4.is_empty() && truncation.lj_modifier.switch_distance().is_some() {
+        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        problems.push(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
         problems.extend(missing_cell(description).map(|problem| named(problem, coordinates_file)));
     }
@@ -238,7 +242,7 @@ mod tests {
             exclusions: Exclusions::from_pairs(2, []),
             ..Topology::default()
         };
-        let nonbonded = Nonbonded { types: 1, c6: vec![1.0], c12: vec![1.0], rounding: vec![] };
+        let nonbonded = Nonbonded { types: 1, c6: vec![1.0], c12: vec![1.0], ..Nonbonded::default() };
         let description = Description { topology, nonbonded, ..Description::default() };
         let options = Options {
             forces: &forces,

@@ -143,6 +143,15 @@ impl ForceSettings {
         }
     }
 
+    /// The meshes of Coulomb interactions and of LJ-PME.
+    pub(crate) fn meshes(&self) -> impl Iterator<Item = PmeParameters> {
+        let coulomb = match self.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        };
+        coulomb.into_iter().chain(self.lj_pme())
+    }
+
     /// The longer of both cutoffs in nm, infinite without one.
     pub(crate) fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))

@@ -42,7 +42,7 @@ pub use dihedral::Dihedral;
 pub use dispersion::dispersion_off_mesh;
 pub use g96::{g96_angle, g96_bond};
 pub use improper::harmonic_improper;
-pub use lennard_jones::lennard_jones;
+pub use lennard_jones::{induced_dipole, lennard_jones};
 pub use lj_switch::{LjRadial, LjSwitch};
 pub use pair14::pair14;
 pub use real::{Real, Special, inverse_norm};

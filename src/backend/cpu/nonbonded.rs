@@ -74,6 +74,7 @@ pub(super) struct Nonbonded {
     cutoff: f64,
     cutoff_lj: f64,
     lj_shift: f32,
+    c4_shift: f32,
     lj_switch: Option<LjSwitch<f64>>,
     lj_pme: Option<LjPme>,
     schedule: ListSchedule,
@@ -109,11 +110,12 @@ impl Nonbonded {
         let nonbonded = &system.nonbonded;
         let types = 0..nonbonded.types as u32;
         let interacts: Vec<bool> =
-            types.clone().map(|t| types.clone().any(|other| nonbonded.pair(t, other) != (0.0, 0.0))).collect();
+            types.clone().map(|t| types.clone().any(|other| nonbonded.interact(t, other))).collect();
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
-        let shift = if settings.lj_modifier == LjModifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
+        let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
+        let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
         Nonbonded {
             team,
             level,
@@ -129,7 +131,8 @@ impl Nonbonded {
             split: cutoff != cutoff_lj,
             cutoff,
             cutoff_lj,
-            lj_shift: shift as f32,
+            lj_shift: shift(6),
+            c4_shift: shift(4),
             lj_switch: settings.lj_switch(),
             lj_pme: LjPme::new(system),
             schedule,
@@ -299,11 +302,13 @@ impl Nonbonded {
             slot_types: &self.slot_types,
             type_table: &self.types.table,
             types: self.types.count,
+            c4_table: &self.types.c4,
             type_rows: &self.types.rows,
             coulomb: &self.tables,
             cutoff_squared: (self.cutoff * self.cutoff) as f32,
             cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
             lj_shift: self.lj_shift,
+            c4_shift: self.c4_shift,
             lj_switch: self.lj_switch,
             dispersion: &self.slot_root_c6,
             dispersion_tables: self.lj_pme.as_ref().map(|lj_pme| &lj_pme.tables),

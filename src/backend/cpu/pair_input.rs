@@ -29,6 +29,9 @@ pub(super) const SWITCHED: u8 = 1;
 /// The attraction is summed beyond the cutoff by a mesh, which counts the pairs within it, too.
 pub(super) const LJ_PME: u8 = 2;
 
+/// Lennard-Jones interactions end at the cutoff; blocks with exceptions may have r⁻⁴ terms.
+pub(super) const INDUCED_DIPOLES: u8 = 3;
+
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct CoulombTables {
@@ -58,6 +61,8 @@ pub(super) struct PairInput<'a> {
     /// (6 c6, 12 c12) of type pairs, `types` to a row
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
+    /// the same of (4 c4, 0); empty without 12-6-4 ions
+    pub c4_table: &'a [[f32; 2]],
     /// the same as rows for register permutations, 6 c6 and 12 c12 of each type, for the rules by rows
     pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
@@ -66,6 +71,8 @@ pub(super) struct PairInput<'a> {
     pub cutoff_lj_squared: f32,
     /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
     pub lj_shift: f32,
+    /// 1/cutoff_lj⁴ likewise
+    pub c4_shift: f32,
     /// for kernels of switched interactions
     pub lj_switch: Option<LjSwitch<f64>>,
     /// for kernels with LJ-PME: √c6 by slot, and functions

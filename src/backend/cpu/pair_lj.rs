@@ -80,6 +80,26 @@ impl<S: Simd> LjTerms<S> {
         self.energy += dispersion.energy - dispersion.shift;
     }
 
+    /// Adds −c4/r⁴ of pairs of these types.
+    ///
+    /// # Safety
+    /// `block` is one of the blocks that the arrays of `input` are of.
+    #[inline(always)]
+    pub(super) unsafe fn add_induced_dipoles(
+        &mut self,
+        input: &PairInput<'_>,
+        inverse2: S::F,
+        types: [usize; 2],
+        block: usize,
+    ) {
+        // SAFETY: the caller's promise
+        let j = unsafe { BlockLj::<S>::load::<TYPE_TABLE>(input, block) };
+        let [four_c4, _] = pick_pairs::<S>(input.c4_table, input.types, types, j);
+        let inverse4 = inverse2 * inverse2;
+        self.force -= four_c4 * (inverse4 * inverse2);
+        self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
+    }
+
     /// Of σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
     #[inline(always)]
     fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
@@ -119,11 +139,14 @@ fn coefficients<S: Simd, const RULE: u8>(
         ROWS_OF_16 => from_rows::<S, 1>(input.type_rows, types, j.types),
         ROWS_OF_32 => from_rows::<S, 2>(input.type_rows, types, j.types),
         ROWS_OF_64 => from_rows::<S, 4>(input.type_rows, types, j.types),
-        _ => {
-            let (table, length) = (input.type_table, input.types);
-            j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
-        }
+        _ => pick_pairs::<S>(input.type_table, input.types, types, j),
     }
+}
+
+/// Both numbers of pairs from a table with rows of this length.
+#[inline(always)]
+fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: BlockLj<S>) -> [S::F; 2] {
+    j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
 /// (6 c6, 12 c12) from rows of 16 R types: that of 6 c6, then that of 12 c12, for each type of an i-atom.

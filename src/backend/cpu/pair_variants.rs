@@ -1,8 +1,8 @@
 //! Which instantiation of the pair kernel runs.
 
 use super::pair_input::{
-    GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, SWITCHED,
-    TRUNCATED, TYPE_TABLE, UNLIMITED,
+    GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64,
+    SWITCHED, TRUNCATED, TYPE_TABLE, UNLIMITED,
 };
 use super::pair_kernel::PairKernel;
 use crate::pair::PairList;
@@ -66,9 +66,11 @@ pub(super) fn run(
     let end = match (input.lj_switch, input.dispersion_tables) {
         (Some(_), _) => SWITCHED,
         (None, Some(_)) => LJ_PME,
-        (None, None) => TRUNCATED,
+        (None, None) if input.c4_table.is_empty() => TRUNCATED,
+        (None, None) => INDUCED_DIPOLES,
     };
     match (rule, end) {
+        (UNLIMITED, INDUCED_DIPOLES) => shared!(UNLIMITED, INDUCED_DIPOLES),
         (UNLIMITED, _) => shared!(UNLIMITED, TRUNCATED),
         (GEOMETRIC, TRUNCATED) => each_output!(GEOMETRIC),
         (LORENTZ_BERTHELOT, TRUNCATED) => each_output!(LORENTZ_BERTHELOT),
@@ -82,11 +84,17 @@ pub(super) fn run(
         (ROWS_OF_32, SWITCHED) => shared_energy!(ROWS_OF_32, SWITCHED),
         (ROWS_OF_64, SWITCHED) => shared_energy!(ROWS_OF_64, SWITCHED),
         (_, SWITCHED) => shared!(TYPE_TABLE, SWITCHED),
-        (GEOMETRIC, _) => shared!(GEOMETRIC, LJ_PME),
-        (LORENTZ_BERTHELOT, _) => shared!(LORENTZ_BERTHELOT, LJ_PME),
-        (ROWS_OF_16, _) => shared!(ROWS_OF_16, LJ_PME),
-        (ROWS_OF_32, _) => shared!(ROWS_OF_32, LJ_PME),
-        (ROWS_OF_64, _) => shared!(ROWS_OF_64, LJ_PME),
-        (_, _) => shared!(TYPE_TABLE, LJ_PME),
+        (GEOMETRIC, LJ_PME) => shared!(GEOMETRIC, LJ_PME),
+        (LORENTZ_BERTHELOT, LJ_PME) => shared!(LORENTZ_BERTHELOT, LJ_PME),
+        (ROWS_OF_16, LJ_PME) => shared!(ROWS_OF_16, LJ_PME),
+        (ROWS_OF_32, LJ_PME) => shared!(ROWS_OF_32, LJ_PME),
+        (ROWS_OF_64, LJ_PME) => shared!(ROWS_OF_64, LJ_PME),
+        (_, LJ_PME) => shared!(TYPE_TABLE, LJ_PME),
+        (GEOMETRIC, _) => shared!(GEOMETRIC, INDUCED_DIPOLES),
+        (LORENTZ_BERTHELOT, _) => shared!(LORENTZ_BERTHELOT, INDUCED_DIPOLES),
+        (ROWS_OF_16, _) => shared!(ROWS_OF_16, INDUCED_DIPOLES),
+        (ROWS_OF_32, _) => shared!(ROWS_OF_32, INDUCED_DIPOLES),
+        (ROWS_OF_64, _) => shared!(ROWS_OF_64, INDUCED_DIPOLES),
+        (_, _) => shared!(TYPE_TABLE, INDUCED_DIPOLES),
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     if system.settings.lj_switch().is_some() {
         return refuse("the CUDA backend does not switch Lennard-Jones interactions off before the cutoff");
     }
+    if !system.nonbonded.c4.is_empty() {
+        return refuse("the CUDA backend has no 12-6-4 interactions of ions");
+    }
     if system.settings.lj_pme().is_some() {
         return refuse("the CUDA backend has no LJ-PME");
     }

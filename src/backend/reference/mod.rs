@@ -180,6 +180,10 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
         pme::check(parameters)?;
     }
     check_lj_pme(settings)?;
+    if !system.nonbonded.c4.is_empty() && settings.lj_switch().is_some() {
+        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        return Err(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     let needs_cutoff = matches!(settings.electrostatics, Electrostatics::Pme(_) | Electrostatics::ReactionField { .. });
     if needs_cutoff && settings.cutoff.is_none() {
         return Err(Problem::new("PME and reaction field need a cutoff").help("set `cutoff`, for example \"0.9 nm\""));

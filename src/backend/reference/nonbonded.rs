@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::neighbours::{Boxes, Neighbours};
 use super::{Geometry, Sums};
-use crate::backend::potential::{CoulombPotential, DispersionPotential, LjPotential};
+use crate::backend::potential::{CoulombPotential, DispersionPotential, InducedDipole, LjPotential};
 use crate::system::{Electrostatics, ForceSettings, Pair14, System};
 use crate::term::pair14;
 use crate::units::COULOMB;
@@ -18,6 +18,7 @@ const CHUNK: usize = 256;
 pub(super) struct PairPotential {
     coulomb: CoulombPotential,
     lj: LjPotential,
+    induced_dipole: InducedDipole,
     dispersion: Option<DispersionPotential>,
     /// infinite where there is none, nm²
     coulomb_cutoff_squared: f64,
@@ -30,6 +31,7 @@ impl PairPotential {
         Self {
             coulomb: CoulombPotential::new(settings),
             lj: LjPotential::new(settings),
+            induced_dipole: InducedDipole::new(settings),
             dispersion: DispersionPotential::new(settings),
             coulomb_cutoff_squared: squared(settings.cutoff),
             lj_cutoff_squared: squared(settings.cutoff_lj),
@@ -47,6 +49,11 @@ impl PairPotential {
             let force_lj;
             (force_lj, energy_lj) = self.lj.evaluate(r2, pair.lj);
             force += force_lj;
+            if pair.c4 != 0.0 {
+                let (force_dipole, energy_dipole) = self.induced_dipole.evaluate(r2, pair.c4);
+                force += force_dipole;
+                energy_lj += energy_dipole;
+            }
             if let Some(dispersion) = &self.dispersion {
                 let (force_mesh, energy_mesh) = dispersion.interacting(pair.dispersion, r2);
                 force += force_mesh;
@@ -64,6 +71,7 @@ pub(super) struct PairParameters {
     charges: f64,
     /// c6 and c12
     lj: (f64, f64),
+    c4: f64,
     /// of the mesh of LJ-PME, kJ/mol nm⁶
     dispersion: f64,
 }
@@ -93,6 +101,7 @@ impl Charges {
         PairParameters {
             charges: COULOMB * self.coulomb[i] * self.coulomb[j],
             lj: system.nonbonded.pair(atoms[i].lj_type, atoms[j].lj_type),
+            c4: system.nonbonded.c4(atoms[i].lj_type, atoms[j].lj_type),
             dispersion: self.dispersion[i] * self.dispersion[j],
         }
     }
