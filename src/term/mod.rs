@@ -43,7 +43,7 @@ pub use dispersion::dispersion_off_mesh;
 pub use g96::{g96_angle, g96_bond};
 pub use improper::harmonic_improper;
 pub use lennard_jones::{induced_dipole, lennard_jones};
-pub use lj_switch::{LjRadial, LjSwitch};
+pub use lj_switch::{ForceSwitch, LjRadial, LjSwitch, PotentialSwitch};
 pub use pair14::pair14;
 pub use real::{Real, Special, inverse_norm};
 pub use ryckaert_bellemans::ryckaert_bellemans;

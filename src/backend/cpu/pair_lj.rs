@@ -2,7 +2,7 @@
 
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{
-    GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, SWITCHED, TYPE_TABLE, eight,
+    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight, is_switched,
 };
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
@@ -57,9 +57,13 @@ impl<S: Simd> LjTerms<S> {
         j: BlockLj<S>,
     ) -> Self {
         let input = fixed.input;
-        if END == SWITCHED {
+        if is_switched(END) {
             let [six_c6, twelve_c12] = coefficients::<S, RULE>(input, i, types, j);
-            let (force, energy) = fixed.switch.radial(r2, inverse.first).pair(six_c6, twelve_c12);
+            let radial = match END {
+                FORCE_SWITCH => fixed.force_switch.radial(r2, inverse.first),
+                _ => fixed.potential_switch.radial(r2, inverse.first),
+            };
+            let (force, energy) = radial.pair(six_c6, twelve_c12);
             return LjTerms { force, energy };
         }
         if RULE == LORENTZ_BERTHELOT {

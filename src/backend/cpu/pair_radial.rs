@@ -2,7 +2,7 @@
 //! and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal, with few distinct
 //! distances, errors of a polynomial would add up.
 
-use super::pair_input::{SWITCHED, UNLIMITED};
+use super::pair_input::{UNLIMITED, is_switched};
 use crate::pair::{FIRST_TERMS, RadialTable};
 use crate::simd::{Float, Simd};
 
@@ -23,7 +23,7 @@ pub(super) struct Inverse<S: Simd> {
 impl<S: Simd> Inverse<S> {
     #[inline(always)]
     pub(super) fn new<const RULE: u8, const END: u8>(r2: S::F) -> Self {
-        if END != SWITCHED && (S::TABLES || RULE == UNLIMITED) {
+        if !is_switched(END) && (S::TABLES || RULE == UNLIMITED) {
             let square = r2.recip_fast();
             Inverse { first: square.sqrt(), square }
         } else {
@@ -37,7 +37,7 @@ impl<S: Simd> Inverse<S> {
     /// Of pairs without Coulomb interactions.
     #[inline(always)]
     pub(super) fn of_far<const END: u8>(r2: S::F) -> Self {
-        if END == SWITCHED {
+        if is_switched(END) {
             let first = r2.recip_sqrt_fast();
             return Inverse { first, square: first * first };
         }

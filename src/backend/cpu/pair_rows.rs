@@ -4,7 +4,7 @@ use super::pair_input::{LJ_PME, PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Float, Simd};
-use crate::term::LjSwitch;
+use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
@@ -32,13 +32,22 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// lowest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// without a meaning where interactions are not switched
-    pub(super) switch: LjSwitch<S::F>,
+    /// without a meaning but in kernels of their own
+    pub(super) force_switch: ForceSwitch<S::F>,
+    pub(super) potential_switch: PotentialSwitch<S::F>,
 }
 
 impl<'a, S: Simd> Fixed<'a, S> {
     #[inline(always)]
     pub(super) fn new(input: &'a PairInput<'a>) -> Self {
+        let force_switch = match input.lj_switch {
+            Some(LjSwitch::Force(switch)) => switch,
+            _ => ForceSwitch::new(0.0, 1.0),
+        };
+        let potential_switch = match input.lj_switch {
+            Some(LjSwitch::Potential(switch)) => switch,
+            _ => PotentialSwitch::new(0.0, 1.0),
+        };
         Fixed {
             input,
             packed: input.packed,
@@ -47,7 +56,8 @@ impl<'a, S: Simd> Fixed<'a, S> {
             force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
-            switch: input.lj_switch.unwrap_or(LjSwitch::potential(0.0, 1.0)).constant(),
+            force_switch: force_switch.constant(),
+            potential_switch: potential_switch.constant(),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Which instantiation of the pair kernel runs.
 
 use super::pair_input::{
-    GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64,
-    SWITCHED, TRUNCATED, TYPE_TABLE, UNLIMITED,
+    FORCE_SWITCH, GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput, ROWS_OF_16,
+    ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
 };
 use super::pair_kernel::PairKernel;
 use crate::pair::PairList;
 use crate::simd::{Level, dispatch};
+use crate::term::LjSwitch;
 use std::ops::Range;
 
 /// What the kernel is asked for, in addition to what its input has.
@@ -64,7 +65,8 @@ pub(super) fn run(
         };
     }
     let end = match (input.lj_switch, input.dispersion_tables) {
-        (Some(_), _) => SWITCHED,
+        (Some(LjSwitch::Force(_)), _) => FORCE_SWITCH,
+        (Some(LjSwitch::Potential(_)), _) => POTENTIAL_SWITCH,
         (None, Some(_)) => LJ_PME,
         (None, None) if input.c4_table.is_empty() => TRUNCATED,
         (None, None) => INDUCED_DIPOLES,
@@ -78,12 +80,18 @@ pub(super) fn run(
         (ROWS_OF_32, TRUNCATED) => shared_energy!(ROWS_OF_32, TRUNCATED),
         (ROWS_OF_64, TRUNCATED) => shared_energy!(ROWS_OF_64, TRUNCATED),
         (_, TRUNCATED) => shared!(TYPE_TABLE, TRUNCATED),
-        (GEOMETRIC, SWITCHED) => shared_energy!(GEOMETRIC, SWITCHED),
-        (LORENTZ_BERTHELOT, SWITCHED) => shared_energy!(LORENTZ_BERTHELOT, SWITCHED),
-        (ROWS_OF_16, SWITCHED) => shared_energy!(ROWS_OF_16, SWITCHED),
-        (ROWS_OF_32, SWITCHED) => shared_energy!(ROWS_OF_32, SWITCHED),
-        (ROWS_OF_64, SWITCHED) => shared_energy!(ROWS_OF_64, SWITCHED),
-        (_, SWITCHED) => shared!(TYPE_TABLE, SWITCHED),
+        (GEOMETRIC, FORCE_SWITCH) => shared_energy!(GEOMETRIC, FORCE_SWITCH),
+        (LORENTZ_BERTHELOT, FORCE_SWITCH) => shared_energy!(LORENTZ_BERTHELOT, FORCE_SWITCH),
+        (ROWS_OF_16, FORCE_SWITCH) => shared_energy!(ROWS_OF_16, FORCE_SWITCH),
+        (ROWS_OF_32, FORCE_SWITCH) => shared_energy!(ROWS_OF_32, FORCE_SWITCH),
+        (ROWS_OF_64, FORCE_SWITCH) => shared_energy!(ROWS_OF_64, FORCE_SWITCH),
+        (_, FORCE_SWITCH) => shared!(TYPE_TABLE, FORCE_SWITCH),
+        (GEOMETRIC, POTENTIAL_SWITCH) => shared_energy!(GEOMETRIC, POTENTIAL_SWITCH),
+        (LORENTZ_BERTHELOT, POTENTIAL_SWITCH) => shared_energy!(LORENTZ_BERTHELOT, POTENTIAL_SWITCH),
+        (ROWS_OF_16, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_16, POTENTIAL_SWITCH),
+        (ROWS_OF_32, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_32, POTENTIAL_SWITCH),
+        (ROWS_OF_64, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_64, POTENTIAL_SWITCH),
+        (_, POTENTIAL_SWITCH) => shared!(TYPE_TABLE, POTENTIAL_SWITCH),
         (GEOMETRIC, LJ_PME) => shared!(GEOMETRIC, LJ_PME),
         (LORENTZ_BERTHELOT, LJ_PME) => shared!(LORENTZ_BERTHELOT, LJ_PME),
         (ROWS_OF_16, LJ_PME) => shared!(ROWS_OF_16, LJ_PME),
