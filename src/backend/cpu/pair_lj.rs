@@ -2,7 +2,8 @@
 
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{
-    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight, is_switched,
+    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
+    is_switched,
 };
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;

@@ -1,8 +1,8 @@
 //! Which instantiation of the pair kernel runs.
 
 use super::pair_input::{
-    FORCE_SWITCH, GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput, ROWS_OF_16,
-    ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
+    FORCE_SWITCH, GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput,
+    ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
 };
 use super::pair_kernel::PairKernel;
 use crate::pair::PairList;
