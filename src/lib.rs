@@ -220,8 +220,8 @@
 //!
 //! # Not here yet
 //!
-//! Virtual sites and Lennard-Jones switches on a GPU; a second integrator; a report command. The layers above name where they
-//! will go; nothing here is a stub for them.
+//! Virtual sites, Lennard-Jones switches and LJ-PME on a GPU; a second integrator; a report command. The layers above name
+//! where they will go; nothing here is a stub for them.
 
 pub mod analysis;
 pub mod backend;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use md::config::{Config, Override, physics_diff, template};
 use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
-use md::prepare::{ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
+use md::prepare::{ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
 use md::run::{Device, Interval, Plan, Precision, StageKind, Velocities};
-use md::system::{DispersionCorrection, ListPolicy};
+use md::system::{DispersionCorrection, ListPolicy, PmeParameters};
 use proptest::prelude::*;
 
 /// Starts the comment with the expected message on the line of the fault.
@@ -100,6 +100,22 @@ thermostat = { kind = "berendsen", temperature = "300 K", coupling_time = "0.1 p
 barostat = { kind = "c-rescale", pressure = "1 atm" }
 com_removal = "none"
 "#;
+
+#[test]
+fn lennard_jones_by_pme_has_a_mesh_of_its_own() {
+    let correction = |lines: &str| {
+        let files = "system = { topology = \"a.prmtop\", coordinates = \"a.rst7\" }";
+        plan(&format!("{files}\n[forces]\ndispersion_correction = \"pme\"\n{lines}")).forces.dispersion_correction
+    };
+    let spacing = |spacing, order| Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Spacing { spacing, order }));
+    assert_eq!(correction(""), spacing(0.12, 4));
+    assert_eq!(correction("lj_pme = { spacing = \"1 A\", order = 6 }"), spacing(0.1, 6));
+    let explicit = PmeParameters { alpha: 3.2, grid: [32, 30, 40], order: 5 };
+    assert_eq!(
+        correction("lj_pme = { alpha = \"3.2 1/nm\", grid = [32, 30, 40] }"),
+        Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Explicit(explicit)))
+    );
+}
 
 #[test]
 fn a_full_file_becomes_the_plan_it_describes() {

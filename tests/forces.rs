@@ -9,7 +9,10 @@ use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Reference, Workload};
 use md::cell::PeriodicCell;
 use md::pair::ListSchedule;
 use md::simd::Level;
-use md::system::{Electrostatics, G96Angle, G96Bond, LjModifier, Modifier, PmeParameters, RyckaertBellemans, System};
+use md::system::{
+    DispersionCorrection, Electrostatics, G96Angle, G96Bond, LjModifier, Modifier, PmeParameters, RyckaertBellemans,
+    System,
+};
 use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
@@ -139,6 +142,7 @@ systems! {
     own_four_site_water: "tip4pew";
     own_five_site_water: "tip5p";
     own_opc3_water: "opc3";
+    own_twelve_six_four_ions: "ions";
     alanine_dipeptide_in_vacuum: "ala2-vacuum";
     alanine_dipeptide_in_water: "ala2-explicit";
     charmm_with_cmap: "charmm36-ala3";
@@ -249,7 +253,7 @@ fn many_types(system: &mut System, types: usize) {
     });
     let pairs = (0..types).flat_map(|a| (0..types).map(move |b| old.pair(kind(a), kind(b))));
     (system.nonbonded.c6, system.nonbonded.c12) = pairs.unzip();
-    (system.nonbonded.types, system.nonbonded.rounding) = (types, vec![]);
+    (system.nonbonded.types, system.nonbonded.rounding, system.nonbonded.c4) = (types, vec![], vec![]);
     for (a, b) in (0..types).flat_map(|a| (0..=a).map(move |b| (a, b))) {
         scale_c12(system, [a, b], 1.0 + 0.01 * ((7 * a + 3 * b) % 23) as f64);
     }
@@ -313,6 +317,69 @@ fn switched_interactions() {
                 geometric(system);
             });
         }
+    }
+}
+
+/// LJ-PME with equal and with different cutoffs, for every way to get parameters.
+#[test]
+fn lennard_jones_by_pme() {
+    for (cutoff, cutoff_lj, lj_modifier) in
+        [(0.9, 0.9, LjModifier::PotentialShift), (0.9, 0.7, LjModifier::None), (0.7, 0.9, LjModifier::None)]
+    {
+        let change = |system: &mut System| {
+            let mesh = PmeParameters { alpha: 3.6, grid: [24, 20, 25], order: 4 };
+            system.settings.cutoff = Some(cutoff);
+            system.settings.cutoff_lj = Some(cutoff_lj);
+            system.settings.lj_modifier = lj_modifier;
+            system.settings.dispersion_correction = DispersionCorrection::Pme(mesh);
+        };
+        for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
+            compare_changed(name, &Level::available(), change);
+        }
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            change(system);
+            scale_c12(system, [7, 4], 1.5);
+        });
+        for types in [12, 29, 58, 90] {
+            compare_changed("peptide-charmm36", &Level::available(), |system| {
+                change(system);
+                many_types(system, types);
+            });
+        }
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            change(system);
+            geometric(system);
+        });
+        // the mesh alone counts excluded pairs
+        compare_changed("peptide-charged", &Level::available(), |system| {
+            change(system);
+            system.settings.electrostatics = Electrostatics::Off;
+        });
+    }
+}
+
+/// 12-6-4 ions with two cutoffs, shifted, with LJ-PME, exceptions, tables, another rule.
+#[test]
+fn twelve_six_four_ions() {
+    let compare = |change: &dyn Fn(&mut System)| compare_changed("ions", &Level::available(), change);
+    for (cutoff, cutoff_lj) in [(0.9, 0.7), (0.7, 0.9)] {
+        compare(&|system| {
+            (system.settings.cutoff, system.settings.cutoff_lj) = (Some(cutoff), Some(cutoff_lj));
+            system.settings.lj_modifier = LjModifier::PotentialShift;
+        });
+    }
+    compare(&|system| {
+        let mesh = PmeParameters { alpha: 3.6, grid: [24, 20, 25], order: 4 };
+        system.settings.dispersion_correction = DispersionCorrection::Pme(mesh);
+    });
+    compare(&|system| scale_c12(system, [2, 0], 1.5));
+    compare(&geometric);
+    for types in [12, 29, 58, 90] {
+        compare(&|system| {
+            many_types(system, types);
+            let is_pair = |k: usize| (k % types == 3) != (k / types == 3);
+            system.nonbonded.c4 = (0..types * types).map(|k| if is_pair(k) { 0.02 } else { 0.0 }).collect();
+        });
     }
 }
 

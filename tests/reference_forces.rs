@@ -116,6 +116,7 @@ systems! {
     five_site_water: "tip5p";
     opc_water: "opc";
     opc3_water: "opc3";
+    twelve_six_four_ions: "ions";
     more_four_site_water: "tip4pew-3k";
     dhfr: "dhfr";
     larger_water: "water-24k";
@@ -147,6 +148,24 @@ fn switched_interactions() {
             assert!(tail_off < tail_tolerance, "{name} {kind}: {} against {dispersion}", e.dispersion_correction);
             assert!(error < TOLERANCE, "{name} {kind}: forces off by {error:.1e}");
         }
+    }
+}
+
+/// LJ-PME by OpenMM: one kind of atom, a combination rule, another cell; with excluded and 1-4 pairs.
+#[test]
+fn lennard_jones_by_pme() {
+    for name in ["argon", "peptide-charged", "peptide-charmm36", "octahedron"] {
+        let mut golden = Golden::load(name).expect("an own system");
+        let energy = golden.lj_pme();
+        let mut reference = Reference::new(&golden.system).expect("a supported system");
+        let everything = Workload { energy: true, virial: true };
+        let ours = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
+        let theirs = golden.forces("lj-pme").expect("forces");
+        let off = (ours.energies.lj / energy - 1.0).abs();
+        let error = rms(ours.forces.iter().zip(&theirs).map(|(a, b)| *a - *b)) / rms(theirs.iter().copied());
+        eprintln!("{name}: energy {off:.1e}, forces {error:.1e}");
+        assert!(off < TOLERANCE, "{name}: {} against {energy}", ours.energies.lj);
+        assert!(error < TOLERANCE, "{name}: forces off by {error:.1e}");
     }
 }
 

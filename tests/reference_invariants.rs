@@ -79,6 +79,11 @@ fn variants() -> Vec<(&'static str, Model)> {
         switched.system.settings.lj_modifier = lj_modifier;
         variants.push((name, switched));
     }
+    let mut lj_pme = with(&inert, Electrostatics::Off);
+    lj_pme.system.nonbonded = full.system.nonbonded.clone();
+    let mesh = PmeParameters { alpha: 4.0, grid: [27, 24, 30], order: 5 };
+    lj_pme.system.settings.dispersion_correction = DispersionCorrection::Pme(mesh);
+    variants.push(("lennard-jones with a mesh", lj_pme));
     let mut everything = with(&full, pme(3.2, 27, 5));
     everything.system.settings.cutoff_lj = Some(0.77);
     everything.system.settings.dispersion_correction = DispersionCorrection::NonExcluded;

@@ -11,6 +11,7 @@ use crate::term::LjSwitch;
 /// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
 /// A potential-shift has also lifted every pair inside the cutoff; giving that back for 4πr_c³N/(3V) − 1 neighbours each (the atom
 /// itself is none) makes the totals 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
+/// The r⁻⁴ term of 12-6-4 ions has E₄ = −2πN²⟨c4⟩/(V r_c), with a shift 4/3 E₄ + N⟨c4⟩/(2r_c⁴), and the trace 4E₄.
 /// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, whatever the shift; with the potential-shift it is −3V dE/dV.
 ///
 /// A switch adds what it has taken, 2πN²/V ∫ (V − V_switched) r² dr up to r_c with g(r) = 1. A force switch has lifted all
@@ -27,14 +28,14 @@ pub struct DispersionTail {
 }
 
 impl DispersionTail {
-    /// For the mode and the cutoff of the system's settings; zero where there is no cutoff.
+    /// For the mode and the cutoff of the system's settings; zero where there is no cutoff, or a mesh.
     pub fn new(system: &System) -> Self {
         let settings = &system.settings;
         let Some(cutoff) = settings.cutoff_lj else { return Self::default() };
-        let (c6, c12) = match settings.dispersion_correction {
-            DispersionCorrection::Off => return Self::default(),
+        let [c4, c6, c12] = match settings.dispersion_correction {
+            DispersionCorrection::Off | DispersionCorrection::Pme(_) => return Self::default(),
             DispersionCorrection::AllPairs => average_over_all_pairs(system),
-            DispersionCorrection::NonExcluded => (average_over_interacting_pairs(system), 0.0),
+            DispersionCorrection::NonExcluded => [0.0, average_over_interacting_pairs(system), 0.0],
         };
         let atoms = system.topology.atoms.len() as f64;
         let sixth = -2.0 * PI * atoms * atoms * c6 / (3.0 * cutoff.powi(3));
@@ -46,13 +47,15 @@ impl DispersionTail {
             let constant = -0.5 * atoms * (12.0 * c12 * shift_12 - 6.0 * c6 * shift_6);
             return Self { energy, virial: energy, constant };
         }
-        let virial = 2.0 * sixth + 4.0 * twelfth;
+        let fourth = -2.0 * PI * atoms * atoms * c4 / cutoff;
+        let virial = 4.0 / 3.0 * fourth + 2.0 * sixth + 4.0 * twelfth;
         match settings.lj_modifier {
             LjModifier::PotentialShift => {
-                let constant = 0.5 * atoms * (c6 / cutoff.powi(6) - c12 / cutoff.powi(12));
+                let at_cutoff = c4 / cutoff.powi(4) + c6 / cutoff.powi(6) - c12 / cutoff.powi(12);
+                let constant = 0.5 * atoms * at_cutoff;
                 Self { energy: virial, virial, constant }
             }
-            _ => Self { energy: sixth + twelfth, virial, constant: 0.0 },
+            _ => Self { energy: fourth + sixth + twelfth, virial, constant: 0.0 },
         }
     }
 
@@ -86,17 +89,18 @@ fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
 /// Intervals between both ends of a switch: Simpson's rule is off by 10⁻¹¹ of the integral for switches over half the cutoff.
 const INTERVALS: u32 = 1000;
 
-/// Σ over ordered pairs of atoms (with themselves) and over atoms, of c6 and c12.
-fn sums(system: &System) -> ([f64; 2], [f64; 2]) {
+/// Σ over ordered pairs of atoms (with themselves) and over atoms, of c4, c6 and c12.
+fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
     let mut count = vec![0.0; system.nonbonded.types];
     for atom in &system.topology.atoms {
         count[atom.lj_type as usize] += 1.0;
     }
-    let (mut pairs, mut own) = ([0.0; 2], [0.0; 2]);
+    let (mut pairs, mut own) = ([0.0; 3], [0.0; 3]);
     for (a, &atoms_a) in count.iter().enumerate() {
         for (b, &atoms_b) in count.iter().enumerate() {
             let (c6, c12) = system.nonbonded.pair(a as u32, b as u32);
-            for (power, c) in [c6, c12].into_iter().enumerate() {
+            let c4 = system.nonbonded.c4(a as u32, b as u32);
+            for (power, c) in [c4, c6, c12].into_iter().enumerate() {
                 pairs[power] += atoms_a * atoms_b * c;
                 if a == b {
                     own[power] += atoms_a * c;
@@ -107,12 +111,11 @@ fn sums(system: &System) -> ([f64; 2], [f64; 2]) {
     (pairs, own)
 }
 
-/// ⟨c6⟩ and ⟨c12⟩ over the N(N + 1)/2 unordered pairs that count each atom with itself, as OpenMM does.
-fn average_over_all_pairs(system: &System) -> (f64, f64) {
+/// ⟨c4⟩, ⟨c6⟩ and ⟨c12⟩ over the N(N + 1)/2 unordered pairs that count each atom with itself, as OpenMM does.
+fn average_over_all_pairs(system: &System) -> [f64; 3] {
     let atoms = system.topology.atoms.len() as f64;
     let (pairs, own) = sums(system);
-    let average = |power: usize| (pairs[power] + own[power]) / (atoms * (atoms + 1.0)).max(1.0);
-    (average(0), average(1))
+    [0, 1, 2].map(|power| (pairs[power] + own[power]) / (atoms * (atoms + 1.0)).max(1.0))
 }
 
 /// ⟨c6⟩ over the pairs of different atoms that are not excluded, as GROMACS does.
@@ -123,5 +126,5 @@ fn average_over_interacting_pairs(system: &System) -> f64 {
     let lj_type = |i: u32| topology.atoms[i as usize].lj_type;
     let excluded: f64 = topology.exclusions.pairs().map(|[i, j]| system.nonbonded.pair(lj_type(i), lj_type(j)).0).sum();
     let number = 0.5 * atoms * (atoms - 1.0) - topology.exclusions.len() as f64;
-    if number > 0.0 { (0.5 * (pairs[0] - own[0]) - excluded) / number } else { 0.0 }
+    if number > 0.0 { (0.5 * (pairs[1] - own[1]) - excluded) / number } else { 0.0 }
 }

@@ -14,11 +14,11 @@ macro_rules! define_energies {
             pub external: f64,
             /// restraints of positions ([`crate::restraint`])
             pub position_restraint: f64,
-            /// Lennard-Jones: pairs + 1-4 + dispersion correction
+            /// Lennard-Jones: pairs + 1-4 + dispersion correction or mesh
             pub lj: f64,
             /// the 1-4 part of `lj`
             pub lj_14: f64,
-            /// the long-range part of `lj`
+            /// the long-range part of `lj`; with LJ-PME that of the mesh, with its self term
             pub dispersion_correction: f64,
             /// Coulomb: real space + 1-4 + exclusion correction + reciprocal + self + plasma term
             pub coulomb: f64,

@@ -1,8 +1,9 @@
 //! The pair potentials of the settings: what the reference loops call, and the CPU tables are filled from.
 
-use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier};
+use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{
-    LjSwitch, ReactionField, coulomb, ewald_direct, ewald_excluded, inverse_norm, lennard_jones, reaction_field,
+    LjSwitch, ReactionField, coulomb, dispersion_off_mesh, ewald_direct, ewald_excluded, induced_dipole, inverse_norm,
+    lennard_jones, reaction_field,
 };
 
 /// The Lennard-Jones pair up to the cutoff.
@@ -38,6 +39,60 @@ impl LjPotential {
             }
             LjPotential::Switched(switch) => switch.radial(r2, inverse_r).pair(6.0 * c6, 12.0 * c12),
         }
+    }
+}
+
+/// The r⁻⁴ term of 12-6-4 ions up to the Lennard-Jones cutoff, lowered by its value at this 1/r² (nm⁻²), zero without a shift.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InducedDipole {
+    inverse_r2: f64,
+}
+
+impl InducedDipole {
+    pub(super) fn new(settings: &ForceSettings) -> Self {
+        let shifted = settings.cutoff_lj.filter(|_| settings.lj_modifier == LjModifier::PotentialShift);
+        InducedDipole { inverse_r2: shifted.map_or(0.0, |cutoff| cutoff.powi(-2)) }
+    }
+
+    /// f/r (kJ/mol/nm²) and energy of a pair.
+    #[inline(always)]
+    pub(super) fn evaluate(&self, r2: f64, c4: f64) -> (f64, f64) {
+        lowered(induced_dipole(inverse_norm(r2).powi(2), c4), induced_dipole(self.inverse_r2, c4).1)
+    }
+}
+
+/// What LJ-PME adds to Lennard-Jones pairs within the cutoff, and to excluded ones, since its mesh counts all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DispersionPotential {
+    beta: f64,
+    /// by which interacting pairs of unit product are lowered, nm⁻⁶
+    shift: f64,
+}
+
+impl DispersionPotential {
+    /// `None` without LJ-PME.
+    pub(super) fn new(settings: &ForceSettings) -> Option<Self> {
+        let PmeParameters { alpha: beta, .. } = settings.lj_pme()?;
+        let at_cutoff = |cutoff: f64| dispersion_off_mesh(1.0, cutoff * cutoff, cutoff.powi(-2), beta).1;
+        let shifted = settings.cutoff_lj.filter(|_| settings.lj_modifier == LjModifier::PotentialShift);
+        Some(DispersionPotential { beta, shift: shifted.map_or(0.0, at_cutoff) })
+    }
+
+    /// f/r (kJ/mol/nm²) and energy of an interacting pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
+    #[inline(always)]
+    pub(super) fn interacting(&self, product: f64, r2: f64) -> (f64, f64) {
+        lowered(self.excluded(product, r2), product * self.shift)
+    }
+
+    /// The same of an excluded pair.
+    #[inline(always)]
+    pub(super) fn excluded(&self, product: f64, r2: f64) -> (f64, f64) {
+        dispersion_off_mesh(product, r2, inverse_norm(r2).powi(2), self.beta)
+    }
+
+    /// By which interacting pairs of unit product are lower than excluded ones, nm⁻⁶.
+    pub(super) fn shift(&self) -> f64 {
+        self.shift
     }
 }
 

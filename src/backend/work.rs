@@ -6,7 +6,7 @@
 //! in the source; those of bonded terms and constraints to about a tenth.
 
 use crate::pair::{LjRows, PairList};
-use crate::system::{self, BondedTerm, Electrostatics, System, bonded_terms};
+use crate::system::{self, BondedTerm, Electrostatics, PmeParameters, System, bonded_terms};
 
 /// Operations and bytes of a phase in one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -151,8 +151,22 @@ impl StepCounts<'_> {
 
     /// Spreading, two transforms with the influence function between them, gathering.
     fn mesh(&self) -> [Work; 3] {
-        let Electrostatics::Pme(pme) = self.system.settings.electrostatics else { return [Work::default(); 3] };
-        let charged = self.system.topology.atoms.iter().filter(|atom| atom.charge != 0.0).count() as f64;
+        let (settings, atoms) = (&self.system.settings, &self.system.topology.atoms);
+        let mut sums = [Work::default(); 3];
+        if let Electrostatics::Pme(pme) = settings.electrostatics {
+            let charged = atoms.iter().filter(|atom| atom.charge != 0.0).count() as f64;
+            sums = self.one_mesh(pme, charged);
+        }
+        if let Some(pme) = settings.lj_pme() {
+            let charged = atoms.iter().filter(|atom| self.system.nonbonded.root_c6(atom.lj_type) != 0.0).count() as f64;
+            for (sum, Work { flops, bytes }) in sums.iter_mut().zip(self.one_mesh(pme, charged)) {
+                *sum = Work { flops: sum.flops + flops, bytes: sum.bytes + bytes };
+            }
+        }
+        sums
+    }
+
+    fn one_mesh(&self, pme: PmeParameters, charged: f64) -> [Work; 3] {
         let [nx, ny, nz] = pme.grid.map(|n| n as f64);
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
         let (order, splines) = (pme.order as f64, GRID_POSITION_FLOPS + 3.0 * spline_flops(pme.order));

@@ -3,7 +3,7 @@
 use crate::observe::progress::{duration, three_digits};
 use crate::run::{Plan, Precision, StageKind};
 use crate::simd::Level;
-use crate::system::{Electrostatics, State, System};
+use crate::system::{State, System};
 use crate::vec3::Vec3;
 
 /// Seconds of one processor core for a step's pairs within the cutoff (their search included), atoms (bonded terms,
@@ -56,10 +56,7 @@ fn pairs(system: &System, state: &State, beyond: f64) -> f64 {
 }
 
 fn grid_points(system: &System) -> f64 {
-    match system.settings.electrostatics {
-        Electrostatics::Pme(pme) => pme.grid.iter().map(|&n| n as f64).product(),
-        _ => 0.0,
-    }
+    system.settings.meshes().map(|mesh| mesh.grid.iter().map(|&n| n as f64).product::<f64>()).sum()
 }
 
 /// How long all stages take on so many threads, in words.

@@ -102,6 +102,12 @@ fn topology(format: &str, description: &Description) -> String {
     let terms: Vec<String> = counts.iter().filter(|c| c.1 > 0).map(|(name, count)| format!("{count} {name}")).collect();
     let _ = writeln!(text, "terms        {}", terms.join(", "));
     let _ = writeln!(text, "LJ types     {}, {}", description.nonbonded.types, combination(&description.nonbonded));
+    let types = description.nonbonded.types;
+    let dipoles = (0..types).flat_map(|a| (0..=a).map(move |b| [a as u32, b as u32]));
+    let dipoles = dipoles.filter(|&[a, b]| description.nonbonded.c4(a, b) != 0.0).count();
+    if dipoles > 0 {
+        let _ = writeln!(text, "12-6-4 ions  r^-4 terms between {dipoles} pairs of types");
+    }
     let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", description.cell_hint.kind);
     text
 }

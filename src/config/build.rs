@@ -10,10 +10,10 @@ use super::words::{self, ElectrostaticsWord, LjModifierWord};
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
-    CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
-    Precision, RESERVED, RunOptions, Setting, SystemFiles, TrajectoryOptions,
+    CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, LjPmeSpec, OutputOptions, Plan,
+    PmeSpec, Precision, RESERVED, RunOptions, Setting, SystemFiles, TrajectoryOptions,
 };
-use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 
 /// Records a problem at a key of a table.
 pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
@@ -59,6 +59,7 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         (Some(false), _) => Setting::Given(DispersionCorrection::Off),
         (Some(true), _) | (_, Some("all-pairs")) => Setting::Given(DispersionCorrection::AllPairs),
         (_, Some("non-excluded")) => Setting::Given(DispersionCorrection::NonExcluded),
+        (_, Some("pme")) => Setting::Given(DispersionCorrection::Pme(lj_pme(table.table("lj_pme")?, problems)?)),
         (_, Some(_)) => Setting::ForceField,
         (None, None) => return None,
     };
@@ -137,26 +138,38 @@ fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<Electros
             let infinite = table.word("permittivity").map(|_| f64::INFINITY);
             ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
         }
-        ElectrostaticsWord::Pme => ElectrostaticsSpec::Pme(pme(table.table("pme")?, problems)?),
+        ElectrostaticsWord::Pme => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
     })
 }
 
 /// Spline orders for which coefficients exist.
 const ORDERS: [i64; 4] = [4, 5, 6, 8];
 
-fn pme(table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
+fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
+    match pme("lj_pme", table, problems)? {
+        PmeSpec::Explicit { alpha, grid, order } => Some(LjPmeSpec::Explicit(PmeParameters { alpha, grid, order })),
+        PmeSpec::Spacing { spacing, order } => Some(LjPmeSpec::Spacing { spacing, order }),
+        PmeSpec::ForceError(_) => unreachable!("no key of lj_pme"),
+    }
+}
+
+/// Of the key `name`: `pme`, or `lj_pme`, which has no force error.
+fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
     let before = problems.len();
     let given = |name| table.is_given(name);
     let ways = usize::from(given("alpha") || given("grid"))
         + usize::from(given("spacing"))
         + usize::from(given("force_error"));
     if ways > 1 {
-        let message = "pme: alpha with grid, spacing, and force_error exclude each other";
-        report(problems, table, "", message, "keep one: pme = { force_error = 5e-4 } lets md choose the rest");
+        let (others, help) = match name {
+            "pme" => ("spacing, and force_error", "keep one: pme = { force_error = 5e-4 } lets md choose the rest"),
+            _ => ("and spacing", "keep one: lj_pme = {} lets md choose the rest"),
+        };
+        report(problems, table, "", format!("{name}: alpha with grid, {others} exclude each other"), help);
     }
     if given("alpha") != given("grid") {
         let (there, missing) = if given("alpha") { ("alpha", "grid") } else { ("grid", "alpha") };
-        let message = format!("pme: {there} is given without {missing}");
+        let message = format!("{name}: {there} is given without {missing}");
         report(
             problems,
             table,
@@ -171,7 +184,7 @@ fn pme(table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
                 problems,
                 table,
                 "order",
-                format!("pme.order must be 4, 5, 6 or 8, not {order}"),
+                format!("{name}.order must be 4, 5, 6 or 8, not {order}"),
                 "order = 5 suits most runs",
             );
         }

@@ -47,10 +47,9 @@ impl Resolver<'_> {
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
         if let Some((name, words)) = key.only {
             // a missing or wrong condition has been reported; nothing can be said about this key
-            let actual = table.word(name);
-            if !actual.is_some_and(|actual| words.contains(&actual)) {
-                if let (Some(member), Some(actual)) = (member, actual) {
-                    let message = format!("\"{}\" has no effect with {name} = \"{actual}\"", key.name);
+            if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
+                if let (Some(member), Some(actual)) = (member, table.get(name)) {
+                    let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
                     let help = format!("remove it, or set {name} = {}", quoted(words, " or "));
                     self.problems.push(member.name_place.problem(Problem::new(message).help(help)));
                 }

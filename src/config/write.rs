@@ -11,10 +11,10 @@ use crate::ensemble::barostat::Barostat;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, PositionRestraint,
-    RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec,
+    PositionRestraint, RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
 };
-use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
     self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature,
     Time, WallTime,
@@ -131,15 +131,24 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
     };
     members.push(("lj_modifier", word(&words::LJ_MODIFIERS, &modifier)));
     members.extend(switch.map(|from| ("lj_switch", quote(&Length.spell(from)))));
-    let correction = match options.dispersion_correction {
-        Setting::ForceField => quote(words::FORCE_FIELD),
-        Setting::Given(DispersionCorrection::Off) => "false".to_owned(),
-        Setting::Given(DispersionCorrection::AllPairs) => "true".to_owned(),
-        Setting::Given(DispersionCorrection::NonExcluded) => quote("non-excluded"),
+    let (correction, lj_pme) = match options.dispersion_correction {
+        Setting::ForceField => (quote(words::FORCE_FIELD), None),
+        Setting::Given(DispersionCorrection::Off) => ("false".to_owned(), None),
+        Setting::Given(DispersionCorrection::AllPairs) => ("true".to_owned(), None),
+        Setting::Given(DispersionCorrection::NonExcluded) => (quote("non-excluded"), None),
+        Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Spacing { spacing, order })) => {
+            (quote("pme"), Some(PmeSpec::Spacing { spacing, order }))
+        }
+        Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Explicit(PmeParameters { alpha, grid, order }))) => {
+            (quote("pme"), Some(PmeSpec::Explicit { alpha, grid, order }))
+        }
     };
     members.extend([
         ("coulomb_modifier", word(&words::MODIFIERS, &options.coulomb_modifier)),
         ("dispersion_correction", correction),
+    ]);
+    members.extend(lj_pme.map(|spec| ("lj_pme", pme(spec))));
+    members.extend([
         ("constraints", word(&words::CONSTRAINTS, &options.constraints)),
         ("rigid_water", options.rigid_water.to_string()),
         ("constraint_tolerance", float(options.constraint_tolerance)),

@@ -426,7 +426,7 @@ impl<'a> BufferEstimate<'a> {
 
     /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs, where they are switched off.
     fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
-        let ([c6, c12], switch) = (pairs.lj, self.settings.lj_switch()?);
+        let ([c6, c12, _], switch) = (pairs.lj, self.settings.lj_switch()?);
         let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
         Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
     }
@@ -436,10 +436,11 @@ impl<'a> BufferEstimate<'a> {
         if self.settings.lj_modifier.switch_distance().is_some() {
             return [0.0; 2];
         }
-        let ([c6, c12], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
+        let ([c6, c12, c4], inverse) = (pairs.lj, self.settings.cutoff_lj.map_or(0.0, f64::recip));
+        let [first, second] = attraction_slopes(&self.settings);
         [
-            6.0 * c6 * inverse.powi(7) - 12.0 * c12 * inverse.powi(13),
-            -42.0 * c6 * inverse.powi(8) + 156.0 * c12 * inverse.powi(14),
+            c6 * first * inverse.powi(7) - 12.0 * c12 * inverse.powi(13) + 4.0 * c4 * inverse.powi(5),
+            c6 * second * inverse.powi(8) + 156.0 * c12 * inverse.powi(14) - 20.0 * c4 * inverse.powi(6),
         ]
     }
 }
@@ -461,6 +462,18 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
         sigma.powi(4) * fourth,
         sigma.powi(5) * fifth,
     ]
+}
+
+/// V′ r⁷ and V″ r⁸ at the cutoff of the attraction −1/r⁶, or with LJ-PME of −g(x)/r⁶, x = βr, which its mesh leaves in direct
+/// space: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
+    let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
+    let x2 = (pme.alpha * cutoff).powi(2);
+    let (gaussian, x4) = ((-x2).exp(), x2 * x2);
+    let g = (1.0 + x2 + 0.5 * x4) * gaussian;
+    // x g′ and x² g″
+    let (first, second) = (-x4 * x2 * gaussian, (2.0 * x2 - 5.0) * x4 * x2 * gaussian);
+    [6.0 * g - first, -(42.0 * g - 12.0 * first + second)]
 }
 
 /// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.

@@ -1,11 +1,10 @@
 //! The influence function of PME.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::TAU;
 
-use super::spline;
+use super::{MeshPotential, spline};
 use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
-use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
 /// A squared modulus of the spline's transform below this is zero up to rounding: odd orders vanish at half an even grid.
@@ -17,6 +16,7 @@ const VANISHING_MODULUS: f64 = 1e-7;
 pub struct Influence {
     grid: [usize; 3],
     alpha: f64,
+    potential: MeshPotential,
     /// 1/|Σ_j M_n(j + 1) e^{2πi jk/K}|² for k = 0 … K − 1 along a, b, c
     inverse_moduli: [Vec<f64>; 3],
 }
@@ -26,7 +26,8 @@ pub struct Influence {
 pub struct Element {
     /// m in 1/nm
     pub wave: Vec3,
-    /// G in kJ/mol/e²: the transform of the potential is G times that of the charges, the energy ½ G |S|²; 0 at m = 0
+    /// G in units of the [`MeshPotential`]: the transform of the potential is G times that of the charges, the energy
+    /// ½ G |S|²
     pub green: f64,
     /// f in nm²: the virial is the energy times (δ − f m⊗m)
     pub virial: f64,
@@ -34,11 +35,12 @@ pub struct Element {
 
 impl Influence {
     /// For given α, grid and order.
-    pub fn new(parameters: &PmeParameters) -> Self {
+    pub fn new(parameters: &PmeParameters, potential: MeshPotential) -> Self {
         let knots = knots(parameters.order);
         Self {
             grid: parameters.grid,
             alpha: parameters.alpha,
+            potential,
             inverse_moduli: parameters.grid.map(|points| inverse_moduli(&knots, points)),
         }
     }
@@ -48,8 +50,13 @@ impl Influence {
         &self.inverse_moduli[direction]
     }
 
+    /// What is summed.
+    pub fn potential(&self) -> MeshPotential {
+        self.potential
+    }
+
     /// Element `k` of the transform, with `reciprocal` from [`reciprocal_rows`] and `volume` of the same cell (nm³):
-    /// G = (C/πV) exp(−π²m²/α²)/m² |b|², f = 2(1 + π²m²/α²)/m².
+    /// [`MeshPotential::transform`] times |b|²/V.
     /// Indices beyond half the grid stand for negative ones.
     #[inline]
     pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
@@ -58,17 +65,9 @@ impl Influence {
             if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
         };
         let wave = reciprocal[0] * signed(0) + reciprocal[1] * signed(1) + reciprocal[2] * signed(2);
-        let squared = wave.norm_squared();
-        if squared == 0.0 {
-            return Element { wave, green: 0.0, virial: 0.0 };
-        }
-        let exponent = PI * PI * squared / (self.alpha * self.alpha);
+        let (transform, virial) = self.potential.transform(wave.norm_squared(), self.alpha);
         let moduli = self.inverse_moduli[0][k[0]] * self.inverse_moduli[1][k[1]] * self.inverse_moduli[2][k[2]];
-        Element {
-            wave,
-            green: COULOMB / (PI * volume) * (-exponent).exp() / squared * moduli,
-            virial: 2.0 * (1.0 + exponent) / squared,
-        }
+        Element { wave, green: transform / volume * moduli, virial }
     }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! `spline` has the B-splines, `influence` the influence function; `parameters` chooses α, grid and order for a given
 //! error, which `mesh` and `structure` predict, and `splitting` finds other cutoffs with the same error. [`ReferencePme`]
-//! is PME in double precision; [`ewald`] is the plain Ewald sum to which it converges.
+//! is PME in double precision; [`ewald`] is the plain Ewald sum to which it converges. [`MeshPotential`] is what is summed: Coulomb
+//! interactions, or r⁻⁶.
 //! Wave vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
 pub mod ewald;
 mod influence;
 mod mesh;
 mod parameters;
+mod potential;
 mod reference;
 mod spline;
 mod splitting;
@@ -16,10 +18,11 @@ mod structure;
 
 pub use influence::{Element, Influence, reciprocal_rows};
 pub use parameters::{
-    ErrorEstimate, ErrorModel, SPACING_TOLERANCE, allowed, alpha_for_tolerance, check, cycles, good_size,
-    parameters_for_spacing, sample_force_rms,
+    ErrorEstimate, ErrorModel, LJ_SPACING_TOLERANCE, SPACING_TOLERANCE, allowed, alpha_for_tolerance,
+    beta_for_tolerance, check, cycles, good_size, lj_parameters_for_spacing, parameters_for_spacing, sample_force_rms,
 };
-pub use reference::{ReferencePme, plasma_energy, self_energy};
+pub use potential::MeshPotential;
+pub use reference::ReferencePme;
 pub use spline::{ORDERS, spline};
 pub use splitting::Splitting;
 pub use structure::ChargeStructure;

@@ -14,6 +14,9 @@ use crate::vec3::Vec3;
 /// Where only a spacing is given, α makes the direct-space potential erfc(αr)/r this small, relative to 1/r, at the cutoff.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
+/// The same of r⁻⁶ in LJ-PME, where attraction is weak at the cutoff; as GROMACS (`ewald-rtol-lj`).
+pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
+
 /// More grid points than this (8 GiB in single precision) are refused as a mistake.
 const MAX_POINTS: usize = 1 << 31;
 
@@ -21,6 +24,12 @@ const MAX_POINTS: usize = 1 << 31;
 pub fn alpha_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     // erfc falls monotonically from 1 to below the smallest number at 27
     bisect(0.0, 27.0, |x| Special::erfc(x) > tolerance) / cutoff
+}
+
+/// β (1/nm) of LJ-PME with g(β · cutoff) = `tolerance`, g(x) = (1 + x² + x⁴/2) exp(−x²), cutoff in nm.
+pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
+    let left = |x: f64| (1.0 + x * x + 0.5 * x.powi(4)) * (-x * x).exp();
+    bisect(0.0, 27.0, |x| left(x) > tolerance) / cutoff
 }
 
 /// The point between `low` and `high` up to which `holds` is true.
@@ -86,6 +95,17 @@ pub fn parameters_for_spacing(
     check_order(order)?;
     let grid = grid_for_spacing(cell, spacing, order)?;
     Ok(PmeParameters { alpha: alpha_for_tolerance(cutoff, SPACING_TOLERANCE), grid, order })
+}
+
+/// Parameters of LJ-PME for grid points at most `spacing` nm apart.
+pub fn lj_parameters_for_spacing(
+    cell: &PeriodicCell,
+    cutoff: f64,
+    spacing: f64,
+    order: usize,
+) -> Result<PmeParameters, Problem> {
+    let alpha = beta_for_tolerance(cutoff, LJ_SPACING_TOLERANCE);
+    Ok(PmeParameters { alpha, ..parameters_for_spacing(cell, cutoff, spacing, order)? })
 }
 
 fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[usize; 3], Problem> {

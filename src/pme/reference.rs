@@ -1,29 +1,13 @@
 //! PME in double precision, written for clarity.
 
-use std::f64::consts::PI;
-
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::{Influence, reciprocal_rows, spline};
+use super::{Influence, MeshPotential, reciprocal_rows, spline};
 use crate::cell::PeriodicCell;
 use crate::compute::Fft3;
 use crate::system::PmeParameters;
-use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
-
-/// Self-energy −C α/√π Σ q² in kJ/mol: subtracts the interaction of each charge with its own Gaussian from the reciprocal
-/// sum.
-pub fn self_energy(alpha: f64, charges: &[f64]) -> f64 {
-    -COULOMB * alpha / PI.sqrt() * charges.iter().map(|q| q * q).sum::<f64>()
-}
-
-/// −C π Q²/(2 V α²) in kJ/mol: a net charge Q against its neutralising plasma in a cell of V nm³. Its virial is this
-/// energy times the unit matrix.
-pub fn plasma_energy(alpha: f64, charges: &[f64], volume: f64) -> f64 {
-    let net: f64 = charges.iter().sum();
-    -COULOMB * PI * net * net / (2.0 * volume * alpha * alpha)
-}
 
 /// The reciprocal part of an Ewald sum on a grid, in double precision.
 pub struct ReferencePme {
@@ -38,11 +22,11 @@ pub struct ReferencePme {
 
 impl ReferencePme {
     /// Plans the grid; the order must be one of [`super::ORDERS`] and no grid dimension below it.
-    pub fn new(parameters: PmeParameters) -> Self {
+    pub fn new(parameters: PmeParameters, potential: MeshPotential) -> Self {
         let fft = Fft3::new(parameters.grid);
         Self {
             parameters,
-            influence: Influence::new(&parameters),
+            influence: Influence::new(&parameters, potential),
             grid: vec![0.0; parameters.grid.iter().product()],
             spectrum: vec![Complex::default(); fft.reciprocal_size().iter().product()],
             slabs: vec![(0.0, Mat3::ZERO); parameters.grid[0]],
@@ -80,9 +64,9 @@ impl ReferencePme {
         let (mut energy, mut virial) = self.solve(cell);
         self.fft.inverse(&mut self.spectrum, &mut self.grid);
 
-        let alpha = self.parameters.alpha;
-        let plasma = plasma_energy(alpha, charges, cell.volume());
-        energy += self_energy(alpha, charges) + plasma;
+        let (alpha, potential) = (self.parameters.alpha, self.influence.potential());
+        let plasma = potential.plasma_energy(alpha, charges, cell.volume());
+        energy += potential.self_energy(alpha, charges) + plasma;
         for (axis, row) in virial.0.iter_mut().enumerate() {
             row[axis] += plasma;
         }

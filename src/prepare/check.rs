@@ -23,6 +23,10 @@ pub(super) fn problems(
         description::problems(description).into_iter().map(|problem| named(problem, file)).collect();
     problems.extend(check_options(forces, truncation));
     problems.extend(check_switch(forces, truncation));
+    if !description.nonbonded.c4.is_empty() && truncation.lj_modifier.switch_distance().is_some() {
+        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        problems.push(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
         problems.extend(missing_cell(description).map(|problem| named(problem, coordinates_file)));
     }
@@ -107,6 +111,10 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
 /// A switch needs a cutoff, and begins before it.
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
+    if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
+        let problem = Problem::new("LJ-PME leaves no Lennard-Jones interaction to switch off before the cutoff");
+        return Some(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     let Some(cutoff) = truncation.cutoff_lj else {
         let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
         return Some(problem.help("set a cutoff, or leave lj_modifier out"));
@@ -234,7 +242,7 @@ mod tests {
             exclusions: Exclusions::from_pairs(2, []),
             ..Topology::default()
         };
-        let nonbonded = Nonbonded { types: 1, c6: vec![1.0], c12: vec![1.0], rounding: vec![] };
+        let nonbonded = Nonbonded { types: 1, c6: vec![1.0], c12: vec![1.0], ..Nonbonded::default() };
         let description = Description { topology, nonbonded, ..Description::default() };
         let options = Options {
             forces: &forces,

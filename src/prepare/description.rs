@@ -53,18 +53,20 @@ fn check_atom(index: usize, atom: &Atom, is_site: bool, types: usize) -> Option<
 }
 
 fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
-    let Nonbonded { types, c6, c12, rounding } = nonbonded;
+    let Nonbonded { types, c6, c12, c4, rounding } = nonbonded;
     let pairs = types.saturating_mul(*types);
-    if [c6.len(), c12.len()] != [pairs; 2] || ![0, pairs].contains(&rounding.len()) {
+    if [c6.len(), c12.len()] != [pairs; 2]
+        || [rounding.len(), c4.len()].iter().any(|length| ![0, pairs].contains(length))
+    {
         return Some(Problem::new(format!("the Lennard-Jones tables of {types} types do not hold {pairs} pairs")));
     }
     let wrong = (0..pairs).find(|&k| {
         let other = (k % types) * types + k / types;
-        !(c6[k].is_finite() && c12[k].is_finite()) || c6[k] != c6[other] || c12[k] != c12[other]
+        [c6, c12, c4].iter().filter(|c| !c.is_empty()).any(|c| !c[k].is_finite() || c[k] != c[other])
     })?;
     let (a, b) = (wrong / types, wrong % types);
     Some(Problem::new(format!(
-        "Lennard-Jones types {a} and {b}: c6 and c12 must be finite and the same both ways round"
+        "Lennard-Jones types {a} and {b}: c6, c12 and c4 must be finite and the same both ways round"
     )))
 }
 

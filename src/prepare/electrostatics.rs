@@ -1,11 +1,11 @@
-//! The Coulomb method of a system: PME parameters from the accuracy that is asked for.
+//! The Coulomb method of a system, and LJ-PME: mesh parameters from the accuracy that is asked for.
 
 use super::options::Truncation;
-use super::{ElectrostaticsSpec, Options, PmeSpec, TuningMethod};
+use super::{ElectrostaticsSpec, LjPmeSpec, Options, PmeSpec, TuningMethod};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::pme::{self, Splitting};
-use crate::system::{Electrostatics, PmeParameters, State, Topology};
+use crate::system::{DispersionCorrection, Electrostatics, PmeParameters, State, Topology};
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
@@ -42,6 +42,24 @@ pub(super) fn electrostatics(
         }
     };
     Ok((only, Alternatives::default()))
+}
+
+/// Dispersion beyond the cutoff, with all parameters of its mesh.
+pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<DispersionCorrection> {
+    let spec = match truncation.dispersion_correction {
+        DispersionCorrection::Off => return Ok(DispersionCorrection::Off),
+        DispersionCorrection::AllPairs => return Ok(DispersionCorrection::AllPairs),
+        DispersionCorrection::NonExcluded => return Ok(DispersionCorrection::NonExcluded),
+        DispersionCorrection::Pme(spec) => spec,
+    };
+    let missing = || Error::Internal("LJ-PME passed the checks without cell and cutoff".to_owned());
+    let (cell, cutoff) = state.cell.as_ref().zip(truncation.cutoff_lj).ok_or_else(missing)?;
+    let parameters = match spec {
+        LjPmeSpec::Explicit(parameters) => parameters,
+        LjPmeSpec::Spacing { spacing, order } => pme::lj_parameters_for_spacing(cell, cutoff, spacing, order)?,
+    };
+    pme::check(&parameters)?;
+    Ok(DispersionCorrection::Pme(parameters))
 }
 
 /// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at

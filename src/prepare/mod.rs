@@ -21,7 +21,7 @@ pub use builder::{AtomSpec, SystemBuilder};
 pub use check::needs_cell;
 pub use description::problems as problems_of;
 pub use electrostatics::Alternatives;
-pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
+pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
 pub use terms::ConstrainedTerms;
 
 use options::Truncation;
@@ -103,7 +103,8 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     if options.constrained_terms == ConstrainedTerms::Drop {
         terms::drop_constrained_terms(&mut topology, &constraints);
     }
-    let Truncation { cutoff, cutoff_lj, lj_modifier, dispersion_correction } = truncation;
+    let dispersion_correction = electrostatics::dispersion(&truncation, &state)?;
+    let Truncation { cutoff, cutoff_lj, lj_modifier, .. } = truncation;
     let settings = ForceSettings {
         cutoff,
         cutoff_lj,

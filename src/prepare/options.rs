@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::constraint::ConstraintKind;
-use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, Topology};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters, Topology};
 use crate::units::BAR;
 
 /// A setting of which force fields have conventions.
@@ -39,7 +39,7 @@ pub struct ForceOptions {
     /// end of the direct-space Coulomb potential
     pub coulomb_modifier: Modifier,
     /// Lennard-Jones beyond the cutoff
-    pub dispersion_correction: Setting<DispersionCorrection>,
+    pub dispersion_correction: Setting<DispersionCorrection<LjPmeSpec>>,
     /// which bonds keep their length
     pub constraints: ConstraintKind,
     /// waters are rigid bodies
@@ -58,7 +58,7 @@ pub(super) struct Truncation {
     pub(super) cutoff: Option<f64>,
     pub(super) cutoff_lj: Option<f64>,
     pub(super) lj_modifier: LjModifier,
-    pub(super) dispersion_correction: DispersionCorrection,
+    pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
 /// The convention for force fields without one of their own: shorter cutoffs are made up for by the dispersion correction.
@@ -124,12 +124,11 @@ impl ForceOptions {
             Some(_) => (convention.lj_modifier, convention.dispersion_correction),
             None => (USUAL.lj_modifier, DispersionCorrection::Off),
         };
-        Truncation {
-            cutoff,
-            cutoff_lj,
-            lj_modifier: self.lj_modifier.or(modifier),
-            dispersion_correction: self.dispersion_correction.or(correction),
-        }
+        let dispersion_correction = self.dispersion_correction.or(correction);
+        // a mesh leaves nothing to switch off
+        let is_pme = matches!(dispersion_correction, DispersionCorrection::Pme(_));
+        let modifier = if is_pme { USUAL.lj_modifier } else { modifier };
+        Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
     }
 
     /// The keys of the input file that are left to the force field.
@@ -182,6 +181,21 @@ pub enum PmeSpec {
     },
     /// RMS force error over RMS electrostatic force to stay below
     ForceError(f64),
+}
+
+/// How the parameters of LJ-PME are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LjPmeSpec {
+    /// taken as they are
+    Explicit(PmeParameters),
+    /// α such that 10⁻³ of r⁻⁶ is left in direct space at the cutoff
+    Spacing {
+        /// largest distance of grid points in nm
+        spacing: f64,
+        /// B-spline order
+        order: usize,
+    },
 }
 
 /// How pair lists and PME grid are chosen at the accuracy asked for.

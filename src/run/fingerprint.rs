@@ -73,6 +73,7 @@ impl Fingerprint {
         }));
         readings.extend(terms("constraints", &constraints.bonds, |&Constraint { atoms, length }| (atoms, length)));
         readings.extend(force_settings(settings));
+        readings.push(part("12-6-4 interactions", "C4", &nonbonded.c4, |&value| value));
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
@@ -162,7 +163,7 @@ mod tests {
         let good = Sample::load("peptide-ff19sb").system;
         let before = Fingerprint::new(&good);
         assert_eq!(before.differences(&Fingerprint::new(&good.clone())), [""; 0]);
-        let changes: [(&str, Change); 16] = [
+        let changes: [(&str, Change); 17] = [
             ("atoms: masses differ", |s| s.topology.atoms[3].mass += 1e-9),
             ("atoms: charges differ", |s| s.topology.atoms[3].charge += 1e-9),
             ("atoms: Lennard-Jones types differ", |s| s.topology.atoms[3].lj_type += 1),
@@ -175,6 +176,7 @@ mod tests {
             ("CMAP terms: parameters differ", |s| s.topology.bonded.cmaps[0].grid += 1),
             ("1-4 pairs: parameters differ", |s| s.topology.bonded.pairs14[2].c6 += 1e-9),
             ("Lennard-Jones parameters: C12 differ", |s| s.nonbonded.c12[0] += 1e-9),
+            ("12-6-4 interactions: 0 -> 1", |s| s.nonbonded.c4.push(0.1)),
             ("constraints: tolerances differ", |s| s.constraints.tolerance *= 2.0),
             ("settings: cutoffs differ", |s| s.settings.cutoff = Some(1.234)),
             ("settings: electrostatics or PME parameters differ", |s| {

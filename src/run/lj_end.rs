@@ -1,7 +1,7 @@
 //! How Lennard-Jones interactions end, in words for log, `md check` and warnings.
 
 use super::plan::Plan;
-use crate::system::{DispersionCorrection, ForceSettings, LjModifier, System};
+use crate::system::{DispersionCorrection, ForceSettings, LjModifier, PmeParameters, System};
 
 /// For example "force switch from 1 nm, no dispersion correction".
 pub fn describe_lj_end(settings: &ForceSettings) -> String {
@@ -12,9 +12,12 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
         LjModifier::PotentialSwitch { from } => format!("potential switch from {from} nm"),
     };
     let correction = match settings.dispersion_correction {
-        DispersionCorrection::Off => "no dispersion correction",
-        DispersionCorrection::AllPairs => "dispersion correction over all pairs",
-        DispersionCorrection::NonExcluded => "dispersion correction over pairs that are not excluded",
+        DispersionCorrection::Off => "no dispersion correction".to_owned(),
+        DispersionCorrection::AllPairs => "dispersion correction over all pairs".to_owned(),
+        DispersionCorrection::NonExcluded => "dispersion correction over pairs that are not excluded".to_owned(),
+        DispersionCorrection::Pme(PmeParameters { alpha, grid: [a, b, c], order }) => {
+            format!("LJ-PME with alpha {alpha:.4} 1/nm, grid {a} x {b} x {c}, order {order}")
+        }
     };
     format!("{end}, {correction}")
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::checkpoint::Checkpoint;
+use super::coincidence;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
 use crate::format::{Coordinates, check_order, file, read_coordinates, read_topology_with};
@@ -33,7 +34,8 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     match prepare(description, coordinates, &options) {
         Err(Error::Input(problems)) => Err(Error::Input(problems.into_iter().chain(contradictions).collect())),
         Ok(_) if !contradictions.is_empty() => Err(Error::Input(contradictions)),
-        result => result,
+        Ok(prepared) => coincidence::check(&prepared.system, &prepared.state).map(|()| prepared),
+        Err(error) => Err(error),
     }
 }
 

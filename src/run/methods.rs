@@ -1,6 +1,6 @@
 //! Non-bonded methods that the file of the topology asks for, in the spelling of the input file, which decides in their place.
 
-use crate::system::{Electrostatics, LjModifier, Methods, System};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};
 
 /// What the file says, and that it is not taken; `None` where the file says nothing, as all but those of OpenMM.
@@ -26,10 +26,7 @@ fn spelled(methods: &Methods) -> Vec<String> {
         }
         Electrostatics::Pme(pme) => {
             lines.push("electrostatics = \"pme\"".to_owned());
-            // without the last digits of a quotient
-            let alpha = InverseLength.spell((pme.alpha * 1e9).round() / 1e9);
-            let (grid, order) = (pme.grid, pme.order);
-            lines.push(format!("pme = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}"));
+            lines.push(mesh("pme", pme));
         }
     }
     match lj_modifier {
@@ -43,8 +40,21 @@ fn spelled(methods: &Methods) -> Vec<String> {
         }
     }
     lines.push("coulomb_modifier = \"none\"".to_owned());
-    lines.push(format!("dispersion_correction = {dispersion_correction}"));
+    match dispersion_correction {
+        DispersionCorrection::Off => lines.push("dispersion_correction = false".to_owned()),
+        DispersionCorrection::AllPairs => lines.push("dispersion_correction = true".to_owned()),
+        DispersionCorrection::NonExcluded => lines.push("dispersion_correction = \"non-excluded\"".to_owned()),
+        DispersionCorrection::Pme(pme) => {
+            lines.extend(["dispersion_correction = \"pme\"".to_owned(), mesh("lj_pme", pme)]);
+        }
+    }
     lines
+}
+
+fn mesh(key: &str, PmeParameters { alpha, grid, order }: PmeParameters) -> String {
+    // without the last digits of a quotient
+    let alpha = InverseLength.spell((alpha * 1e9).round() / 1e9);
+    format!("{key} = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}")
 }
 
 #[cfg(test)]
@@ -53,17 +63,22 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
-    use crate::system::{DispersionCorrection, PmeParameters};
+    use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 
     #[test]
     fn what_is_spelled_is_read_as_the_same() {
         let pme = PmeParameters { alpha: 2.628_215_6, grid: [31, 32, 40], order: 5 };
         let field = Electrostatics::ReactionField { permittivity: 78.3 };
         for (cutoff, electrostatics, lj_modifier, dispersion_correction) in [
-            (Some(1.0), Electrostatics::Pme(pme), LjModifier::PotentialSwitch { from: 0.8 }, true),
-            (Some(0.9), field, LjModifier::None, false),
-            (None, Electrostatics::Plain, LjModifier::None, false),
+            (
+                Some(1.0),
+                Electrostatics::Pme(pme),
+                LjModifier::PotentialSwitch { from: 0.8 },
+                DispersionCorrection::AllPairs,
+            ),
+            (Some(1.0), Electrostatics::Pme(pme), LjModifier::PotentialShift, DispersionCorrection::Pme(pme)),
+            (Some(0.9), field, LjModifier::None, DispersionCorrection::Off),
+            (None, Electrostatics::Plain, LjModifier::None, DispersionCorrection::Off),
         ] {
             let methods = Methods { cutoff, electrostatics, lj_modifier, dispersion_correction };
             let forces = spelled(&methods).join("\n").replace("; ", "\n");
@@ -71,8 +86,12 @@ mod tests {
             let forces = Config::parse(&text, Path::new("input.toml"), &[]).expect(&text).plan.forces;
             assert_eq!(forces.cutoff, Setting::Given(cutoff));
             assert_eq!(forces.lj_modifier, Setting::Given(lj_modifier));
-            let correction = Setting::Given(DispersionCorrection::AllPairs);
-            assert_eq!(forces.dispersion_correction == correction, dispersion_correction);
+            let correction = match dispersion_correction {
+                DispersionCorrection::Pme(pme) => DispersionCorrection::Pme(LjPmeSpec::Explicit(pme)),
+                DispersionCorrection::AllPairs => DispersionCorrection::AllPairs,
+                _ => DispersionCorrection::Off,
+            };
+            assert_eq!(forces.dispersion_correction, Setting::Given(correction));
             assert_eq!(
                 forces.electrostatics,
                 match electrostatics {

@@ -5,6 +5,7 @@
 
 mod account;
 mod checkpoint;
+mod coincidence;
 mod directory;
 mod engine;
 mod fingerprint;

@@ -14,7 +14,7 @@ use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
-pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
+pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
 use crate::restraint::ReferenceScaling;
 
 /// One whole run: the system, how forces are computed, and the stages in order.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::observe::log::Level;
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
-use crate::system::{Electrostatics, State, System};
+use crate::system::{State, System};
 use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const OVERLAP: f64 = 0.1;
 
 /// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
 const WHOLE: f64 = 8e6;
-/// Points of a PME grid beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
+/// Points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
 const LARGEST_GRID: usize = 2_000_000;
 /// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
 const SAMPLE: usize = 2048;
@@ -97,10 +97,7 @@ fn compare<B: Backend + ?Sized>(
     backend.list_positions(ListLevel::Inner, &mut pruned)?;
     let atoms = choose(system, &now, WHOLE, SAMPLE);
     let lists = ListsMade { schedule, searched: &searched, pruned: &pruned };
-    let large = match system.settings.electrostatics {
-        Electrostatics::Pme(pme) => pme.grid.iter().product::<usize>() > LARGEST_GRID,
-        _ => false,
-    };
+    let large = system.settings.meshes().map(|mesh| mesh.grid.iter().product::<usize>()).sum::<usize>() > LARGEST_GRID;
     let mut found = BackendForces::new(backend, &atoms, large);
     found.take_off(restraints, &atoms, &now);
     let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
@@ -233,7 +230,7 @@ mod tests {
     use crate::backend::cuda::Sample;
     use crate::backend::{Cpu, CpuOptions, Host, Workload};
     use crate::simd::Level as Simd;
-    use crate::system::{Exclusions, PmeParameters};
+    use crate::system::{Electrostatics, Exclusions, PmeParameters};
     use crate::team::Team;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false };

@@ -1,6 +1,6 @@
 //! The contents of a topology, from a file or code, before anything is derived from it.
 
-use super::{Electrostatics, LjModifier, Nonbonded, Topology};
+use super::{DispersionCorrection, Electrostatics, LjModifier, Nonbonded, Topology};
 
 /// Atoms, their interactions, and what is known of the cell. Every reader of topologies returns one; `prepare` makes the
 /// [`super::System`] of it.
@@ -24,7 +24,7 @@ pub struct Methods {
     /// end of the Lennard-Jones potential
     pub lj_modifier: LjModifier,
     /// Lennard-Jones beyond the cutoff
-    pub dispersion_correction: bool,
+    pub dispersion_correction: DispersionCorrection,
 }
 
 /// The cell that a topology file contains.

@@ -1,4 +1,4 @@
-//! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶.
+//! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶ − c4/r⁴, the last for ions of 12-6-4 models.
 
 /// A rule that reproduces the whole table from one pair of numbers per type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,9 @@ pub struct Nonbonded {
     pub c6: Vec<f64>,
     /// kJ/mol nm¹², `c12[a * types + b]`
     pub c12: Vec<f64>,
+    /// kJ/mol nm⁴, `c4[a * types + b]`: attraction of an ion and the dipole that it induces (Li and Merz, J. Chem. Theory Comput.
+    /// 10, 289 (2014)); empty where no pair has any
+    pub c4: Vec<f64>,
     /// largest errors of the entries (c6, c12) by the digits of a file; none where it is empty
     pub rounding: Vec<[f64; 2]>,
 }
@@ -58,7 +61,7 @@ impl Nonbonded {
     pub fn combine(types: &[LennardJones], rule: CombinationRule) -> Self {
         let count = types.len();
         let zeros = vec![0.0; count * count];
-        let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+        let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
         for (a, &parameters) in (0u32..).zip(types) {
             table.set_pair(a, a, parameters);
             for b in 0..a {
@@ -88,6 +91,22 @@ impl Nonbonded {
     pub fn sigma_epsilon(&self, a: u32, b: u32) -> (f64, f64) {
         let (c6, c12) = self.pair(a, b);
         if c6 == 0.0 || c12 == 0.0 { (0.0, 0.0) } else { ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12)) }
+    }
+
+    /// c4 of a pair of types, kJ/mol nm⁴.
+    #[inline(always)]
+    pub fn c4(&self, a: u32, b: u32) -> f64 {
+        self.c4.get(a as usize * self.types + b as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Whether atoms of these types interact.
+    pub(crate) fn interact(&self, a: u32, b: u32) -> bool {
+        self.pair(a, b) != (0.0, 0.0) || self.c4(a, b) != 0.0
+    }
+
+    /// √c6 (kJ^½/mol^½ nm³) of a type with itself: what the mesh of LJ-PME takes for its charge.
+    pub fn root_c6(&self, lj_type: u32) -> f64 {
+        self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
 
     /// The rule the table obeys, if any; geometric is preferred when both fit.

@@ -44,10 +44,10 @@ impl LjModifier {
     }
 }
 
-/// Long-range dispersion beyond the Lennard-Jones cutoff.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+/// Long-range dispersion beyond the Lennard-Jones cutoff; `P` are the parameters of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DispersionCorrection {
+pub enum DispersionCorrection<P = PmeParameters> {
     /// none
     Off,
     /// average over all pairs of types, n(n+1)/2 of N(N+1)/2, both tails (OpenMM)
@@ -55,6 +55,8 @@ pub enum DispersionCorrection {
     AllPairs,
     /// average c6 over pairs that are not excluded, r⁻⁶ tail only (GROMACS)
     NonExcluded,
+    /// LJ-PME: r⁻⁶ with geometric means of c6, summed over all images by particle-mesh Ewald (GROMACS, OpenMM)
+    Pme(P),
 }
 
 /// Parameters of smooth particle-mesh Ewald.
@@ -131,6 +133,23 @@ impl ForceSettings {
             LjModifier::ForceSwitch { from } => Some(LjSwitch::force(from, cutoff)),
             LjModifier::PotentialSwitch { from } => Some(LjSwitch::potential(from, cutoff)),
         }
+    }
+
+    /// The mesh of LJ-PME, if there is one.
+    pub(crate) fn lj_pme(&self) -> Option<PmeParameters> {
+        match self.dispersion_correction {
+            DispersionCorrection::Pme(parameters) => Some(parameters),
+            _ => None,
+        }
+    }
+
+    /// The meshes of Coulomb interactions and of LJ-PME.
+    pub(crate) fn meshes(&self) -> impl Iterator<Item = PmeParameters> {
+        let coulomb = match self.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        };
+        coulomb.into_iter().chain(self.lj_pme())
     }
 
     /// The longer of both cutoffs in nm, infinite without one.

@@ -1,4 +1,4 @@
-//! The Lennard-Jones pair.
+//! The Lennard-Jones pair, and the r⁻⁴ term of 12-6-4 ions.
 
 use super::Real;
 
@@ -14,6 +14,13 @@ pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
     (force, repulsion - attraction)
 }
 
+/// Ion and dipole that it induces, E = −c4/r⁴, from 1/r² (nm⁻²) and c4 (kJ/mol nm⁴): f/r and E as above.
+#[inline(always)]
+pub fn induced_dipole<T: Real>(inverse_r2: T, c4: T) -> (T, T) {
+    let energy = -(c4 * inverse_r2 * inverse_r2);
+    (T::constant(4.0) * energy * inverse_r2, energy)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +34,11 @@ mod tests {
             check(chain(&mut random), |[i, j]| {
                 let d = i - j;
                 let (f, e) = lennard_jones(d.norm_squared().recip(), Dual::constant(2.5e-3), Dual::constant(2.4e-8));
+                ([d * f, d * -f], e)
+            });
+            check(chain(&mut random), |[i, j]| {
+                let d = i - j;
+                let (f, e) = induced_dipole(d.norm_squared().recip(), Dual::constant(0.05));
                 ([d * f, d * -f], e)
             });
         }

@@ -2,38 +2,42 @@
 
 use super::Real;
 
-/// A switch between the distances r₁ and r_c (nm).
-///
+/// A switch between the distances r₁ and r_c (nm), for r ≤ r_c.
+#[derive(Clone, Copy, Debug)]
+pub enum LjSwitch<T> {
+    /// of the force
+    Force(ForceSwitch<T>),
+    /// of the potential
+    Potential(PotentialSwitch<T>),
+}
+
 /// The force switch adds a polynomial to the force of r⁻ᵅ, so that force and its derivative are continuous at r₁ and vanish
 /// at r_c (GROMACS reference manual, "Modified non-bonded interactions"; CHARMM's force fields are used with it). With
 /// t = max(r − r₁, 0):
 ///
 /// F(r) = α/rᵅ⁺¹ + A t² + B t³,  V(r) = 1/rᵅ − A t³/3 − B t⁴/4 − C,
 /// A = −α [(α + 4) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)²],  B = α [(α + 3) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)³],
-/// C such that V(r_c) = 0.
-///
-/// The potential switch multiplies the potential by S = 1 − 10x³ + 15x⁴ − 6x⁵, x = max(r − r₁, 0)/(r_c − r₁)
-/// (OpenMM's switching function, GROMACS' Potential-switch). Both are for r ≤ r_c.
+/// C such that V(r_c) = 0. The constants are those of α = 6 and 12, divided by α.
 #[derive(Clone, Copy, Debug)]
-pub enum LjSwitch<T> {
-    /// of the force; A/α, B/α and C/α for α = 6 and 12
-    Force {
-        /// r₁
-        from: T,
-        /// A/α
-        square: [T; 2],
-        /// B/α
-        cube: [T; 2],
-        /// C/α
-        shift: [T; 2],
-    },
-    /// of the potential
-    Potential {
-        /// r₁
-        from: T,
-        /// 1/(r_c − r₁)
-        inverse_width: T,
-    },
+pub struct ForceSwitch<T> {
+    /// r₁
+    from: T,
+    /// A/α
+    square: [T; 2],
+    /// B/α
+    cube: [T; 2],
+    /// C/α
+    shift: [T; 2],
+}
+
+/// The potential switch multiplies the potential by S = 1 − 10x³ + 15x⁴ − 6x⁵, x = max(r − r₁, 0)/(r_c − r₁)
+/// (OpenMM's switching function, GROMACS' Potential-switch).
+#[derive(Clone, Copy, Debug)]
+pub struct PotentialSwitch<T> {
+    /// r₁
+    from: T,
+    /// 1/(r_c − r₁)
+    inverse_width: T,
 }
 
 /// f/r (nm⁻⁸, nm⁻¹⁴) and V of the switched r⁻ᵅ/α, for α = 6 and 12: what a pair of 6 c6 and 12 c12 has of each.
@@ -48,6 +52,44 @@ pub struct LjRadial<T> {
 impl LjSwitch<f64> {
     /// The force switch from `from` to `cutoff`, nm.
     pub fn force(from: f64, cutoff: f64) -> Self {
+        LjSwitch::Force(ForceSwitch::new(from, cutoff))
+    }
+
+    /// The potential switch from `from` to `cutoff`, nm.
+    pub fn potential(from: f64, cutoff: f64) -> Self {
+        LjSwitch::Potential(PotentialSwitch::new(from, cutoff))
+    }
+
+    /// V‴ at the cutoff (nm) of the switched r⁻ᵅ/α for α = 6 and 12; V, V′ and V″ are zero there.
+    pub fn third_derivative(&self, cutoff: f64) -> [f64; 2] {
+        [0, 1].map(|k| {
+            let power = [6, 12][k];
+            let alpha = f64::from(power);
+            match *self {
+                LjSwitch::Force(ForceSwitch { from, square, cube, .. }) => {
+                    let curvature = (alpha + 1.0) * (alpha + 2.0) * cutoff.powi(-(power + 3));
+                    -(curvature + 2.0 * square[k] + 6.0 * cube[k] * (cutoff - from))
+                }
+                // S‴ = −60/(r_c − r₁)³
+                LjSwitch::Potential(PotentialSwitch { inverse_width, .. }) => {
+                    -60.0 * inverse_width.powi(3) * cutoff.powi(-power) / alpha
+                }
+            }
+        })
+    }
+
+    /// The radial functions at a distance up to the cutoff, from r² (nm²) and 1/r.
+    pub fn radial<T: Real>(&self, r2: T, inverse_r: T) -> LjRadial<T> {
+        match self {
+            LjSwitch::Force(switch) => switch.constant().radial(r2, inverse_r),
+            LjSwitch::Potential(switch) => switch.constant().radial(r2, inverse_r),
+        }
+    }
+}
+
+impl ForceSwitch<f64> {
+    /// From `from` to `cutoff`, nm.
+    pub fn new(from: f64, cutoff: f64) -> Self {
         let width = cutoff - from;
         let scale = |power: i32| cutoff.powi(-(power + 2)) / (width * width);
         let square = [6, 12].map(|power| {
@@ -62,87 +104,80 @@ impl LjSwitch<f64> {
             let power = [6, 12][k];
             cutoff.powi(-power) / f64::from(power) - square[k] / 3.0 * width.powi(3) - cube[k] / 4.0 * width.powi(4)
         });
-        LjSwitch::Force { from, square, cube, shift }
-    }
-
-    /// The potential switch from `from` to `cutoff`, nm.
-    pub fn potential(from: f64, cutoff: f64) -> Self {
-        LjSwitch::Potential { from, inverse_width: 1.0 / (cutoff - from) }
-    }
-
-    /// V‴ at the cutoff (nm) of the switched r⁻ᵅ/α for α = 6 and 12; V, V′ and V″ are zero there.
-    pub fn third_derivative(&self, cutoff: f64) -> [f64; 2] {
-        [0, 1].map(|k| {
-            let power = [6, 12][k];
-            let alpha = f64::from(power);
-            match *self {
-                LjSwitch::Force { from, square, cube, .. } => {
-                    let curvature = (alpha + 1.0) * (alpha + 2.0) * cutoff.powi(-(power + 3));
-                    -(curvature + 2.0 * square[k] + 6.0 * cube[k] * (cutoff - from))
-                }
-                // S‴ = −60/(r_c − r₁)³
-                LjSwitch::Potential { inverse_width, .. } => {
-                    -60.0 * inverse_width.powi(3) * cutoff.powi(-power) / alpha
-                }
-            }
-        })
+        ForceSwitch { from, square, cube, shift }
     }
 
     /// The same in other numbers.
     #[inline(always)]
-    pub fn constant<T: Real>(&self) -> LjSwitch<T> {
+    pub fn constant<T: Real>(&self) -> ForceSwitch<T> {
         let pair = |[a, b]: [f64; 2]| [T::constant(a), T::constant(b)];
-        match *self {
-            LjSwitch::Force { from, square, cube, shift } => {
-                LjSwitch::Force { from: T::constant(from), square: pair(square), cube: pair(cube), shift: pair(shift) }
-            }
-            LjSwitch::Potential { from, inverse_width } => {
-                LjSwitch::Potential { from: T::constant(from), inverse_width: T::constant(inverse_width) }
-            }
-        }
+        let ForceSwitch { from, square, cube, shift } = *self;
+        ForceSwitch { from: T::constant(from), square: pair(square), cube: pair(cube), shift: pair(shift) }
     }
 }
 
-impl<T: Real> LjSwitch<T> {
+impl PotentialSwitch<f64> {
+    /// From `from` to `cutoff`, nm.
+    pub fn new(from: f64, cutoff: f64) -> Self {
+        PotentialSwitch { from, inverse_width: 1.0 / (cutoff - from) }
+    }
+
+    /// The same in other numbers.
+    #[inline(always)]
+    pub fn constant<T: Real>(&self) -> PotentialSwitch<T> {
+        PotentialSwitch { from: T::constant(self.from), inverse_width: T::constant(self.inverse_width) }
+    }
+}
+
+/// r⁻⁶, r⁻⁸, and r⁻⁶/6 and r⁻¹²/12.
+#[inline(always)]
+fn powers<T: Real>(inverse_r: T) -> (T, T, [T; 2]) {
+    let inverse2 = inverse_r * inverse_r;
+    let inverse6 = inverse2 * inverse2 * inverse2;
+    let (sixth, twelfth) = (T::constant(1.0 / 6.0), T::constant(1.0 / 12.0));
+    (inverse6, inverse6 * inverse2, [inverse6 * sixth, inverse6 * inverse6 * twelfth])
+}
+
+impl<T: Real> ForceSwitch<T> {
     /// The radial functions at a distance up to the cutoff, from r² (nm²) and 1/r.
     #[inline(always)]
     pub fn radial(&self, r2: T, inverse_r: T) -> LjRadial<T> {
         let c = T::constant;
-        let inverse2 = inverse_r * inverse_r;
-        let inverse6 = inverse2 * inverse2 * inverse2;
-        let inverse8 = inverse6 * inverse2;
-        let (sixth, twelfth) = (inverse6 * c(1.0 / 6.0), inverse6 * inverse6 * c(1.0 / 12.0));
-        match *self {
-            LjSwitch::Force { from, square, cube, shift } => {
-                let t = (r2 * inverse_r - from).positive_part();
-                let (t2, t2_over_r) = (t * t, t * t * inverse_r);
-                let added = [cube[0].mul_add(t, square[0]), cube[1].mul_add(t, square[1])];
-                let (third, fourth) = (c(1.0 / 3.0), c(0.25));
-                let integral = [
-                    (cube[0] * fourth).mul_add(t, square[0] * third),
-                    (cube[1] * fourth).mul_add(t, square[1] * third),
-                ];
-                let t3 = t2 * t;
-                LjRadial {
-                    force: [t2_over_r.mul_add(added[0], inverse8), inverse8.mul_add(inverse6, t2_over_r * added[1])],
-                    energy: [sixth - t3.mul_add(integral[0], shift[0]), twelfth - t3.mul_add(integral[1], shift[1])],
-                }
-            }
-            LjSwitch::Potential { from, inverse_width } => {
-                let x = ((r2 * inverse_r - from) * inverse_width).positive_part();
-                // S in powers of 1 − x: without cancellation near the cutoff
-                let y = c(1.0) - x;
-                let y2 = y * y;
-                let factor = y2 * y * c(6.0).mul_add(y, c(-15.0)).mul_add(y, c(10.0));
-                let slope_over_r = c(30.0) * (x * x) * y2 * (inverse_width * inverse_r);
-                LjRadial {
-                    force: [
-                        factor.mul_add(inverse8, slope_over_r * sixth),
-                        factor.mul_add(inverse8 * inverse6, slope_over_r * twelfth),
-                    ],
-                    energy: [factor * sixth, factor * twelfth],
-                }
-            }
+        let ForceSwitch { from, square, cube, shift } = *self;
+        let (inverse6, inverse8, [sixth, twelfth]) = powers(inverse_r);
+        let t = (r2 * inverse_r - from).positive_part();
+        let (t2, t2_over_r) = (t * t, t * t * inverse_r);
+        let added = [cube[0].mul_add(t, square[0]), cube[1].mul_add(t, square[1])];
+        let (third, fourth) = (c(1.0 / 3.0), c(0.25));
+        let integral =
+            [(cube[0] * fourth).mul_add(t, square[0] * third), (cube[1] * fourth).mul_add(t, square[1] * third)];
+        let t3 = t2 * t;
+        LjRadial {
+            force: [t2_over_r.mul_add(added[0], inverse8), inverse8.mul_add(inverse6, t2_over_r * added[1])],
+            energy: [sixth - t3.mul_add(integral[0], shift[0]), twelfth - t3.mul_add(integral[1], shift[1])],
+        }
+    }
+}
+
+impl<T: Real> PotentialSwitch<T> {
+    /// The radial functions at a distance up to the cutoff, from r² (nm²) and 1/r.
+    #[inline(always)]
+    pub fn radial(&self, r2: T, inverse_r: T) -> LjRadial<T> {
+        let c = T::constant;
+        let PotentialSwitch { from, inverse_width } = *self;
+        let (inverse6, inverse8, [sixth, twelfth]) = powers(inverse_r);
+        let x = ((r2 * inverse_r - from) * inverse_width).positive_part();
+        // S in powers of 1 − x: without cancellation near the cutoff
+        let y = c(1.0) - x;
+        let y2 = y * y;
+        let factor = y2 * y * c(6.0).mul_add(y, c(-15.0)).mul_add(y, c(10.0));
+        let slope_over_r = c(30.0) * (x * x) * y2 * (inverse_width * inverse_r);
+        LjRadial {
+            force: [
+                factor.mul_add(inverse8, slope_over_r * sixth),
+                factor.mul_add(inverse8 * inverse6, slope_over_r * twelfth),
+            ],
+            energy: [factor * sixth, factor * twelfth],
         }
     }
 }
@@ -175,7 +210,7 @@ mod tests {
     }
 
     fn pair<T: Real>(switch: &LjSwitch<f64>, r2: T) -> (T, T) {
-        let radial = switch.constant::<T>().radial(r2, inverse_norm(r2));
+        let radial = switch.radial(r2, inverse_norm(r2));
         radial.pair(T::constant(6.0 * 2.5e-3), T::constant(12.0 * 2.4e-6))
     }
 

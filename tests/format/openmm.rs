@@ -2,12 +2,13 @@
 
 use md::backend::{Reference, Workload};
 use md::format::read_topology;
-use md::system::{BoxKind, Construction, Description, Electrostatics, LjModifier};
+use md::system::{BoxKind, Construction, Description, DispersionCorrection, Electrostatics, LjModifier};
 use md::team::Team;
 use md::virtual_sites::SitePlan;
 
 use crate::golden::{self, Golden};
-use crate::literal::file;
+use crate::literal::{file, replaced};
+use std::io::Read;
 
 /// Relative, as for the prmtop files of the same systems.
 const TOLERANCE: f64 = 1e-7;
@@ -20,13 +21,25 @@ fn methods_are_those_of_openmm() {
         read_topology(&folder.join(format!("{name}.xml.xz"))).unwrap().topology.methods.unwrap()
     };
     let water = of("tip4pew");
-    assert_eq!((water.cutoff, water.lj_modifier, water.dispersion_correction), (Some(1.0), LjModifier::None, true));
+    assert_eq!(
+        (water.cutoff, water.lj_modifier, water.dispersion_correction),
+        (Some(1.0), LjModifier::None, DispersionCorrection::AllPairs)
+    );
     let Electrostatics::Pme(pme) = water.electrostatics else { panic!("{:?}", water.electrostatics) };
     assert!((pme.alpha / 2.628260884878466 - 1.0).abs() < TOLERANCE, "{}", pme.alpha);
     assert_eq!((pme.grid, pme.order), ([17; 3], 5));
+    // the same file with another method: getLJPMEParametersInContext gives 2.628260884878466, 9, 9, 9
+    let packed = std::fs::read(Golden::load("tip4pew").unwrap().folder.join("tip4pew.xml.xz")).unwrap();
+    let mut text = String::new();
+    lzma_rust2::XzReader::new(&packed[..], true).read_to_string(&mut text).unwrap();
+    let (_folder, path) = file("lj-pme.xml", replaced(&text, "method=\"4\"", "method=\"5\"").as_bytes());
+    let by_mesh = read_topology(&path).unwrap().topology.methods.unwrap();
+    let DispersionCorrection::Pme(pme) = by_mesh.dispersion_correction else { panic!("{by_mesh:?}") };
+    assert!((pme.alpha / 2.628260884878466 - 1.0).abs() < TOLERANCE, "{}", pme.alpha);
+    assert_eq!((pme.grid, pme.order, by_mesh.lj_modifier), ([9; 3], 5, LjModifier::PotentialShift));
     let vacuum = of("peptide-vacuum");
     assert_eq!((vacuum.cutoff, vacuum.electrostatics), (None, Electrostatics::Plain));
-    assert!(!vacuum.dispersion_correction);
+    assert_eq!(vacuum.dispersion_correction, DispersionCorrection::Off);
 }
 
 /// Serialised by `tests/systems/build/openmm_xml.py`.

@@ -188,6 +188,19 @@ fn systems_of_other_programs_are_the_same_in_both_formats() {
     }
 }
 
+#[test]
+fn twelve_six_four_ions_are_written_to_amber_files_only() {
+    let mut golden = Golden::load("ions").unwrap();
+    let description = read_topology(&file(&golden.folder, "ions.prmtop").unwrap()).unwrap();
+    golden.choose("5e-04");
+    let expected = energies(&mut golden, &description);
+    let again = written(&description, &golden, "prmtop");
+    check_energies("ions", &energies(&mut golden, &again), &expected, PRMTOP);
+    assert!(!again.nonbonded.c4.is_empty());
+    let refusal = rewritten(&description, golden.cell.as_ref(), "top").unwrap_err();
+    assert!(refusal.contains("12-6-4 ions"), "{refusal}");
+}
+
 /// The energies of all pairs, without a cell.
 fn without_cell(description: &Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description.clone(), positions).energies

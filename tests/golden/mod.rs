@@ -127,6 +127,25 @@ impl Golden {
         ["lj", "dispersion"].map(|key| file[kind][key].as_f64().expect("a number"))
     }
 
+    /// Leaves only Lennard-Jones interactions, with LJ-PME as `lj-pme.json` has it; returns their energy there.
+    pub(crate) fn lj_pme(&mut self) -> f64 {
+        let text = std::fs::read(self.folder.join("lj-pme.json")).expect("a readable file");
+        let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
+        let settings = &mut self.system.settings;
+        settings.cutoff = file["cutoff"].as_f64();
+        settings.cutoff_lj = settings.cutoff;
+        settings.electrostatics = Electrostatics::Off;
+        settings.lj_modifier = LjModifier::PotentialShift;
+        settings.dispersion_correction = DispersionCorrection::Pme(PmeParameters {
+            alpha: file["alpha"].as_f64().expect("a number"),
+            grid: [0, 1, 2].map(|d| file["grid"][d].as_u64().expect("a grid of three numbers") as usize),
+            order: file["order"].as_u64().expect("an order") as usize,
+        });
+        let bonded = &mut self.system.topology.bonded;
+        *bonded = BondedTerms { pairs14: std::mem::take(&mut bonded.pairs14), ..BondedTerms::default() };
+        file["lj"].as_f64().expect("a number")
+    }
+
     /// Reference forces in kJ/mol/nm, where they were kept.
     pub(crate) fn forces(&self, case: &str) -> Option<Vec<Vec3>> {
         let bytes = read(&file(&self.folder, &format!("forces_{case}.npy"))?).expect("a readable file");

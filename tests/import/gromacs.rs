@@ -2,7 +2,7 @@
 
 use md::ensemble::barostat::BarostatKind;
 use md::ensemble::thermostat::ThermostatKind;
-use md::prepare::{ConstraintKind, ElectrostaticsSpec, PmeSpec, Setting};
+use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use md::run::{Interval, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 use md::units::BAR;
@@ -132,6 +132,16 @@ fn methods_are_translated() {
     assert_eq!(lj(&format!("vdwtype = Shift\n{switch}")), force_switch);
     assert_eq!(lj(&format!("vdw_modifier = forceswitch\n{switch}")), force_switch);
     assert_eq!(lj(&format!("vdwtype = switch\n{switch}")), Setting::Given(LjModifier::PotentialSwitch { from: 0.9 }));
+    let dispersion = |lines: &str| forces(&format!("vdwtype = PME\n{lines}")).dispersion_correction;
+    let spacing = LjPmeSpec::Spacing { spacing: 0.12, order: 4 };
+    assert_eq!(dispersion("DispCorr = EnerPres"), Setting::Given(DispersionCorrection::Pme(spacing)));
+    let mesh = "fourier-nx = 32\nfourier-ny = 36\nfourier-nz = 40\nrvdw = 1.0";
+    let Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Explicit(explicit))) = dispersion(mesh) else { panic!() };
+    // GROMACS prints 1/beta = 0.298423 for 1e-3
+    assert!((1.0 / explicit.alpha - 0.298_423).abs() < 1e-6, "{}", explicit.alpha);
+    assert_eq!((explicit.grid, explicit.order), ([32, 36, 40], 4));
+    let rule = text("x.mdp", "vdwtype = PME\nlj-pme-comb-rule = Lorentz-Berthelot");
+    assert_eq!(rule.differing(), ["lj-pme-comb-rule"]);
     assert_eq!(lj("vdw-modifier = none"), Setting::Given(LjModifier::None));
     assert_eq!(forces("verlet-buffer-tolerance = -1\nrlist = 1.1").list, ListPolicy::Exact { buffer: 0.1 });
     assert_eq!(forces("mass-repartition-factor = 3").hydrogen_mass, Some(3.024));

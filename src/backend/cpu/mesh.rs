@@ -11,7 +11,7 @@ use super::threads::partition;
 use crate::cell::PeriodicCell;
 use crate::memory;
 use crate::pair::Grid;
-use crate::pme::{Influence, plasma_energy, self_energy};
+use crate::pme::{Influence, MeshPotential};
 use crate::simd::{Aligned16, LANES, Level, dispatch};
 use crate::system::PmeParameters;
 use crate::team::Team;
@@ -31,21 +31,24 @@ pub(super) struct MeshTimes {
 /// The reciprocal-space part of PME.
 pub(super) struct Mesh {
     parameters: PmeParameters,
+    /// what is summed
+    pub potential: MeshPotential,
     level: Level,
     padded: Padded,
     charges: Vec<f64>,
     thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
-    potential: Vec<Aligned16>,
+    /// on the grid
+    values: Vec<Aligned16>,
     team: Arc<Team>,
     /// measured
     pub times: MeshTimes,
 }
 
 impl Mesh {
-    /// Plan for charges (e) in topology order.
+    /// Plan for charges of the potential in topology order.
     pub(super) fn new(
-        parameters: PmeParameters,
+        (parameters, potential): (PmeParameters, MeshPotential),
         charges: Vec<f64>,
         parts: usize,
         level: Level,
@@ -57,12 +60,13 @@ impl Mesh {
         let buffer = || SpreadBuffer { grid: grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) };
         Mesh {
             parameters,
+            potential,
             level,
             padded,
             charges,
             thread_buffers: (0..parts).map(|_| buffer()).collect(),
-            spectral: Spectral::new(padded, Influence::new(&parameters), parts, level),
-            potential: grid(),
+            spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level),
+            values: grid(),
             team,
             times: MeshTimes::default(),
         }
@@ -76,14 +80,14 @@ impl Mesh {
         self.spread(input);
         let spread = Instant::now();
         let (mut energy, mut virial) =
-            self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.potential, sums);
+            self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
         if sums {
             let alpha = self.parameters.alpha;
-            let plasma = plasma_energy(alpha, &self.charges, cell.volume());
+            let plasma = self.potential.plasma_energy(alpha, &self.charges, cell.volume());
             for (axis, row) in virial.0.iter_mut().enumerate() {
                 row[axis] += energy + plasma;
             }
-            energy += self_energy(alpha, &self.charges) + plasma;
+            energy += self.potential.self_energy(alpha, &self.charges) + plasma;
         }
         self.times.spread += (spread - start).as_secs_f64();
         self.times.solve += spread.elapsed().as_secs_f64();
@@ -120,7 +124,7 @@ impl Mesh {
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
         let MeshInput { grid, cell, packed, charges } = input;
         let atoms = MeshAtoms { grid, cell, packed, charges, padded: self.padded };
-        let from = bytemuck::cast_slice(&self.potential);
+        let from = bytemuck::cast_slice(&self.values);
         match self.parameters.order {
             4 => dispatch(self.level, Gather::<4, 4> { atoms, blocks, from, forces }),
             5 => dispatch(self.level, Gather::<5, 8> { atoms, blocks, from, forces }),
@@ -137,6 +141,6 @@ pub(super) struct MeshInput<'a> {
     pub cell: &'a PeriodicCell,
     /// offsets of the slots from the centres of their blocks
     pub packed: &'a [[f32; 24]],
-    /// charges times √Coulomb constant, by slot
+    /// charges times the root of the potential's constant, by slot
     pub charges: &'a [[f32; 8]],
 }

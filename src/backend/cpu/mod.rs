@@ -8,12 +8,14 @@ mod mesh;
 mod mesh_grid;
 mod mesh_kernel;
 mod nonbonded;
+mod pair_dispersion;
 mod pair_input;
 mod pair_kernel;
 mod pair_lj;
 mod pair_radial;
 mod pair_rows;
 mod pair_types;
+mod pair_variants;
 mod spectral;
 mod threads;
 
@@ -22,6 +24,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::memory::{self, prefetch};
 use crate::pair::ListSchedule;
+use crate::pme::MeshPotential;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
 use crate::team::Team;
@@ -61,7 +64,10 @@ pub struct Cpu {
     options: CpuOptions,
     team: Arc<Team>,
     nonbonded: Nonbonded,
+    /// of Coulomb interactions
     mesh: Option<Mesh>,
+    /// of LJ-PME
+    lj_mesh: Option<Mesh>,
     bonded: Bonded,
     thread_buffers: Vec<BondedBuffer>,
     tail: DispersionTail,
@@ -78,11 +84,16 @@ impl Cpu {
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
-        let charges = || system.topology.atoms.iter().map(|atom| atom.charge).collect();
-        let mesh = || match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => Some(Mesh::new(parameters, charges(), parts, level, Arc::clone(&team))),
-            _ => None,
+        let atoms = &system.topology.atoms;
+        let mesh = || {
+            let Electrostatics::Pme(parameters) = system.settings.electrostatics else { return None };
+            let charges = atoms.iter().map(|atom| atom.charge).collect();
+            Some(Mesh::new((parameters, MeshPotential::Coulomb), charges, parts, level, Arc::clone(&team)))
         };
+        let lj_mesh = system.settings.lj_pme().map(|parameters| {
+            let charges = atoms.iter().map(|atom| system.nonbonded.root_c6(atom.lj_type)).collect();
+            Mesh::new((parameters, MeshPotential::Dispersion), charges, parts, level, Arc::clone(&team))
+        });
         let (nonbonded, mesh) = rayon::join(|| Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)), mesh);
         let bonded = Bonded::new(system);
         let buffer = || BondedBuffer { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
@@ -91,6 +102,7 @@ impl Cpu {
             nonbonded,
             team,
             mesh,
+            lj_mesh,
             thread_buffers: (0..parts).map(|_| buffer()).collect(),
             bonded,
             tail: DispersionTail::new(system),
@@ -118,14 +130,20 @@ impl Cpu {
         });
     }
 
-    /// Adds the forces of reciprocal space; returns its energy and virial.
-    fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> (f64, Mat3) {
-        let (Some(mesh), Some(cell)) = (&mut self.mesh, cell) else { return (0.0, Mat3::ZERO) };
-        let result = mesh.solve(self.nonbonded.mesh_input(cell), sums);
-        let start = Instant::now();
-        self.nonbonded.gather(mesh, cell);
-        self.phases.pme_gather += start.elapsed().as_secs_f64();
-        result
+    /// Adds the forces of reciprocal space; returns the energies of Coulomb interactions and of dispersion, and their virial.
+    fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> ([f64; 2], Mat3) {
+        let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
+        let meshes = [&mut self.mesh, &mut self.lj_mesh];
+        for (energy, mesh) in energies.iter_mut().zip(meshes) {
+            let (Some(mesh), Some(cell)) = (mesh, cell) else { continue };
+            let (own, own_virial) = mesh.solve(self.nonbonded.mesh_input(mesh, cell), sums);
+            let start = Instant::now();
+            self.nonbonded.gather(mesh, cell);
+            self.phases.pme_gather += start.elapsed().as_secs_f64();
+            *energy = own;
+            virial += own_virial;
+        }
+        (energies, virial)
     }
 
     /// Pair, mesh and bonded forces into one array in topology order.
@@ -153,7 +171,7 @@ impl Cpu {
         });
     }
 
-    fn sum_energies(&self, cell: Option<&PeriodicCell>, reciprocal: f64) -> Energies {
+    fn sum_energies(&self, cell: Option<&PeriodicCell>, [reciprocal, dispersion]: [f64; 2]) -> Energies {
         let mut energies = Energies::default();
         for buffer in &self.thread_buffers {
             energies += buffer.output.energies;
@@ -163,7 +181,7 @@ impl Cpu {
         energies.coulomb += coulomb + reciprocal;
         energies.coulomb_reciprocal = reciprocal;
         if let Some(cell) = cell {
-            energies.dispersion_correction = self.tail.at(cell.volume()).0;
+            energies.dispersion_correction = self.tail.at(cell.volume()).0 + dispersion;
             energies.lj += energies.dispersion_correction;
         }
         energies
@@ -231,11 +249,12 @@ impl ForceField for Cpu {
         if workload.virial {
             out.virial = self.sum_virial(cell, direct_virial + reciprocal_virial);
         }
-        self.nonbonded.far_exclusions(cell, positions, |[i, j], d, f, energy| {
+        self.nonbonded.far_exclusions(cell, positions, |[i, j], d, f, [coulomb, lj]| {
             out.forces[i] += d * f;
             out.forces[j] -= d * f;
             if workload.energy {
-                out.energies.coulomb += energy;
+                out.energies.coulomb += coulomb;
+                out.energies.lj += lj;
             }
             if workload.virial {
                 out.virial += Mat3::outer(d, d * f);
@@ -249,21 +268,24 @@ impl ForceField for Cpu {
     }
 
     fn reciprocal_forces(&self, cell: Option<&PeriodicCell>, atoms: &[u32]) -> Option<Vec<Vec3>> {
-        let (mesh, input) = (self.mesh.as_ref()?, self.nonbonded.mesh_input(cell?));
+        let cell = cell?;
+        let meshes: Vec<&Mesh> = self.mesh.iter().chain(&self.lj_mesh).collect();
         let on_one = |&atom: &u32| {
             let slot = self.nonbonded.grid.atom_slot[atom as usize] as usize;
             let (block, lane, mut forces) = (slot / 8, slot % 8, [[0.0; 24]]);
-            mesh.gather(input, block..block + 1, &mut forces);
+            for mesh in &meshes {
+                mesh.gather(self.nonbonded.mesh_input(mesh, cell), block..block + 1, &mut forces);
+            }
             vec3(forces[0][lane], forces[0][lane + 8], forces[0][lane + 16]).map(f64::from)
         };
-        Some(atoms.iter().map(on_one).collect())
+        (!meshes.is_empty()).then(|| atoms.iter().map(on_one).collect())
     }
 
     fn phases(&self) -> Phases {
         let mut phases = self.phases;
-        if let Some(mesh) = &self.mesh {
-            phases.pme_spread = mesh.times.spread;
-            phases.pme_solve = mesh.times.solve;
+        for mesh in self.mesh.iter().chain(&self.lj_mesh) {
+            phases.pme_spread += mesh.times.spread;
+            phases.pme_solve += mesh.times.solve;
         }
         phases
     }

@@ -1,12 +1,11 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
 use super::mesh::{Mesh, MeshInput};
-use super::pair_input::{
-    CoulombTables, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, PairOutput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE,
-    UNLIMITED,
-};
-use super::pair_kernel::{PairKernel, shift_virial};
+use super::pair_dispersion::LjPme;
+use super::pair_input::{CoulombTables, PairInput, PairOutput};
+use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
+use super::pair_variants::{Variant, run};
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
@@ -15,7 +14,8 @@ use crate::pair::{
     BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
     SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
-use crate::simd::{AlignedArrays, Level, dispatch};
+use crate::pme::MeshPotential;
+use crate::simd::{AlignedArrays, Level};
 use crate::system::{Electrostatics, LjModifier, System};
 use crate::team::{Team, locked};
 use crate::term::LjSwitch;
@@ -74,10 +74,14 @@ pub(super) struct Nonbonded {
     cutoff: f64,
     cutoff_lj: f64,
     lj_shift: f32,
+    c4_shift: f32,
     lj_switch: Option<LjSwitch<f64>>,
+    lj_pme: Option<LjPme>,
     schedule: ListSchedule,
     pub grid: Grid,
     pub slot_charges: AlignedArrays<8>,
+    /// √c6 for LJ-PME; empty without
+    pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
     /// exceptions from the combination rule, by cluster; empty where there are none
@@ -106,11 +110,12 @@ impl Nonbonded {
         let nonbonded = &system.nonbonded;
         let types = 0..nonbonded.types as u32;
         let interacts: Vec<bool> =
-            types.clone().map(|t| types.clone().any(|other| nonbonded.pair(t, other) != (0.0, 0.0))).collect();
+            types.clone().map(|t| types.clone().any(|other| nonbonded.interact(t, other))).collect();
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
-        let shift = if settings.lj_modifier == LjModifier::PotentialShift { cutoff_lj.powi(-6) } else { 0.0 };
+        let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
+        let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
         Nonbonded {
             team,
             level,
@@ -126,11 +131,14 @@ impl Nonbonded {
             split: cutoff != cutoff_lj,
             cutoff,
             cutoff_lj,
-            lj_shift: shift as f32,
+            lj_shift: shift(6),
+            c4_shift: shift(4),
             lj_switch: settings.lj_switch(),
+            lj_pme: LjPme::new(system),
             schedule,
             grid: Grid::default(),
             slot_charges: AlignedArrays::default(),
+            slot_root_c6: AlignedArrays::default(),
             slot_lj: AlignedArrays::default(),
             slot_types: AlignedArrays::default(),
             cluster_marks: vec![],
@@ -200,6 +208,15 @@ impl Nonbonded {
                 *lanes |= u8::from(known.is_some_and(|(atom, _)| has_lj[atom])) << lane;
             }
         });
+        if let Some(LjPme { charges, .. }) = &self.lj_pme {
+            self.slot_root_c6.resize(blocks);
+            let slots = self.slot_root_c6.par_iter_mut().zip(grid.slot_atom.par_chunks(BLOCK));
+            slots.with_min_len(BLOCKS).for_each(|(slots, atoms)| {
+                for (slot, &atom) in slots.iter_mut().zip(atoms) {
+                    *slot = if atom == NO_ATOM { 0.0 } else { charges[atom as usize] };
+                }
+            });
+        }
         if !marks.is_empty() {
             let of_cluster =
                 |types: &[f32]| types.iter().fold(Marks::default(), |all, t| all | marks[t.to_bits() as usize]);
@@ -285,20 +302,26 @@ impl Nonbonded {
             slot_types: &self.slot_types,
             type_table: &self.types.table,
             types: self.types.count,
+            c4_table: &self.types.c4,
             type_rows: &self.types.rows,
             coulomb: &self.tables,
             cutoff_squared: (self.cutoff * self.cutoff) as f32,
             cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
             lj_shift: self.lj_shift,
+            c4_shift: self.c4_shift,
             lj_switch: self.lj_switch,
+            dispersion: &self.slot_root_c6,
+            dispersion_tables: self.lj_pme.as_ref().map(|lj_pme| &lj_pme.tables),
         };
-        let (inner, level, rule, split) = (&self.inner, self.level, self.types.rule, self.split);
+        let (inner, level) = (&self.inner, self.level);
+        let variant = Variant { rule: self.types.rule, split: self.split, energy };
         self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
             for (block, _) in buffer.forces.iter_mut().zip(&buffer.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
             }
             buffer.output = PairOutput::default();
-            run_kernel(level, (rule, split, energy), input, inner, buffer);
+            let ThreadBuffer { forces, chunks, output, .. } = buffer;
+            run(level, variant, input, (inner, chunks.clone()), (forces, output));
             work(index, item);
         });
     }
@@ -320,9 +343,10 @@ impl Nonbonded {
         });
     }
 
-    /// Add the forces of the mesh to `total`.
+    /// Add the forces of a mesh to `total`.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell) {
-        let Nonbonded { team, total, grid, packed, slot_charges: charges, .. } = self;
+        let Nonbonded { team, total, grid, packed, slot_charges, slot_root_c6, .. } = self;
+        let charges = of_mesh(mesh, slot_charges, slot_root_c6);
         let input = MeshInput { grid, cell, packed, charges };
         team.for_each(total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             let first = chunk * BLOCKS;
@@ -330,9 +354,10 @@ impl Nonbonded {
         });
     }
 
-    /// Input of the mesh.
-    pub(super) fn mesh_input<'a>(&'a self, cell: &'a PeriodicCell) -> MeshInput<'a> {
-        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges: &self.slot_charges }
+    /// Input of a mesh.
+    pub(super) fn mesh_input<'a>(&'a self, mesh: &Mesh, cell: &'a PeriodicCell) -> MeshInput<'a> {
+        let charges = of_mesh(mesh, &self.slot_charges, &self.slot_root_c6);
+        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges }
     }
 
     /// Energies (Lennard-Jones, Coulomb) of the last call, without the excluded pairs that the kernel does not correct.
@@ -352,30 +377,44 @@ impl Nonbonded {
         self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
     }
 
-    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, energy).
+    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb and
+    /// Lennard-Jones energy).
     pub(super) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,
         positions: &[Vec3],
-        mut visit: impl FnMut([usize; 2], Vec3, f64, f64),
+        mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
     ) {
         for &[i, j] in &self.far_exclusions {
             let d = displacement(cell, positions[i as usize] - positions[j as usize]);
-            let charges = f64::from(self.charges[i as usize]) * f64::from(self.charges[j as usize]);
-            let (force, energy) = self.coulomb.excluded(charges, d.norm_squared());
-            visit([i as usize, j as usize], d, force, energy);
+            let [i, j] = [i as usize, j as usize];
+            let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
+            let (force, coulomb) = self.coulomb.excluded(product(&self.charges), d.norm_squared());
+            let dispersion = self.lj_pme.as_ref();
+            let (attraction, lj) = dispersion.map_or((0.0, 0.0), |LjPme { potential, charges, .. }| {
+                potential.excluded(product(charges), d.norm_squared())
+            });
+            visit([i, j], d, force + attraction, [coulomb, lj]);
         }
     }
 
     fn find_far_exclusions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.far_exclusions.clear();
-        if !self.coulomb.corrects_excluded() {
+        if !self.coulomb.corrects_excluded() && self.lj_pme.is_none() {
             return;
         }
         let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
         let distance2 =
             |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
         self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
+    }
+}
+
+/// The charges of a mesh's potential, by slot.
+fn of_mesh<'a>(mesh: &Mesh, coulomb: &'a [[f32; 8]], dispersion: &'a [[f32; 8]]) -> &'a [[f32; 8]] {
+    match mesh.potential {
+        MeshPotential::Coulomb => coulomb,
+        MeshPotential::Dispersion => dispersion,
     }
 }
 
@@ -394,69 +433,6 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
         }
     }
     sum
-}
-
-/// One instantiation of the kernel for each rule, cutoff, end of the potential and output.
-fn run_kernel(
-    level: Level,
-    (rule, split, energy): (u8, bool, bool),
-    input: PairInput<'_>,
-    list: &PairList,
-    buffer: &mut ThreadBuffer,
-) {
-    macro_rules! run {
-        ($rule:expr, $split:expr, $switched:expr, $energy:expr) => {
-            dispatch(
-                level,
-                PairKernel::<{ $rule }, { $split }, { $switched }, { $energy }> {
-                    input,
-                    list,
-                    range: buffer.chunks.clone(),
-                    forces: &mut buffer.forces,
-                    output: &mut buffer.output,
-                },
-            )
-        };
-    }
-    macro_rules! each_output {
-        ($rule:expr) => {
-            match (split, energy) {
-                (false, false) => run!($rule, false, false, false),
-                (false, true) => run!($rule, false, false, true),
-                (true, false) => run!($rule, true, false, false),
-                (true, true) => run!($rule, true, false, true),
-            }
-        };
-    }
-    // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
-    macro_rules! shared_energy {
-        ($rule:expr, $switched:expr) => {
-            match (split, energy) {
-                (false, false) => run!($rule, false, $switched, false),
-                (true, false) => run!($rule, true, $switched, false),
-                _ => run!($rule, true, $switched, true),
-            }
-        };
-    }
-    match (rule, input.lj_switch.is_some()) {
-        (GEOMETRIC, false) => each_output!(GEOMETRIC),
-        (LORENTZ_BERTHELOT, false) => each_output!(LORENTZ_BERTHELOT),
-        // also rare
-        (TYPE_TABLE, false) if energy => run!(TYPE_TABLE, true, false, true),
-        (TYPE_TABLE, false) => run!(TYPE_TABLE, true, false, false),
-        (ROWS_OF_16, false) => shared_energy!(ROWS_OF_16, false),
-        (ROWS_OF_32, false) => shared_energy!(ROWS_OF_32, false),
-        (ROWS_OF_64, false) => shared_energy!(ROWS_OF_64, false),
-        (UNLIMITED, _) if energy => run!(UNLIMITED, true, false, true),
-        (UNLIMITED, _) => run!(UNLIMITED, true, false, false),
-        (GEOMETRIC, true) => shared_energy!(GEOMETRIC, true),
-        (LORENTZ_BERTHELOT, true) => shared_energy!(LORENTZ_BERTHELOT, true),
-        (ROWS_OF_16, true) => shared_energy!(ROWS_OF_16, true),
-        (ROWS_OF_32, true) => shared_energy!(ROWS_OF_32, true),
-        (ROWS_OF_64, true) => shared_energy!(ROWS_OF_64, true),
-        (_, _) if energy => run!(TYPE_TABLE, true, true, true),
-        (_, _) => run!(TYPE_TABLE, true, true, false),
-    }
 }
 
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.

@@ -1,5 +1,6 @@
 //! Input and output of the pair kernel: arrays by slot, tables, rules, sums.
 
+use super::pair_dispersion::DispersionTables;
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
 use crate::simd::Aligned16;
@@ -20,6 +21,24 @@ pub(super) const ROWS_OF_16: u8 = 4;
 pub(super) const ROWS_OF_32: u8 = 5;
 /// As [`TYPE_TABLE`], by rows of 64 types.
 pub(super) const ROWS_OF_64: u8 = 6;
+
+/// Lennard-Jones interactions end at the cutoff, as they are or shifted.
+pub(super) const TRUNCATED: u8 = 0;
+/// Lennard-Jones forces are switched off before the cutoff.
+pub(super) const FORCE_SWITCH: u8 = 1;
+/// The attraction is summed beyond the cutoff by a mesh, which counts the pairs within it, too.
+pub(super) const LJ_PME: u8 = 2;
+
+/// Lennard-Jones interactions end at the cutoff; blocks with exceptions may have r⁻⁴ terms.
+pub(super) const INDUCED_DIPOLES: u8 = 3;
+
+/// Lennard-Jones potentials are switched off before the cutoff.
+pub(super) const POTENTIAL_SWITCH: u8 = 4;
+
+/// Whether interactions are switched off before the cutoff.
+pub(super) const fn is_switched(end: u8) -> bool {
+    end == FORCE_SWITCH || end == POTENTIAL_SWITCH
+}
 
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
@@ -50,6 +69,8 @@ pub(super) struct PairInput<'a> {
     /// (6 c6, 12 c12) of type pairs, `types` to a row
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
+    /// the same of (4 c4, 0); empty without 12-6-4 ions
+    pub c4_table: &'a [[f32; 2]],
     /// the same as rows for register permutations, 6 c6 and 12 c12 of each type, for the rules by rows
     pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
@@ -58,8 +79,13 @@ pub(super) struct PairInput<'a> {
     pub cutoff_lj_squared: f32,
     /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
     pub lj_shift: f32,
+    /// 1/cutoff_lj⁴ likewise
+    pub c4_shift: f32,
     /// for kernels of switched interactions
     pub lj_switch: Option<LjSwitch<f64>>,
+    /// for kernels with LJ-PME: √c6 by slot, and functions
+    pub dispersion: &'a [[f32; 8]],
+    pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
 /// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.

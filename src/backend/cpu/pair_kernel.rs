@@ -9,7 +9,8 @@
 //! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies are computed by the same
 //! arithmetic with additional tables, so that computing them does not change the forces.
 
-use super::pair_input::{PairInput, PairOutput, TYPE_TABLE, UNLIMITED};
+use super::pair_dispersion::DispersionTerms;
+use super::pair_input::{INDUCED_DIPOLES, LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED};
 use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Fixed, Near, Rows, apply, positions};
@@ -19,9 +20,9 @@ use crate::simd::{Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ. `SWITCHED`:
-/// Lennard-Jones interactions are switched off before their cutoff.
-pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool> {
+/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ. `END`: how
+/// Lennard-Jones interactions end.
+pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
     pub range: Range<usize>,
@@ -29,8 +30,8 @@ pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const SWITCH
     pub output: &'a mut PairOutput,
 }
 
-impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool> Kernel
-    for PairKernel<'_, RULE, SPLIT, SWITCHED, ENERGY>
+impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kernel
+    for PairKernel<'_, RULE, SPLIT, END, ENERGY>
 {
     type Output = ();
 
@@ -41,16 +42,17 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
         let blocks = input.grid.blocks();
         assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
         assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
+        assert!(END != LJ_PME || input.dispersion.len() == blocks);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &list.chunks[range] {
             for entry in &chunk.entries {
-                let mut rows = Rows::<S, 2>::load(&input, entry);
+                let mut rows = Rows::<S, 2>::load::<END>(&input, entry);
                 let mut sums = Sums::<S>::zero();
                 for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                     let near = Near::new(&fixed, &rows, pair.block);
                     let distances = Distances::new::<RULE, true>(&fixed, &near);
-                    let f = radial_forces::<S, RULE, SPLIT, SWITCHED, ENERGY, true, 2, 2>(
+                    let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, true, 2, 2>(
                         &fixed, &rows, &distances, pair, &mut sums,
                     );
                     apply(&near, f, &mut rows.force, forces);
@@ -58,7 +60,7 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
                 // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
-                        unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 2, $lj>(
+                        unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(
                             &fixed,
                             &mut rows,
                             &chunk.plain[entry.both()],
@@ -76,7 +78,7 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
                 // one instantiation per vector, so that its registers are known at compile time
                 macro_rules! one_row {
                     ($half:literal) => {
-                        single::<S, RULE, SPLIT, SWITCHED, ENERGY, $half>(
+                        single::<S, RULE, SPLIT, END, ENERGY, $half>(
                             &fixed,
                             &mut rows,
                             (entry, chunk),
@@ -90,10 +92,10 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
-                        far::<S, RULE, SWITCHED, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
+                        far::<S, RULE, END, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
                     } else {
                         let mut row = rows.row(0);
-                        far::<S, RULE, SWITCHED, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
+                        far::<S, RULE, END, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
                         rows.add_forces(0, &row);
                     }
                 }
@@ -110,7 +112,7 @@ impl<const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool
 /// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
 /// time, and processes all blocks with one vector after the other.
 #[inline(always)]
-fn single<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const ENERGY: bool, const HALF: usize>(
+fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool, const HALF: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
     (entry, chunk): (&Entry, &ListChunk),
@@ -124,10 +126,10 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, cons
     let mut row = rows.row(HALF);
     let lj = ENERGY || HALF < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
-        (true, true) => unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
-        (true, false) => unmasked::<S, RULE, SPLIT, SWITCHED, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
-        (false, true) => staged::<S, RULE, SPLIT, SWITCHED, 1>(fixed, &mut row, blocks, forces, scratch),
-        (false, false) => staged::<S, RULE, SPLIT, SWITCHED, 0>(fixed, &mut row, blocks, forces, scratch),
+        (true, true) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
+        (true, false) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
+        (false, true) => staged::<S, RULE, SPLIT, END, 1>(fixed, &mut row, blocks, forces, scratch),
+        (false, false) => staged::<S, RULE, SPLIT, END, 0>(fixed, &mut row, blocks, forces, scratch),
     }
     rows.add_forces(HALF, &row);
 }
@@ -180,7 +182,7 @@ fn unmasked<
     S: Simd,
     const RULE: u8,
     const SPLIT: bool,
-    const SWITCHED: bool,
+    const END: u8,
     const ENERGY: bool,
     const N: usize,
     const LJ: usize,
@@ -197,7 +199,7 @@ fn unmasked<
     for n in 1..=blocks.len() {
         let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
         let distances = Distances::new::<RULE, false>(fixed, &near);
-        let f = radial_forces::<S, RULE, SPLIT, SWITCHED, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
+        let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
         apply(&near, f, &mut total, forces);
         near = next;
     }
@@ -232,7 +234,7 @@ impl<S: Simd> Staged<S> {
 /// operations of one block fill the out-of-order window, and shorter dependency chains are needed to overlap blocks.
 /// The constants of each loop also fit into sixteen registers, above all the coefficients of the polynomial.
 #[inline(always)]
-fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, const LJ: usize>(
+fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
     row: &mut Rows<S, 1>,
     blocks: &[u32],
@@ -256,7 +258,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, cons
             let Staged { r2, regular, .. } = *stage;
             let distances = Distances { block: block as usize, r2: [r2], true_r2: [r2], regular: [regular] };
             [stage.force] =
-                radial_forces::<S, RULE, SPLIT, SWITCHED, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
+                radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
         }
         for (&block, stage) in blocks.iter().zip(&*scratch) {
             let [x, y, z] = &stage.positions;
@@ -269,7 +271,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const SWITCHED: bool, cons
 
 /// Blocks within reach of Lennard-Jones interactions only.
 #[inline(always)]
-fn far<S: Simd, const RULE: u8, const SWITCHED: bool, const ENERGY: bool, const N: usize>(
+fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, N>,
     blocks: &[u32],
@@ -282,12 +284,17 @@ fn far<S: Simd, const RULE: u8, const SWITCHED: bool, const ENERGY: bool, const 
         let near = Near::new(fixed, rows, block);
         // SAFETY: as in `positions`
         let lj = unsafe { BlockLj::load::<RULE>(fixed.input, near.block) };
+        // SAFETY: as in `positions`
+        let root_c6 = unsafe { root_c6::<S, END>(fixed.input, near.block) };
         let mut f = [S::F::splat(0.0); N];
         for row in 0..N {
             let inside = near.r2[row].lt(cutoff_squared);
-            let inverse = Inverse::<S>::of_far::<SWITCHED>(near.r2[row]);
+            let inverse = Inverse::<S>::of_far::<END>(near.r2[row]);
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let terms = LjTerms::<S>::new::<RULE, SWITCHED>(fixed, (near.r2[row], &inverse), i, rows.types[row], lj);
+            let mut terms = LjTerms::<S>::new::<RULE, END>(fixed, (near.r2[row], &inverse), i, rows.types[row], lj);
+            if END == LJ_PME {
+                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, near.r2[row]));
+            }
             if ENERGY {
                 sums.lj += terms.energy.keep(inside);
             }
@@ -304,7 +311,7 @@ fn radial_forces<
     S: Simd,
     const RULE: u8,
     const SPLIT: bool,
-    const SWITCHED: bool,
+    const END: u8,
     const ENERGY: bool,
     const MASKED: bool,
     const N: usize,
@@ -322,6 +329,8 @@ fn radial_forces<
     let charge = S::F::load_twice(unsafe { fixed.charges.get_unchecked(block) });
     // SAFETY: as in `positions`
     let lj = if LJ > 0 { unsafe { BlockLj::load::<RULE>(input, block) } } else { BlockLj::none() };
+    // SAFETY: as in `positions`
+    let root_c6 = unsafe { root_c6::<S, END>(input, block) };
     let mut forces = [S::F::splat(0.0); N];
     for row in 0..N {
         let r2 = distances.r2[row];
@@ -333,7 +342,7 @@ fn radial_forces<
             inside_lj = S::F::and(inside_lj, interacting);
         }
         let charges = rows.charge[row] * charge;
-        let inverse = Inverse::<S>::new::<RULE, SWITCHED>(r2);
+        let inverse = Inverse::<S>::new::<RULE, END>(r2);
         let radial = fixed.force.force::<RULE>(r2, &inverse, distances.regular[row]);
         if ENERGY {
             let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, &inverse);
@@ -342,13 +351,20 @@ fn radial_forces<
         forces[row] = if row < LJ {
             let i = [rows.lj[0][row], rows.lj[1][row]];
             let distance = (r2, &inverse);
-            let terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
+            let mut terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
                 // SAFETY: as in `positions`
                 let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
-                LjTerms::<S>::new::<TYPE_TABLE, SWITCHED>(fixed, distance, i, rows.types[row], lj)
+                LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, distance, i, rows.types[row], lj)
             } else {
-                LjTerms::<S>::new::<RULE, SWITCHED>(fixed, distance, i, rows.types[row], lj)
+                LjTerms::<S>::new::<RULE, END>(fixed, distance, i, rows.types[row], lj)
             };
+            if END == LJ_PME {
+                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
+            }
+            if MASKED && (END == INDUCED_DIPOLES || END == LJ_PME) && pair.excepted && !input.c4_table.is_empty() {
+                // SAFETY: as in `positions`
+                unsafe { terms.add_induced_dipoles(input, inverse.square, rows.types[row], block) };
+            }
             if ENERGY {
                 sums.lj += terms.energy.keep(inside_lj);
             }
@@ -373,9 +389,29 @@ fn radial_forces<
                 let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2, false);
                 sums.coulomb += (charges * energy).keep(excluded);
             }
+            if END == LJ_PME && row < LJ {
+                let dispersion = DispersionTerms::<S>::new(fixed, rows.root_c6[row] * root_c6, r2);
+                forces[row] += dispersion.force.keep(excluded);
+                if ENERGY {
+                    sums.lj += dispersion.energy.keep(excluded);
+                }
+            }
         }
     }
     forces
+}
+
+/// √c6 of a block's atoms for LJ-PME.
+///
+/// # Safety
+/// `block` is one of the blocks that the arrays of `input` are of.
+#[inline(always)]
+unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -> S::F {
+    if END != LJ_PME {
+        return S::F::splat(0.0);
+    }
+    // SAFETY: the caller's promise
+    S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
 }
 
 /// Σ shift ⊗ force over lattice shifts: the part of the virial beyond that of positions in the home image.

@@ -1,7 +1,9 @@
 //! Lennard-Jones terms of the pair kernel, by combination rule.
 
+use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{
-    GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
+    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
+    is_switched,
 };
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
@@ -48,7 +50,7 @@ pub(super) struct LjTerms<S: Simd> {
 impl<S: Simd> LjTerms<S> {
     /// Of two i-atoms, `i` and `types` theirs, with eight j-atoms each.
     #[inline(always)]
-    pub(super) fn new<const RULE: u8, const SWITCHED: bool>(
+    pub(super) fn new<const RULE: u8, const END: u8>(
         fixed: &Fixed<'_, S>,
         (r2, inverse): (S::F, &Inverse<S>),
         i: [S::F; 2],
@@ -56,9 +58,13 @@ impl<S: Simd> LjTerms<S> {
         j: BlockLj<S>,
     ) -> Self {
         let input = fixed.input;
-        if SWITCHED {
+        if is_switched(END) {
             let [six_c6, twelve_c12] = coefficients::<S, RULE>(input, i, types, j);
-            let (force, energy) = fixed.switch.radial(r2, inverse.first).pair(six_c6, twelve_c12);
+            let radial = match END {
+                FORCE_SWITCH => fixed.force_switch.radial(r2, inverse.first),
+                _ => fixed.potential_switch.radial(r2, inverse.first),
+            };
+            let (force, energy) = radial.pair(six_c6, twelve_c12);
             return LjTerms { force, energy };
         }
         if RULE == LORENTZ_BERTHELOT {
@@ -70,6 +76,33 @@ impl<S: Simd> LjTerms<S> {
         let [attraction, repulsion] = above_cutoff::<S>(power6, S::F::splat(input.lj_shift));
         let (sixth, twelfth) = (S::F::splat(1.0 / 6.0), S::F::splat(1.0 / 12.0));
         LjTerms { force, energy: twelve_c12 * twelfth * repulsion - six_c6 * sixth * attraction }
+    }
+
+    /// Adds the part of LJ-PME of interacting pairs.
+    #[inline(always)]
+    pub(super) fn add(&mut self, dispersion: &DispersionTerms<S>) {
+        self.force += dispersion.force;
+        self.energy += dispersion.energy - dispersion.shift;
+    }
+
+    /// Adds −c4/r⁴ of pairs of these types.
+    ///
+    /// # Safety
+    /// `block` is one of the blocks that the arrays of `input` are of.
+    #[inline(always)]
+    pub(super) unsafe fn add_induced_dipoles(
+        &mut self,
+        input: &PairInput<'_>,
+        inverse2: S::F,
+        types: [usize; 2],
+        block: usize,
+    ) {
+        // SAFETY: the caller's promise
+        let j = unsafe { BlockLj::<S>::load::<TYPE_TABLE>(input, block) };
+        let [four_c4, _] = pick_pairs::<S>(input.c4_table, input.types, types, j);
+        let inverse4 = inverse2 * inverse2;
+        self.force -= four_c4 * (inverse4 * inverse2);
+        self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
     }
 
     /// Of σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
@@ -111,11 +144,14 @@ fn coefficients<S: Simd, const RULE: u8>(
         ROWS_OF_16 => from_rows::<S, 1>(input.type_rows, types, j.types),
         ROWS_OF_32 => from_rows::<S, 2>(input.type_rows, types, j.types),
         ROWS_OF_64 => from_rows::<S, 4>(input.type_rows, types, j.types),
-        _ => {
-            let (table, length) = (input.type_table, input.types);
-            j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
-        }
+        _ => pick_pairs::<S>(input.type_table, input.types, types, j),
     }
+}
+
+/// Both numbers of pairs from a table with rows of this length.
+#[inline(always)]
+fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: BlockLj<S>) -> [S::F; 2] {
+    j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
 /// (6 c6, 12 c12) from rows of 16 R types: that of 6 c6, then that of 12 c12, for each type of an i-atom.

@@ -2,7 +2,7 @@
 //! and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal, with few distinct
 //! distances, errors of a polynomial would add up.
 
-use super::pair_input::UNLIMITED;
+use super::pair_input::{UNLIMITED, is_switched};
 use crate::pair::{FIRST_TERMS, RadialTable};
 use crate::simd::{Float, Simd};
 
@@ -22,8 +22,8 @@ pub(super) struct Inverse<S: Simd> {
 
 impl<S: Simd> Inverse<S> {
     #[inline(always)]
-    pub(super) fn new<const RULE: u8, const SWITCHED: bool>(r2: S::F) -> Self {
-        if !SWITCHED && (S::TABLES || RULE == UNLIMITED) {
+    pub(super) fn new<const RULE: u8, const END: u8>(r2: S::F) -> Self {
+        if !is_switched(END) && (S::TABLES || RULE == UNLIMITED) {
             let square = r2.recip_fast();
             Inverse { first: square.sqrt(), square }
         } else {
@@ -36,8 +36,8 @@ impl<S: Simd> Inverse<S> {
 impl<S: Simd> Inverse<S> {
     /// Of pairs without Coulomb interactions.
     #[inline(always)]
-    pub(super) fn of_far<const SWITCHED: bool>(r2: S::F) -> Self {
-        if SWITCHED {
+    pub(super) fn of_far<const END: u8>(r2: S::F) -> Self {
+        if is_switched(END) {
             let first = r2.recip_sqrt_fast();
             return Inverse { first, square: first * first };
         }
@@ -83,7 +83,7 @@ impl<'a, S: Simd> Radial<'a, S> {
     }
 
     #[inline(always)]
-    fn table(&self, r2: S::F) -> S::F {
+    pub(super) fn table(&self, r2: S::F) -> S::F {
         let [a0, a1, a2, a3, a4] = r2.look_up(&self.bins);
         let u = r2.bin_offset();
         a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
@@ -91,7 +91,7 @@ impl<'a, S: Simd> Radial<'a, S> {
 
     /// Even and odd powers of u separately: two short chains of multiply-adds instead of a long one.
     #[inline(always)]
-    fn polynomial(&self, r2: S::F) -> S::F {
+    pub(super) fn polynomial(&self, r2: S::F) -> S::F {
         let polynomial = &self.function.smooth;
         let c = |k: usize| S::F::splat(polynomial.first[k]);
         let u = S::F::splat(polynomial.centre) - r2;

@@ -1,10 +1,10 @@
 //! Register contents of the pair kernel: an i-cluster's atoms, and their distances to the atoms of a j-block.
 
-use super::pair_input::{PairInput, PairOutput, eight};
+use super::pair_input::{LJ_PME, PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Float, Simd};
-use crate::term::LjSwitch;
+use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
@@ -14,6 +14,8 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
     pub(super) types: [[usize; 2]; N],
+    /// zeros without LJ-PME
+    pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
     /// centre plus lattice shift, rounded to the quantum of centres
     pub(super) centre: [S::F; 3],
@@ -30,13 +32,22 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// lowest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// without a meaning where interactions are not switched
-    pub(super) switch: LjSwitch<S::F>,
+    /// without a meaning but in kernels of their own
+    pub(super) force_switch: ForceSwitch<S::F>,
+    pub(super) potential_switch: PotentialSwitch<S::F>,
 }
 
 impl<'a, S: Simd> Fixed<'a, S> {
     #[inline(always)]
     pub(super) fn new(input: &'a PairInput<'a>) -> Self {
+        let force_switch = match input.lj_switch {
+            Some(LjSwitch::Force(switch)) => switch,
+            _ => ForceSwitch::new(0.0, 1.0),
+        };
+        let potential_switch = match input.lj_switch {
+            Some(LjSwitch::Potential(switch)) => switch,
+            _ => PotentialSwitch::new(0.0, 1.0),
+        };
         Fixed {
             input,
             packed: input.packed,
@@ -45,7 +56,8 @@ impl<'a, S: Simd> Fixed<'a, S> {
             force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
             cutoff_squared: S::F::splat(input.cutoff_squared),
-            switch: input.lj_switch.unwrap_or(LjSwitch::potential(0.0, 1.0)).constant(),
+            force_switch: force_switch.constant(),
+            potential_switch: potential_switch.constant(),
         }
     }
 }
@@ -67,7 +79,7 @@ fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
 
 impl<S: Simd> Rows<S, 2> {
     #[inline(always)]
-    pub(super) fn load(input: &PairInput<'_>, entry: &Entry) -> Self {
+    pub(super) fn load<const END: u8>(input: &PairInput<'_>, entry: &Entry) -> Self {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
         let shift = match input.cell {
             Some(cell) if entry.shift as usize != SHIFTS / 2 => cell.shift(shift_image(entry.shift as usize)),
@@ -82,6 +94,7 @@ impl<S: Simd> Rows<S, 2> {
             charge: two_rows::<S>(&input.charges[index][base..], 0.0),
             lj: [two_rows::<S>(&lj[base..], 0.0), two_rows::<S>(&lj[BLOCK + base..], 0.0)],
             types: [[kind(0), kind(1)], [kind(2), kind(3)]],
+            root_c6: if END == LJ_PME { two_rows::<S>(&input.dispersion[index][base..], 0.0) } else { [zero; 2] },
             force: [[zero; 2]; 3],
             centre: [zero; 3],
         };
@@ -97,12 +110,13 @@ impl<S: Simd> Rows<S, 2> {
     #[inline(always)]
     pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
         let zero = S::F::splat(0.0);
-        let Rows { x, charge, lj, types, centre, .. } = self;
+        let Rows { x, charge, lj, types, root_c6, centre, .. } = self;
         Rows {
             x: [[x[0][half]], [x[1][half]], [x[2][half]]],
             charge: [charge[half]],
             lj: [[lj[0][half]], [lj[1][half]]],
             types: [types[half]],
+            root_c6: [root_c6[half]],
             force: [[zero]; 3],
             centre: *centre,
         }

@@ -4,7 +4,7 @@
 //! Types that no atom has are dropped, and types with equal parameters are merged. With at most 64 left, parameters are
 //! looked up in a row of the table by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule
 //! holds with some exceptions (pairs of types), clusters and blocks that may contain an exception are marked ([`Marks`])
-//! and use the table. The choice depends on the counts of types and constant costs, so that it is the same on every
+//! and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked likewise, whatever the rule. The choice depends on the counts of types and constant costs, so that it is the same on every
 //! machine.
 
 use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
@@ -15,6 +15,9 @@ use crate::system::{CombinationRule, System};
 /// Estimated time of sixteen pairs of a block with exceptions, relative to sixteen pairs by the rule: both vectors are
 /// computed, one after the other, with a gather each.
 const EXCEPTION_COST: f64 = 3.0;
+
+/// The first bit of exceptions from a rule, beyond that of r⁻⁴ terms.
+const FIRST_BIT: u32 = 1;
 
 /// How the kernel gets Lennard-Jones parameters.
 #[derive(Debug)]
@@ -29,9 +32,11 @@ pub(super) struct PairTypes {
     pub(super) count: usize,
     /// (6 c6, 12 c12) of pairs of types, `count` to a row
     pub(super) table: Vec<[f32; 2]>,
+    /// (4 c4, 0) of pairs of types, `count` to a row; empty without 12-6-4 ions
+    pub(super) c4: Vec<[f32; 2]>,
     /// rows of 6 c6 and of 12 c12 for each type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// exceptions of each type of the kernel; empty where there are none
+    /// exceptions and r⁻⁴ terms of each type of the kernel; empty where there are none
     pub(super) marks: Vec<Marks>,
 }
 
@@ -39,7 +44,8 @@ impl PairTypes {
     pub(super) fn new(system: &System) -> Self {
         let counts = type_counts(system);
         let used: Vec<u32> = (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(t, _)| t).collect();
-        let (of_type, table) = merged(system, &used);
+        let (of_type, kept) = merged(system, &used);
+        let table = table(&kept, |a, b| pair(system, a, b));
         let count = table.len().isqrt();
         // estimated times of the same: one permutation for each coefficient; two; four; gathers
         let (by_table, cost) = match count {
@@ -53,11 +59,16 @@ impl PairTypes {
         let by_rule = rules.into_iter().filter_map(|(rule, combination)| {
             let exceptions = system.nonbonded.exceptions(combination, &used)?;
             let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_fraction(&exceptions, &counts);
-            Some((rule, expected, marks(&exceptions, &of_type, count)?))
+            let mut found = vec![];
+            mark(&mut found, &exceptions, &of_type, count, (FIRST_BIT..u32::BITS).map(|bit| 1 << bit))?;
+            Some((rule, expected, found))
         });
         let cheapest =
             by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
-        let (rule, marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
+        let (rule, mut marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
+        let dipoles = induced_dipoles(system, &used);
+        // one bit: to mark too many pairs only costs time
+        let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
             ROWS_OF_16 => rows(&table, count, 16),
@@ -65,7 +76,9 @@ impl PairTypes {
             ROWS_OF_64 => rows(&table, count, 64),
             _ => vec![],
         };
-        PairTypes { rule, parameters, of_type, count, table, rows, marks }
+        let c4 = |a: u32, b: u32| [(4.0 * system.nonbonded.c4(a, b)) as f32, 0.0];
+        let c4 = if dipoles.is_empty() { vec![] } else { self::table(&kept, c4) };
+        PairTypes { rule, parameters, of_type, count, table, c4, rows, marks }
     }
 }
 
@@ -76,14 +89,23 @@ fn type_counts(system: &System) -> Vec<usize> {
     counts
 }
 
-/// The kernel's type of each of the system's, types with the same parameters in one, and the table over them with a last
-/// row and column of zeros for empty slots. Types that are not in use are empty, too.
-fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<[f32; 2]>) {
-    let pair = |a: u32, b: u32| {
-        let (c6, c12) = system.nonbonded.pair(a, b);
-        [(6.0 * c6) as f32, (12.0 * c12) as f32]
-    };
-    let equal = |a: u32, b: u32| used.iter().all(|&other| pair(a, other) == pair(b, other));
+/// Pairs of types with r⁻⁴ terms.
+fn induced_dipoles(system: &System, used: &[u32]) -> Vec<[u32; 2]> {
+    let pairs = used.iter().enumerate().flat_map(|(n, &a)| used[..=n].iter().map(move |&b| [a, b]));
+    pairs.filter(|&[a, b]| system.nonbonded.c4(a, b) != 0.0).collect()
+}
+
+/// (6 c6, 12 c12) of a pair of the system's types.
+fn pair(system: &System, a: u32, b: u32) -> [f32; 2] {
+    let (c6, c12) = system.nonbonded.pair(a, b);
+    [(6.0 * c6) as f32, (12.0 * c12) as f32]
+}
+
+/// The kernel's type of each of the system's, types with the same parameters in one, and one of the system's types for each of
+/// the kernel's, but for the last, that of empty slots. Types that are not in use are empty, too.
+fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let parameters = |a: u32, b: u32| (pair(system, a, b), system.nonbonded.c4(a, b));
+    let equal = |a: u32, b: u32| used.iter().all(|&other| parameters(a, other) == parameters(b, other));
     let mut kept: Vec<u32> = vec![];
     let mut of_type = vec![u32::MAX; system.nonbonded.types];
     for &t in used {
@@ -95,8 +117,14 @@ fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<[f32; 2]>) {
     }
     let empty = kept.len();
     of_type.iter_mut().filter(|t| **t == u32::MAX).for_each(|t| *t = empty as u32);
+    (of_type, kept)
+}
+
+/// What pairs of the kept types have, with a last row and column of zeros for empty slots.
+fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
+    let empty = kept.len();
     let entry = |a: usize, b: usize| if a == empty || b == empty { [0.0; 2] } else { pair(kept[a], kept[b]) };
-    (of_type, (0..=empty).flat_map(|a| (0..=empty).map(move |b| (a, b))).map(|(a, b)| entry(a, b)).collect())
+    (0..=empty).flat_map(|a| (0..=empty).map(move |b| (a, b))).map(|(a, b)| entry(a, b)).collect()
 }
 
 /// Rows of each coefficient for each type, padded to `length`.
@@ -121,23 +149,30 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Exceptions as bits: one for a type and all that it makes exceptions with, the types with most of them first. `None`
+/// Adds exceptions as bits: one for a type and all that it makes exceptions with, the types with most of them first. `None`
 /// where that takes more bits than there are.
-fn marks(exceptions: &[[u32; 2]], of_type: &[u32], count: usize) -> Option<Vec<Marks>> {
+fn mark(
+    marks: &mut Vec<Marks>,
+    exceptions: &[[u32; 2]],
+    of_type: &[u32],
+    count: usize,
+    mut bits: impl Iterator<Item = u32>,
+) -> Option<()> {
     let mut rest: Vec<[usize; 2]> = exceptions.iter().map(|pair| pair.map(|t| of_type[t as usize] as usize)).collect();
-    let mut marks = if rest.is_empty() { vec![] } else { vec![Marks::default(); count] };
-    let mut bit = 1u32;
+    if !rest.is_empty() {
+        marks.resize(count, Marks::default());
+    }
     while !rest.is_empty() {
         let pairs_with = |t: usize| rest.iter().filter(|pair| pair.contains(&t)).count();
         let key = (0..count).max_by_key(|&t| pairs_with(t))?;
+        let bit = bits.next()?;
         marks[key].keys |= bit;
         for &[a, b] in rest.iter().filter(|pair| pair.contains(&key)) {
             marks[if a == key { b } else { a }].partners |= bit;
         }
         rest.retain(|pair| !pair.contains(&key));
-        bit = if rest.is_empty() { bit } else { bit.checked_shl(1).filter(|&bit| bit != 0)? };
     }
-    Some(marks)
+    Some(())
 }
 
 /// The two parameters of an atom in the form of the kernel's rule.

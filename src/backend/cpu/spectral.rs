@@ -46,7 +46,7 @@ pub(super) struct Spectral {
     forward: Split,
     /// after the second: [k_y][x][block of z]
     backward: Split,
-    /// influence function for `green_cell`, divided by Coulomb's constant, which is in the charges: [k_y][block of x][z]
+    /// influence function for `green_cell`, divided by the potential's constant, which is in the charges: [k_y][block of x][z]
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
@@ -239,12 +239,13 @@ impl Spectral {
         let [nx, _, nz] = self.padded.size;
         let x_blocks = Extent::new(&self.padded).x_blocks;
         let (reciprocal, volume, influence) = (reciprocal_rows(cell), cell.volume(), &self.influence);
+        let constant = influence.potential().constant();
         team.for_each(self.green.par_chunks_mut(x_blocks * nz).enumerate(), |(y, plane)| {
             for (index, lanes) in plane.iter_mut().enumerate() {
                 let (block, z) = (index / nz, index % nz);
                 for (x, green) in (block * LANES..nx).zip(&mut lanes.0) {
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    *green = (element.green / crate::units::COULOMB) as f32;
+                    *green = (element.green / constant) as f32;
                 }
             }
         });

@@ -46,7 +46,7 @@ use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
-use crate::pme::{plasma_energy, self_energy};
+use crate::pme::MeshPotential;
 use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
@@ -134,7 +134,11 @@ impl<D: Device> Cuda<D> {
                 device.plan_transforms(parameters.grid)?;
                 let alpha = parameters.alpha;
                 let net_charge = charges.iter().sum();
-                Some(MeshConstants { alpha, self_energy: self_energy(alpha, &charges), net_charge })
+                Some(MeshConstants {
+                    alpha,
+                    self_energy: MeshPotential::Coulomb.self_energy(alpha, &charges),
+                    net_charge,
+                })
             }
             _ => None,
         };
@@ -181,7 +185,9 @@ impl<D: Device> Cuda<D> {
 
     /// Energy of the charge that neutralises the net charge, and each diagonal element of its virial, at a volume in nm³.
     fn plasma(&self, volume: f64) -> f64 {
-        self.mesh.as_ref().map_or(0.0, |mesh| plasma_energy(mesh.alpha, &[mesh.net_charge], volume))
+        let plasma =
+            |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
+        self.mesh.as_ref().map_or(0.0, plasma)
     }
 
     /// Part of each diagonal element of the virial that the kernels' sums lack, kJ/mol; inversely proportional to the volume

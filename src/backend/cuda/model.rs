@@ -11,7 +11,7 @@ use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
-use crate::pme::Influence;
+use crate::pme::{Influence, MeshPotential};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::CmapTable;
 use crate::units::COULOMB;
@@ -41,6 +41,12 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let groups = Groups::new(&system.constraints, &masses)?;
     if system.settings.lj_switch().is_some() {
         return refuse("the CUDA backend does not switch Lennard-Jones interactions off before the cutoff");
+    }
+    if !system.nonbonded.c4.is_empty() {
+        return refuse("the CUDA backend has no 12-6-4 interactions of ions");
+    }
+    if system.settings.lj_pme().is_some() {
+        return refuse("the CUDA backend has no LJ-PME");
     }
     if masses.len() > 1 << SLOT_BITS {
         return refuse("the CUDA backend takes at most 33 million atoms");
@@ -291,7 +297,7 @@ fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Con
 
 fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
     let [nx, ny, nz] = parameters.grid;
-    let influence = Influence::new(parameters);
+    let influence = Influence::new(parameters, MeshPotential::Coulomb);
     let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
     a.order = parameters.order as u32;
     [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);

@@ -11,8 +11,8 @@ mod sample;
 use super::{DispersionTail, Energies, Evaluation, Workload};
 use crate::cell::{PeriodicCell, displacement};
 use crate::error::Problem;
-use crate::pme::{self, ReferencePme};
-use crate::system::{Electrostatics, System};
+use crate::pme::{self, MeshPotential, ReferencePme};
+use crate::system::{Electrostatics, ForceSettings, System};
 use crate::term::{CmapTable, MAX_PERIODICITY};
 use crate::vec3::{Mat3, Vec3};
 use nonbonded::PairPotential;
@@ -21,11 +21,12 @@ pub use sample::{ListsMade, Sampled, sample};
 /// Forces and energies of one system in double precision.
 pub struct Reference {
     system: System,
-    charges: Vec<f64>,
+    charges: nonbonded::Charges,
     potential: PairPotential,
     tables: Vec<CmapTable>,
     tail: DispersionTail,
     pme: Option<ReferencePme>,
+    lj_pme: Option<ReferencePme>,
     scratch: nonbonded::Scratch,
 }
 
@@ -80,15 +81,17 @@ impl Reference {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
         let pme = match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => Some(ReferencePme::new(parameters)),
+            Electrostatics::Pme(parameters) => Some(ReferencePme::new(parameters, MeshPotential::Coulomb)),
             _ => None,
         };
+        let lj_pme = system.settings.lj_pme();
         Ok(Self {
-            charges: system.topology.atoms.iter().map(|atom| atom.charge).collect(),
+            charges: nonbonded::Charges::new(system),
             potential: PairPotential::new(&system.settings),
             tables,
             tail: DispersionTail::new(system),
             pme,
+            lj_pme: lj_pme.map(|parameters| ReferencePme::new(parameters, MeshPotential::Dispersion)),
             scratch: nonbonded::Scratch::default(),
             system: system.clone(),
         })
@@ -117,7 +120,8 @@ impl Reference {
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
         nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.scratch, &mut sums));
-        nonbonded::excluded_pairs(system.topology.exclusions.pairs(), potential, charges, geometry, &mut sums);
+        let excluded = system.topology.exclusions.pairs();
+        nonbonded::excluded_pairs(excluded, system, potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);
         if let Some(cell) = cell {
             let (energy, virial) = self.tail.at(cell.volume());
@@ -129,9 +133,16 @@ impl Reference {
         }
         if let Some(pme) = &mut self.pme {
             let cell = cell.expect("the plan gives PME a cell");
-            let (energy, virial) = pme.evaluate(cell, positions, charges, &mut sums.forces);
+            let (energy, virial) = pme.evaluate(cell, positions, &charges.coulomb, &mut sums.forces);
             sums.energies.coulomb_reciprocal = energy;
             sums.energies.coulomb += energy;
+            sums.virial += virial;
+        }
+        if let Some(lj_pme) = &mut self.lj_pme {
+            let cell = cell.expect("the plan gives LJ-PME a cell");
+            let (energy, virial) = lj_pme.evaluate(cell, positions, &charges.dispersion, &mut sums.forces);
+            sums.energies.dispersion_correction = energy;
+            sums.energies.lj += energy;
             sums.virial += virial;
         }
         *out = Evaluation {
@@ -147,7 +158,7 @@ impl Reference {
         let bonded = system.topology.bonded.of_atom(atom);
         let mut sums = Sums::new(vec![], positions.len());
         bonded::evaluate(&bonded, &self.tables, geometry, &mut sums);
-        nonbonded::pairs_of(atom, system, &self.potential, geometry, &mut sums);
+        nonbonded::pairs_of(atom, system, &self.potential, &self.charges, geometry, &mut sums);
         nonbonded::pairs14(system, &bonded.pairs14, geometry, &mut sums);
         sums.energies
     }
@@ -168,9 +179,28 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     if let Electrostatics::Pme(parameters) = &settings.electrostatics {
         pme::check(parameters)?;
     }
+    check_lj_pme(settings)?;
+    if !system.nonbonded.c4.is_empty() && settings.lj_switch().is_some() {
+        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        return Err(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
+    }
     let needs_cutoff = matches!(settings.electrostatics, Electrostatics::Pme(_) | Electrostatics::ReactionField { .. });
     if needs_cutoff && settings.cutoff.is_none() {
         return Err(Problem::new("PME and reaction field need a cutoff").help("set `cutoff`, for example \"0.9 nm\""));
+    }
+    Ok(())
+}
+
+/// LJ-PME needs a cutoff where the potential ends as it is, or shifted to zero.
+fn check_lj_pme(settings: &ForceSettings) -> Result<(), Problem> {
+    let Some(parameters) = settings.lj_pme() else { return Ok(()) };
+    pme::check(&parameters)?;
+    if settings.cutoff_lj.is_none() {
+        return Err(Problem::new("LJ-PME needs a cutoff").help("set `cutoff`, for example \"0.9 nm\""));
+    }
+    if settings.lj_modifier.switch_distance().is_some() {
+        let problem = Problem::new("LJ-PME leaves no Lennard-Jones interaction to switch off before the cutoff");
+        return Err(problem.help("set lj_modifier = \"potential-shift\""));
     }
     Ok(())
 }

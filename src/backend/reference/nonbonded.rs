@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::neighbours::{Boxes, Neighbours};
 use super::{Geometry, Sums};
-use crate::backend::potential::{CoulombPotential, LjPotential};
+use crate::backend::potential::{CoulombPotential, DispersionPotential, InducedDipole, LjPotential};
 use crate::system::{Electrostatics, ForceSettings, Pair14, System};
 use crate::term::pair14;
 use crate::units::COULOMB;
@@ -18,6 +18,8 @@ const CHUNK: usize = 256;
 pub(super) struct PairPotential {
     coulomb: CoulombPotential,
     lj: LjPotential,
+    induced_dipole: InducedDipole,
+    dispersion: Option<DispersionPotential>,
     /// infinite where there is none, nm²
     coulomb_cutoff_squared: f64,
     lj_cutoff_squared: f64,
@@ -29,24 +31,79 @@ impl PairPotential {
         Self {
             coulomb: CoulombPotential::new(settings),
             lj: LjPotential::new(settings),
+            induced_dipole: InducedDipole::new(settings),
+            dispersion: DispersionPotential::new(settings),
             coulomb_cutoff_squared: squared(settings.cutoff),
             lj_cutoff_squared: squared(settings.cutoff_lj),
         }
     }
 
-    /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair; `charge_product` in kJ nm/mol.
+    /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair.
     #[inline(always)]
-    pub(super) fn evaluate(&self, charge_product: f64, r2: f64, lj: (f64, f64)) -> (f64, f64, f64) {
+    pub(super) fn evaluate(&self, pair: PairParameters, r2: f64) -> (f64, f64, f64) {
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
         if r2 <= self.coulomb_cutoff_squared {
-            (force, energy_coulomb) = self.coulomb.interacting(charge_product, r2);
+            (force, energy_coulomb) = self.coulomb.interacting(pair.charges, r2);
         }
         if r2 <= self.lj_cutoff_squared {
             let force_lj;
-            (force_lj, energy_lj) = self.lj.evaluate(r2, lj);
+            (force_lj, energy_lj) = self.lj.evaluate(r2, pair.lj);
             force += force_lj;
+            if pair.c4 != 0.0 {
+                let (force_dipole, energy_dipole) = self.induced_dipole.evaluate(r2, pair.c4);
+                force += force_dipole;
+                energy_lj += energy_dipole;
+            }
+            if let Some(dispersion) = &self.dispersion {
+                let (force_mesh, energy_mesh) = dispersion.interacting(pair.dispersion, r2);
+                force += force_mesh;
+                energy_lj += energy_mesh;
+            }
         }
         (force, energy_coulomb, energy_lj)
+    }
+}
+
+/// Parameters of a pair of atoms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairParameters {
+    /// kJ nm/mol
+    charges: f64,
+    /// c6 and c12
+    lj: (f64, f64),
+    c4: f64,
+    /// of the mesh of LJ-PME, kJ/mol nm⁶
+    dispersion: f64,
+}
+
+/// What each atom has of the interactions that meshes sum.
+#[derive(Clone, Debug)]
+pub(super) struct Charges {
+    /// e
+    pub(super) coulomb: Vec<f64>,
+    /// √c6 in kJ^½/mol^½ nm³
+    pub(super) dispersion: Vec<f64>,
+}
+
+impl Charges {
+    pub(super) fn new(system: &System) -> Self {
+        let atoms = system.topology.atoms.iter();
+        Charges {
+            coulomb: atoms.clone().map(|atom| atom.charge).collect(),
+            dispersion: atoms.map(|atom| system.nonbonded.root_c6(atom.lj_type)).collect(),
+        }
+    }
+
+    /// Parameters of the pair i, j.
+    #[inline(always)]
+    pub(super) fn pair(&self, system: &System, [i, j]: [usize; 2]) -> PairParameters {
+        let atoms = &system.topology.atoms;
+        PairParameters {
+            charges: COULOMB * self.coulomb[i] * self.coulomb[j],
+            lj: system.nonbonded.pair(atoms[i].lj_type, atoms[j].lj_type),
+            c4: system.nonbonded.c4(atoms[i].lj_type, atoms[j].lj_type),
+            dispersion: self.dispersion[i] * self.dispersion[j],
+        }
     }
 }
 
@@ -70,13 +127,13 @@ pub(super) struct Scratch {
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
-    charges: &[f64],
+    charges: &Charges,
     geometry: Geometry,
     (scratch, sums): (&mut Scratch, &mut Sums),
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
     let neighbours = Neighbours::new(geometry, cutoff, &mut scratch.boxes);
-    let (atoms, exclusions) = (&system.topology.atoms, &system.topology.exclusions);
+    let exclusions = &system.topology.exclusions;
     let one_chunk = |(chunk, (forces, chunk_sum)): (usize, (&mut [Vec3], &mut ChunkSums))| {
         *chunk_sum = ChunkSums::default();
         for (offset, force) in forces.iter_mut().enumerate() {
@@ -86,8 +143,7 @@ pub(super) fn interacting_pairs(
                 if exclusions.contains(i as u32, j as u32) {
                     return;
                 }
-                let lj = system.nonbonded.pair(atoms[i].lj_type, atoms[j].lj_type);
-                let (f, coulomb, lj) = potential.evaluate(COULOMB * charges[i] * charges[j], r2, lj);
+                let (f, coulomb, lj) = potential.evaluate(charges.pair(system, [i, j]), r2);
                 force_i += d * f;
                 chunk_sum.coulomb += 0.5 * coulomb;
                 chunk_sum.lj += 0.5 * lj;
@@ -105,35 +161,45 @@ pub(super) fn interacting_pairs(
     }
 }
 
-/// Ewald correction of excluded pairs: subtracts their contribution to the reciprocal sum.
+/// Ewald correction of excluded pairs: subtracts their contribution to the sums over meshes.
 pub(super) fn excluded_pairs(
     pairs: impl Iterator<Item = [u32; 2]>,
+    system: &System,
     potential: &PairPotential,
-    charges: &[f64],
+    charges: &Charges,
     geometry: Geometry,
     sums: &mut Sums,
 ) {
-    if !potential.coulomb.corrects_excluded() {
+    if !potential.coulomb.corrects_excluded() && potential.dispersion.is_none() {
         return;
     }
     for [i, j] in pairs {
         let d = geometry.between(i, j);
-        let charge_product = COULOMB * charges[i as usize] * charges[j as usize];
-        let (f, energy) = potential.coulomb.excluded(charge_product, d.norm_squared());
+        let (r2, pair) = (d.norm_squared(), charges.pair(system, [i as usize, j as usize]));
+        let (mut f, energy) = potential.coulomb.excluded(pair.charges, r2);
         sums.energies.coulomb += energy;
+        if let Some(dispersion) = &potential.dispersion {
+            let (force, energy) = dispersion.excluded(pair.dispersion, r2);
+            f += force;
+            sums.energies.lj += energy;
+        }
         sums.pair([i, j], d, d * f);
     }
 }
 
 /// Energies of the interacting pairs of atom i, without their forces.
-pub(super) fn pairs_of(i: u32, system: &System, potential: &PairPotential, geometry: Geometry, sums: &mut Sums) {
-    let atoms = &system.topology.atoms;
-    let one = &atoms[i as usize];
-    for (j, other) in (0u32..).zip(atoms) {
+pub(super) fn pairs_of(
+    i: u32,
+    system: &System,
+    potential: &PairPotential,
+    charges: &Charges,
+    geometry: Geometry,
+    sums: &mut Sums,
+) {
+    for j in 0..system.topology.atoms.len() as u32 {
         if i != j && !system.topology.exclusions.contains(i, j) {
-            let lj = system.nonbonded.pair(one.lj_type, other.lj_type);
             let r2 = geometry.between(i, j).norm_squared();
-            let (_, coulomb, lj) = potential.evaluate(COULOMB * one.charge * other.charge, r2, lj);
+            let (_, coulomb, lj) = potential.evaluate(charges.pair(system, [i as usize, j as usize]), r2);
             sums.energies.coulomb += coulomb;
             sums.energies.lj += lj;
         }

@@ -1,15 +1,14 @@
 //! Reference forces on a sample of atoms in double precision, for comparison with a fast backend during a run.
 
 use super::neighbours::{Boxes, Neighbours};
-use super::nonbonded::{PairPotential, excluded_pairs, pairs14};
+use super::nonbonded::{Charges, PairPotential, excluded_pairs, pairs14};
 use super::{Geometry, Sums, bonded};
 use crate::backend::{DispersionTail, Energies};
 use crate::cell::displacement;
 use crate::pair::ListSchedule;
-use crate::pme::ReferencePme;
+use crate::pme::{MeshPotential, ReferencePme};
 use crate::system::{Electrostatics, State, System};
 use crate::term::CmapTable;
-use crate::units::COULOMB;
 use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
@@ -103,9 +102,9 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
     let potential = PairPotential::new(&system.settings);
-    let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
+    let charges = Charges::new(system);
     let everybody = atoms.len() == topology.atoms.len();
-    let pairs = interacting(system, &potential, geometry, atoms, lists);
+    let pairs = interacting(system, (&potential, &charges), geometry, atoms, lists);
 
     let tables: Vec<CmapTable> =
         topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -114,7 +113,7 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     let mut wanted = vec![false; topology.atoms.len()];
     atoms.iter().for_each(|&i| wanted[i as usize] = true);
     let excluded = topology.exclusions.pairs().filter(|pair| pair.iter().any(|&i| wanted[i as usize]));
-    excluded_pairs(excluded, &potential, &charges, geometry, &mut sums);
+    excluded_pairs(excluded, system, &potential, &charges, geometry, &mut sums);
     pairs14(system, &topology.bonded.pairs14, geometry, &mut sums);
 
     let mut forces: Vec<Vec3> =
@@ -127,15 +126,25 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     if let Some(cell) = cell {
         energies.dispersion_correction = DispersionTail::new(system).at(cell.volume()).0;
         energies.lj += energies.dispersion_correction;
-        if let Electrostatics::Pme(parameters) = system.settings.electrostatics
-            && reciprocal
-        {
-            let mut pme = ReferencePme::new(parameters);
-            energies.coulomb_reciprocal = pme.solve_potential(cell, &state.positions, &charges).0;
-            energies.coulomb += energies.coulomb_reciprocal;
+        let mut mesh = |parameters, potential, charges: &[f64]| {
+            let mut pme = ReferencePme::new(parameters, potential);
+            let (energy, _) = pme.solve_potential(cell, &state.positions, charges);
             forces.par_iter_mut().zip(atoms).for_each(|(force, &i)| {
                 *force += pme.force(cell, state.positions[i as usize], charges[i as usize]);
             });
+            energy
+        };
+        if let Electrostatics::Pme(parameters) = system.settings.electrostatics
+            && reciprocal
+        {
+            energies.coulomb_reciprocal = mesh(parameters, MeshPotential::Coulomb, &charges.coulomb);
+            energies.coulomb += energies.coulomb_reciprocal;
+        }
+        if let Some(parameters) = system.settings.lj_pme()
+            && reciprocal
+        {
+            energies.dispersion_correction = mesh(parameters, MeshPotential::Dispersion, &charges.dispersion);
+            energies.lj += energies.dispersion_correction;
         }
     }
     Sampled {
@@ -152,7 +161,7 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
 /// The pairs of `atoms` within the cutoff that are not excluded; energies are halves.
 fn interacting(
     system: &System,
-    potential: &PairPotential,
+    (potential, charges): (&PairPotential, &Charges),
     geometry: Geometry<'_>,
     atoms: &[u32],
     lists: ListsMade<'_>,
@@ -161,7 +170,7 @@ fn interacting(
     let cutoffs = [system.settings.cutoff, system.settings.cutoff_lj].map(|cutoff| cutoff.unwrap_or(f64::INFINITY));
     let mut boxes = Boxes::default();
     let neighbours = Neighbours::new(geometry, longest + ROUNDING, &mut boxes);
-    let (topology, of_types) = (&system.topology, &system.nonbonded);
+    let topology = &system.topology;
     let one = |&i: &u32| {
         let mut sum = Pairs {
             force: Vec3::ZERO,
@@ -178,8 +187,8 @@ fn interacting(
                 return;
             }
             let other = &topology.atoms[j];
-            let (lj, charges) = (of_types.pair(atom.lj_type, other.lj_type), COULOMB * atom.charge * other.charge);
-            let at = |distance: f64| potential.evaluate(charges, distance * distance, lj);
+            let pair = charges.pair(system, [i as usize, j]);
+            let at = |distance: f64| potential.evaluate(pair, distance * distance);
             let r = r2.sqrt();
             if cutoffs.iter().any(|cutoff| (r - cutoff).abs() < ROUNDING) {
                 let ((f, coulomb, lj), beyond) = (at(r - 2.0 * ROUNDING), at(r + 2.0 * ROUNDING));
@@ -189,7 +198,7 @@ fn interacting(
             if r > longest {
                 return;
             }
-            let (f, coulomb, lj) = potential.evaluate(charges, r2, lj);
+            let (f, coulomb, lj) = potential.evaluate(pair, r2);
             sum.force += d * f;
             sum.coulomb += 0.5 * coulomb;
             sum.lj += 0.5 * lj;

@@ -17,6 +17,9 @@ const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater th
 /// A hydrogen cannot take more than its carbon or oxygen can spare.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
+/// Spacings of a mesh.
+const SPACING: Range = Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" };
+
 /// [`words::FORCE_FIELD`] as TOML.
 const BY_FORCE_FIELD: key::Default = Is("\"force-field\"");
 
@@ -94,13 +97,22 @@ pub(super) static FORCES: &[Key] = &[
     Key {
         name: "dispersion_correction",
         kind: Boolean,
-        words: &["all-pairs", "non-excluded", words::FORCE_FIELD],
+        words: &["all-pairs", "non-excluded", "pme", words::FORCE_FIELD],
         default: Rule("\"force-field\", or false with cutoff_lj = \"none\"", |table| match table.word("cutoff_lj") {
             Some("none") => Some("false".to_owned()),
             _ => quoted(words::FORCE_FIELD),
         }),
         example: "true",
-        doc: "Lennard-Jones energy and pressure beyond the cutoff, and what a switch takes. \"force-field\" is true, with CHARMM force fields false. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS.",
+        doc: "Lennard-Jones energy and pressure beyond the cutoff, and what a switch takes. \"force-field\" is true, with CHARMM force fields false. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS. \"pme\" is LJ-PME: instead of a correction, the attraction between all images by particle-mesh Ewald, with geometric means of c6 beyond the cutoff and the force field's rule within; as GROMACS' vdwtype = PME and OpenMM's LJPME, with lj_modifier \"potential-shift\" or \"none\".",
+        ..KEY
+    },
+    Key {
+        name: "lj_pme",
+        kind: Kind::Table(LJ_PME),
+        default: Is("{}"),
+        only: Some(("dispersion_correction", &["pme"])),
+        example: "{ spacing = \"0.12 nm\" }",
+        doc: "Accuracy of LJ-PME: spacing with order; or alpha, grid and order.",
         ..KEY
     },
     Key {
@@ -163,7 +175,7 @@ static PME: &[Key] = &[
     },
     Key {
         name: "spacing",
-        kind: Quantity(Length, Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" }),
+        kind: Quantity(Length, SPACING),
         example: "\"0.12 nm\"",
         doc: "Largest spacing of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. Names the accuracy to hold.",
         ..KEY
@@ -187,6 +199,45 @@ static PME: &[Key] = &[
             with("spacing", "4").or_else(|| with("alpha", "5"))
         }),
         example: "5",
+        doc: "B-spline order: 4, 5, 6 or 8.",
+        ..KEY
+    },
+];
+
+static LJ_PME: &[Key] = &[
+    Key {
+        name: "alpha",
+        kind: Quantity(InverseLength, Range::POSITIVE),
+        example: "\"3.1 1/nm\"",
+        doc: "Ewald splitting parameter of r^-6; with grid. Both are used as given.",
+        ..KEY
+    },
+    Key {
+        name: "grid",
+        kind: Grid,
+        example: "[64, 64, 64]",
+        doc: "Grid points along the cell vectors a, b, c; with alpha.",
+        ..KEY
+    },
+    Key {
+        name: "spacing",
+        kind: Quantity(Length, SPACING),
+        default: Rule("\"0.12 nm\", unless alpha and grid are set", |table| {
+            let others = ["alpha", "grid"].iter().any(|name| table.is_set(name));
+            if others { None } else { quoted("0.12 nm") }
+        }),
+        example: "\"0.12 nm\"",
+        doc: "Largest spacing of grid points; alpha leaves 1e-3 of r^-6 in direct space at the cutoff, as GROMACS' ewald-rtol-lj.",
+        ..KEY
+    },
+    Key {
+        name: "order",
+        kind: Integer(4, 8),
+        default: Rule("4 with spacing, 5 with alpha and grid", |table| {
+            let explicit = ["alpha", "grid"].iter().any(|name| table.is_set(name));
+            Some(if explicit { "5" } else { "4" }.to_owned())
+        }),
+        example: "4",
         doc: "B-spline order: 4, 5, 6 or 8.",
         ..KEY
     },

@@ -6,7 +6,7 @@ use super::*;
 use crate::config::Config;
 
 /// Inputs that set every key among them.
-const INPUTS: [&str; 8] = [
+const INPUTS: [&str; 10] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
@@ -82,6 +82,8 @@ com_removal = "none"
     "[forces]\ncutoff = \"none\"\nlj_modifier = \"none\"\n",
     "[forces]\npme = { spacing = \"0.115 nm\", order = 8 }\nlj_modifier = \"potential-switch\"\nlj_switch = \"0.8 nm\"\n\
      dispersion_correction = true\n",
+    "[forces]\ndispersion_correction = \"pme\"\nlj_pme = { alpha = \"3.2 1/nm\", grid = [30, 32, 36], order = 6 }\n",
+    "[forces]\ndispersion_correction = \"pme\"\nlj_pme = { spacing = \"0.1 nm\" }\n",
     "[forces]\npme = { force_error = 1e-5 }\ncutoff = \"force-field\"\nlj_modifier = \"potential-shift\"\n\
      dispersion_correction = false\nelectrostatics = \"pme\"\n[output]\ntrajectory = { every = \"0.3 ns\", format = \"trr\" }",
 ];

@@ -49,7 +49,7 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     }
     let count = used.len();
     let zeros = vec![0.0; count * count];
-    let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+    let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
     for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
         for (b, &(type_b, well_b)) in (0..=a).zip(&used) {
             let special = parameters.nbfix.get(&pair([type_a, type_b]))?;

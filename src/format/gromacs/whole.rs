@@ -173,7 +173,7 @@ impl<'a> ReducedTypes<'a> {
             )));
         }
         let zeros = vec![0.0; types * types];
-        let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, rounding: vec![] };
+        let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
         for (a, &kind) in (0..).zip(&self.kept) {
             for (b, &other) in (0..=a).zip(&self.kept) {
                 table.set_pair(a, b, self.force_field.lennard_jones(kind, other)?);

@@ -3,12 +3,17 @@
 use super::node::Node;
 use crate::cell::PeriodicCell;
 use crate::format::number;
-use crate::system::{Electrostatics, LjModifier, Methods, PmeParameters};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
 /// OpenMM's defaults of attributes that old files lack: nm; relative permittivity; error tolerance of Ewald sums.
 const CUTOFF: f64 = 1.0;
 const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
+/// The method with LJ-PME.
+const LJPME: &str = "5";
+/// Numbers n of [`pme`].
+const POINTS: f64 = 2.0;
+const LJ_POINTS: f64 = 1.0;
 /// Splines of OpenMM's PME.
 const ORDER: usize = 5;
 /// Fewest points of its grid along a cell vector.
@@ -24,13 +29,13 @@ pub(super) fn read(force: &Node<'_>, cell: Option<&PeriodicCell>) -> Option<Meth
     };
     let on = |name: &str, default: f64| real(name, default) != 0.0;
     let cutoff = real("cutoff", CUTOFF);
-    let electrostatics = match force.text("method").ok()? {
+    let method = force.text("method").ok()?;
+    let accuracy = (real("ewaldTolerance", TOLERANCE), cutoff);
+    let mesh = |names: [&str; 4], points: f64| Some(pme(names.map(|name| real(name, 0.0)), (accuracy, points), cell?));
+    let electrostatics = match method {
         "0" => Electrostatics::Plain,
         "1" | "2" => Electrostatics::ReactionField { permittivity: real("rfDielectric", PERMITTIVITY) },
-        "3" | "4" | "5" => {
-            let given = [real("alpha", 0.0), real("nx", 0.0), real("ny", 0.0), real("nz", 0.0)];
-            Electrostatics::Pme(pme(given, (real("ewaldTolerance", TOLERANCE), cutoff), cell?))
-        }
+        "3" | "4" | LJPME => Electrostatics::Pme(mesh(["alpha", "nx", "ny", "nz"], POINTS)?),
         _ => return None,
     };
     let all_pairs = electrostatics == Electrostatics::Plain;
@@ -40,21 +45,32 @@ pub(super) fn read(force: &Node<'_>, cell: Option<&PeriodicCell>) -> Option<Meth
         electrostatics,
         lj_modifier: match switched {
             true => LjModifier::PotentialSwitch { from: real("switchingDistance", 0.0) },
+            // LJ-PME shifts the potential, other methods do not
+            false if method == LJPME => LjModifier::PotentialShift,
             false => LjModifier::None,
         },
-        dispersion_correction: !all_pairs && cell.is_some() && on("dispersionCorrection", 1.0),
+        dispersion_correction: match cell {
+            _ if method == LJPME => DispersionCorrection::Pme(mesh(["ljAlpha", "ljnx", "ljny", "ljnz"], LJ_POINTS)?),
+            Some(_) if !all_pairs && on("dispersionCorrection", 1.0) => DispersionCorrection::AllPairs,
+            _ => DispersionCorrection::Off,
+        },
     })
 }
 
-/// Parameters as given, or for an error tolerance δ: α = √(−ln 2δ)/r_c, and 2αd/3δ^⅕ points along a cell vector of length d
-/// (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald").
-fn pme([alpha, nx, ny, nz]: [f64; 4], (tolerance, cutoff): (f64, f64), cell: &PeriodicCell) -> PmeParameters {
+/// Parameters as given, or for an error tolerance δ: α = √(−ln 2δ)/r_c, and nαd/3δ^⅕ points along a cell vector of length d
+/// with n = 2 for Coulomb interactions and 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald",
+/// "Lennard-Jones Interaction With Particle Mesh Ewald").
+fn pme(
+    [alpha, nx, ny, nz]: [f64; 4],
+    ((tolerance, cutoff), number): ((f64, f64), f64),
+    cell: &PeriodicCell,
+) -> PmeParameters {
     if alpha > 0.0 {
         return PmeParameters { alpha, grid: [nx, ny, nz].map(points), order: ORDER };
     }
     let alpha = (-(2.0 * tolerance).ln()).sqrt() / cutoff;
     let [a, b, c] = cell.rows();
-    let grid = [a.x, b.y, c.z].map(|length| points((2.0 * alpha * length / (3.0 * tolerance.powf(0.2))).ceil()));
+    let grid = [a.x, b.y, c.z].map(|length| points((number * alpha * length / (3.0 * tolerance.powf(0.2))).ceil()));
     PmeParameters { alpha, grid, order: ORDER }
 }
 

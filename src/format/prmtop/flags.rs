@@ -34,6 +34,7 @@ const READ: &[&str] = &[
     "SCNB_SCALE_FACTOR",
     "LENNARD_JONES_ACOEF",
     "LENNARD_JONES_BCOEF",
+    "LENNARD_JONES_CCOEF",
     "LENNARD_JONES_14_ACOEF",
     "LENNARD_JONES_14_BCOEF",
     "HBOND_ACOEF",
@@ -72,8 +73,8 @@ fn refusal(section: &Section<'_>) -> crate::error::Problem {
     let name = section.name();
     let (what, help) = if name.starts_with("POLARIZABILITY") || name.starts_with("DIPOLE_DAMP") {
         ("polarizable force field", "use one with fixed charges")
-    } else if name == "LENNARD_JONES_CCOEF" || name == "LENNARD_JONES_DCOEF" {
-        ("12-6-4 Lennard-Jones terms of ions", "use a 12-6 ion model")
+    } else if name == "LENNARD_JONES_DCOEF" {
+        ("Lennard-Jones terms of ions beyond 12-6-4", "use a 12-6 or 12-6-4 ion model")
     } else if name.starts_with("PERT_") || name.starts_with("LES_") || name.starts_with("ALMASS") {
         ("perturbed or locally enhanced topology", "write one end state by itself")
     } else if name.starts_with("AMOEBA_") {

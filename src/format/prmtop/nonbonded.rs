@@ -1,4 +1,5 @@
-//! Lennard-Jones tables: `A/r¹² − B/r⁶` over pairs of types, and CHARMM's second table for 1-4 pairs.
+//! Lennard-Jones tables: `A/r¹² − B/r⁶` over pairs of types, `−C/r⁴` of 12-6-4 ions, and CHARMM's second table for 1-4
+//! pairs.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Sections};
@@ -31,7 +32,8 @@ impl Tables {
             atom_types.push(index as u32 - 1);
         }
         let table = PairIndex::read(sections, pointers)?;
-        let pairs = table.fill(sections, "LENNARD_JONES_ACOEF", "LENNARD_JONES_BCOEF")?;
+        let mut pairs = table.fill(sections, "LENNARD_JONES_ACOEF", "LENNARD_JONES_BCOEF")?;
+        pairs.c4 = table.induced_dipoles(sections)?;
         let pairs14 = match chamber {
             true => Some(table.fill(sections, "LENNARD_JONES_14_ACOEF", "LENNARD_JONES_14_BCOEF")?),
             false => None,
@@ -82,7 +84,18 @@ impl PairIndex {
         let (c6, rounding6): (_, Vec<f64>) = spread(&c6, KCAL * ANGSTROM.powi(6));
         let (c12, rounding12): (_, Vec<f64>) = spread(&c12, KCAL * ANGSTROM.powi(12));
         let rounding = rounding6.into_iter().zip(rounding12).map(<[f64; 2]>::from).collect();
-        Ok(Nonbonded { types: self.types, c6, c12, rounding })
+        Ok(Nonbonded { types: self.types, c6, c12, rounding, c4: vec![] })
+    }
+
+    /// C of all pairs; empty where no pair has any.
+    fn induced_dipoles(&self, sections: &Sections<'_>) -> Parsed<Vec<f64>> {
+        let Some(section) = sections.get("LENNARD_JONES_CCOEF") else { return Ok(vec![]) };
+        let c4 = section.reals(triangle(self.types))?;
+        if c4.iter().all(|&c| c == 0.0) {
+            return Ok(vec![]);
+        }
+        let unit = KCAL * ANGSTROM.powi(4);
+        Ok(self.places.iter().map(|place| place.map_or(0.0, |place| c4[place] * unit)).collect())
     }
 }
 

@@ -3,9 +3,9 @@
 use super::Draft;
 use crate::constraint::ConstraintKind;
 use crate::import::readable;
-use crate::pme::{ORDERS, alpha_for_tolerance};
-use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
-use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
+use crate::pme::{LJ_SPACING_TOLERANCE, ORDERS, alpha_for_tolerance, beta_for_tolerance};
+use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters};
 use crate::units::BAR;
 
 /// Without a cell, cutoffs beyond this (nm) are meant to leave nothing out.
@@ -123,25 +123,74 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     ElectrostaticsSpec::ReactionField { permittivity }
 }
 
-fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
+/// The next spline order that md has.
+fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
     if order != asked {
         draft.differs("pme-order", format!("splines of order {order} are used"));
     }
-    let tolerance = draft.real("ewald-rtol");
-    if !(tolerance > 0.0 && tolerance < 0.1) {
-        let message = format!("ewald-rtol = {tolerance}");
-        draft.problem("ewald-rtol", message, "expected a number between 0 and 0.1");
-        return draft.plan.forces.electrostatics;
+    order
+}
+
+/// The tolerance of a sum over a mesh.
+fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
+    let tolerance = draft.real(name);
+    if tolerance > 0.0 && tolerance < 0.1 {
+        return Some(tolerance);
     }
+    draft.problem(name, format!("{name} = {tolerance}"), "expected a number between 0 and 0.1");
+    None
+}
+
+const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
+
+/// Grid points, where all are given.
+fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
+    let grid = FOURIER.map(|name| draft.count(name) as usize);
+    grid.iter().all(|&points| points > 0).then_some(grid)
+}
+
+/// LJ-PME: the grid is that of electrostatics.
+fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
+    let order = spline_order(draft);
+    let Some(tolerance) = tolerance(draft, "ewald-rtol-lj") else { return };
+    let alpha = readable(beta_for_tolerance(cutoff, tolerance));
+    let spec = if let Some(grid) = grid(draft) {
+        let names = [&FOURIER[..], &["pme-order", "ewald-rtol-lj", "rvdw"]].concat();
+        draft.carried_as("forces.lj_pme", &names, "alpha follows");
+        LjPmeSpec::Explicit(PmeParameters { alpha, grid, order })
+    } else {
+        let spacing = draft.real("fourierspacing");
+        draft.admitted("forces.lj_pme.spacing", "fourierspacing", spacing);
+        draft.carried("forces.lj_pme", &["fourierspacing", "pme-order", "ewald-rtol-lj"]);
+        if tolerance != LJ_SPACING_TOLERANCE {
+            let text = format!(
+                "with a spacing alpha follows from 1e-3; this one is alpha = \"{alpha} 1/nm\", which can be set with grid"
+            );
+            draft.differs("ewald-rtol-lj", text);
+        }
+        LjPmeSpec::Spacing { spacing, order }
+    };
+    if draft.word("lj-pme-comb-rule") == "geometric" {
+        draft.carried("forces.dispersion_correction", &["vdwtype", "lj-pme-comb-rule"]);
+    } else {
+        let text = "the mesh takes geometric means of c6; pairs within the cutoff have the force field's rule";
+        draft.differs("lj-pme-comb-rule", text);
+        draft.carried("forces.dispersion_correction", &["vdwtype"]);
+    }
+    draft.no_use("DispCorr", "LJ-PME leaves nothing to correct");
+    draft.plan.forces.dispersion_correction = Setting::Given(DispersionCorrection::Pme(spec));
+}
+
+fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
+    let order = spline_order(draft);
+    let Some(tolerance) = tolerance(draft, "ewald-rtol") else { return draft.plan.forces.electrostatics };
     let alpha = readable(alpha_for_tolerance(cutoff, tolerance));
-    let names = ["fourier-nx", "fourier-ny", "fourier-nz"];
-    let grid = names.map(|name| draft.count(name) as usize);
-    if grid.iter().all(|&points| points > 0) {
+    if let Some(grid) = grid(draft) {
         draft.carried_as(
             "forces.pme",
-            &[&names[..], &["pme-order", "ewald-rtol", "rcoulomb"]].concat(),
+            &[&FOURIER[..], &["pme-order", "ewald-rtol", "rcoulomb"]].concat(),
             "alpha follows",
         );
         return ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order });
@@ -165,10 +214,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
         "cutoff" => ("vdw-modifier", modifier),
         "shift" => ("vdwtype", "forceswitch".to_owned()),
         "switch" => ("vdwtype", "potentialswitch".to_owned()),
-        "pme" => {
-            draft.differs("vdwtype", "md has no PME of Lennard-Jones interactions: they end at the cutoff");
-            ("vdw-modifier", modifier)
-        }
+        "pme" => ("vdw-modifier", modifier),
         "encadshift" | "user" => {
             draft.differs("vdwtype", "md has no such potential: Lennard-Jones interactions end at the cutoff");
             ("vdw-modifier", modifier)
@@ -192,6 +238,10 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
             return;
         }
     });
+    if word == "pme" {
+        lj_pme(draft, cutoff);
+        return;
+    }
     draft.carried("forces.dispersion_correction", &["DispCorr"]);
     let correction = match draft.word("DispCorr").as_str() {
         "no" => DispersionCorrection::Off,

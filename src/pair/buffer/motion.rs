@@ -49,8 +49,8 @@ impl Motion {
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
-    /// of C6 in kJ/mol nm⁶ and C12 in kJ/mol nm¹²
-    pub lj: [f64; 2],
+    /// of C6 in kJ/mol nm⁶, C12 in kJ/mol nm¹² and C4 in kJ/mol nm⁴
+    pub lj: [f64; 3],
     /// of the magnitudes of products of charges, e²
     pub charges: f64,
 }
@@ -63,11 +63,12 @@ pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
             let count = if other == index { 0.5 * a.count * b.count } else { a.count * b.count };
             let mut motions = [a.motion, b.motion];
             motions.sort_by_key(Motion::key);
-            let empty = Pairs { motions, lj: [0.0; 2], charges: 0.0 };
+            let empty = Pairs { motions, lj: [0.0; 3], charges: 0.0 };
             let pairs = found.entry(motions.map(|motion| motion.key())).or_insert(empty);
             let (c6, c12) = system.nonbonded.pair(a.lj_type, b.lj_type);
             pairs.lj[0] += count * c6;
             pairs.lj[1] += count * c12;
+            pairs.lj[2] += count * system.nonbonded.c4(a.lj_type, b.lj_type);
             pairs.charges += count * (a.charge * b.charge).abs();
         }
     }

@@ -3,7 +3,7 @@
 //! Numbers are the shortest that read as the same `f64`. `[ defaults ]` has no generated pairs; `[ nonbond_params ]` lists
 //! every pair of types whose parameters the combination rule does not give to 10⁻¹². Each distinct molecule is a
 //! `[ moleculetype ]`; copies with other residue numbers are the same, as GROMACS sees them. What the format cannot say is
-//! refused: virtual sites in a local frame, correction maps on atoms that are no chain of five.
+//! refused: virtual sites in a local frame, correction maps on atoms that are no chain of five, 12-6-4 ions.
 //!
 //! A rigid water is `[ settles ]`. One whose lengths are held by terms, as in AMBER topologies, where rigidity is chosen in a
 //! run, has these terms under `-DFLEXIBLE`, as the water models of GROMACS do.
@@ -17,6 +17,7 @@ mod water;
 use std::fmt::Write as _;
 
 use super::Parsed;
+use crate::error::Problem;
 use crate::system::Description;
 
 use atom_types::AtomTypes;
@@ -25,6 +26,10 @@ use parts::Parts;
 /// The text of a topology.
 pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     let topology = &description.topology;
+    if !description.nonbonded.c4.is_empty() {
+        let problem = Problem::new("a GROMACS topology cannot hold the r^-4 terms of 12-6-4 ions");
+        return Err(problem.help("write a prmtop"));
+    }
     let types = AtomTypes::new(description)?;
     let parts = Parts::new(topology);
     let mut text = format!("; GROMACS topology, written by md {}\n", env!("CARGO_PKG_VERSION"));

@@ -19,6 +19,8 @@ pub(super) struct Types {
     of_atom: Vec<u32>,
     /// of pairs of types (a, b) with b ≤ a: c6 and c12 at a (a + 1)/2 + b
     pairs: Vec<LennardJones>,
+    /// c4 of the same; empty without 12-6-4 ions
+    c4: Vec<f64>,
     /// of 1-4 pairs, in CHAMBER files
     pairs14: Option<Vec<LennardJones>>,
     count: usize,
@@ -39,9 +41,14 @@ impl Types {
         numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
         let kinds: Vec<u32> = numbers.keys().map(|(lj_type, _)| *lj_type).collect();
         let of_atom: Vec<u32> = topology.atoms.iter().map(|atom| numbers[&key(atom)]).collect();
-        let pairs: Vec<LennardJones> =
-            (0..kinds.len()).flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| lj(kinds[a], kinds[b])).collect();
-        let mut types = Types { of_atom, pairs, pairs14: None, count: kinds.len() };
+        let places = || (0..kinds.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
+        let pairs: Vec<LennardJones> = places().map(|(a, b)| lj(kinds[a], kinds[b])).collect();
+        let c4 = if nonbonded.c4.is_empty() {
+            vec![]
+        } else {
+            places().map(|(a, b)| nonbonded.c4(kinds[a], kinds[b])).collect()
+        };
+        let mut types = Types { of_atom, pairs, c4, pairs14: None, count: kinds.len() };
         if chamber {
             types.pairs14 = Some(types.table_of_pairs14(topology)?);
         }
@@ -118,6 +125,9 @@ impl Types {
         let (c6, c12) = (KCAL * ANGSTROM.powi(6), KCAL * ANGSTROM.powi(12));
         text.reals("LENNARD_JONES_ACOEF", self.pairs.iter().map(|pair| pair.c12 / c12));
         text.reals("LENNARD_JONES_BCOEF", self.pairs.iter().map(|pair| pair.c6 / c6));
+        if !self.c4.is_empty() {
+            text.reals("LENNARD_JONES_CCOEF", self.c4.iter().map(|c4| c4 / (KCAL * ANGSTROM.powi(4))));
+        }
         if let Some(pairs14) = &self.pairs14 {
             text.reals("LENNARD_JONES_14_ACOEF", pairs14.iter().map(|pair| pair.c12 / c12));
             text.reals("LENNARD_JONES_14_BCOEF", pairs14.iter().map(|pair| pair.c6 / c6));

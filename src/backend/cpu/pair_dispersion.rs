@@ -1,0 +1,76 @@
+//! LJ-PME in the pair kernel: what the mesh counts for the pairs within the cutoff and the excluded ones, taken out again.
+
+use super::pair_radial::Radial;
+use super::pair_rows::Fixed;
+use crate::backend::potential::DispersionPotential;
+use crate::pair::{RadialFunction, RadialTable};
+use crate::simd::{Float, Simd};
+use crate::system::System;
+
+/// Largest error of the polynomial relative to its largest value, which is far smaller than the forces of pairs in contact.
+const TOLERANCE: f64 = 5e-7;
+
+/// LJ-PME of one system.
+pub(super) struct LjPme {
+    pub(super) potential: DispersionPotential,
+    pub(super) tables: DispersionTables,
+    /// √c6, by atom
+    pub(super) charges: Vec<f32>,
+}
+
+impl LjPme {
+    /// `None` without LJ-PME.
+    pub(super) fn new(system: &System) -> Option<Self> {
+        let potential = DispersionPotential::new(&system.settings)?;
+        let root_c6 = |lj_type: u32| system.nonbonded.root_c6(lj_type) as f32;
+        Some(LjPme {
+            tables: DispersionTables::new(&potential, system.settings.longest_cutoff()),
+            potential,
+            charges: system.topology.atoms.iter().map(|atom| root_c6(atom.lj_type)).collect(),
+        })
+    }
+}
+
+/// Radial functions of excluded pairs, for unit products; interacting ones are lowered in addition.
+#[derive(Clone, Debug)]
+pub(super) struct DispersionTables {
+    /// −(1/r) dV/dr, nm⁻⁸
+    force: RadialTable,
+    /// V, nm⁻⁶
+    energy: RadialTable,
+    /// by which interacting pairs are lowered, nm⁻⁶
+    shift: f32,
+}
+
+impl DispersionTables {
+    fn new(potential: &DispersionPotential, largest: f64) -> Self {
+        let table = |function: RadialFunction| RadialTable::new(function, &|_| 0.0, TOLERANCE, largest);
+        DispersionTables {
+            force: table(&|r| potential.excluded(1.0, r * r).0),
+            energy: table(&|r| potential.excluded(1.0, r * r).1),
+            shift: potential.shift() as f32,
+        }
+    }
+}
+
+/// Force over distance and energy of excluded pairs, and by how much interacting ones are lower; the compiler eliminates
+/// energies that are not used.
+pub(super) struct DispersionTerms<S: Simd> {
+    pub(super) force: S::F,
+    pub(super) energy: S::F,
+    pub(super) shift: S::F,
+}
+
+impl<S: Simd> DispersionTerms<S> {
+    /// Of pairs with these products √(c6_i c6_j). Forces are polynomials on every level: a second table does not fit into
+    /// registers.
+    #[inline(always)]
+    pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
+        let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");
+        DispersionTerms {
+            force: product * Radial::<S>::new(&tables.force).polynomial(r2),
+            energy: product * Radial::<S>::new(&tables.energy).table(r2),
+            shift: product * S::F::splat(tables.shift),
+        }
+    }
+}
