@@ -114,6 +114,18 @@ impl PeriodicCell {
         Self { rows: self.rows.map(|row| row * factor) }
     }
 
+    /// Cell stretched along x, y, z by `factors`; it stays reduced.
+    pub fn stretched(&self, factors: Vec3) -> Self {
+        Self { rows: self.rows.map(|row| row.stretched(factors)) }
+    }
+
+    /// The factors along x, y, z by which this cell was stretched since it was `before`.
+    pub fn stretch_since(&self, before: &Self) -> Vec3 {
+        let diagonal = |cell: &Self| [cell.rows[0].x, cell.rows[1].y, cell.rows[2].z];
+        let ([x, y, z], [a, b, c]) = (diagonal(self), diagonal(before));
+        vec3(x / a, y / b, z / c)
+    }
+
     /// Fractional coordinates of a Cartesian position (nm); not wrapped.
     #[inline(always)]
     pub fn to_fractional(&self, r: Vec3) -> Vec3 {

@@ -4,6 +4,7 @@
 //! evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces here.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
@@ -128,6 +129,21 @@ impl<B: Backend + ?Sized> Context<B> {
     pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
         self.update_lists(workload.energy)?;
         self.backend.forces(workload)?;
+        Ok(self.backend.evaluation())
+    }
+
+    /// Forces after a trial move of the volume. The energies of both volumes count all pairs: the lists are made at the
+    /// present positions, and again as usual after the trial.
+    pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
+        let workload = Workload { energy: true, ..workload };
+        self.update_lists(true)?;
+        if self.schedule.is_exact() {
+            self.backend.build_lists()?;
+        }
+        self.backend.prune_lists(0.0)?;
+        self.backend.forces(workload)?;
+        self.backend.try_volume(trial, workload, self.schedule.inner)?;
+        self.backend.prune_lists(self.schedule.lookahead)?;
         Ok(self.backend.evaluation())
     }
 

@@ -52,6 +52,8 @@ pub enum Kind {
     Number(Range),
     /// text with number and unit
     Quantity(Dimension, Range),
+    /// text with number and unit, or a list of such, one for each direction that is coupled by itself
+    Quantities(Dimension, Range),
     /// simulated time, or a number of steps
     Interval,
     /// three whole numbers: points along a, b, c
@@ -135,6 +137,9 @@ impl Key {
             Kind::Number(_) => "a number".to_owned(),
             Kind::Quantity(dimension, _) => {
                 format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
+            }
+            Kind::Quantities(dimension, _) => {
+                format!("text with {0}, for example \"{1}\", or a list of such", dimension.name(), dimension.example())
             }
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()

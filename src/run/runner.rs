@@ -330,7 +330,8 @@ impl Session<'_> {
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
         let energies = wanted.energies || wanted.forces || unverified.is_some();
         let state = wanted.positions || wanted.velocities;
-        if state && !energies {
+        let early = state && !energies && !simulation.begins_with_trial();
+        if early {
             // the state is complete without forces
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
@@ -343,7 +344,7 @@ impl Session<'_> {
                 let on_gpu = engine.placement(system)?.is_gpu();
                 agreement = Some(verify(system, restraints, lists, simulation.backend(), on_gpu)?);
             }
-            if state && energies {
+            if state && !early {
                 outputs.hold_state(|state| simulation.download(state))?;
             }
             if wanted.forces {

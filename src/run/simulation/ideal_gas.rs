@@ -3,7 +3,7 @@
 use super::refreshment::Wells;
 use super::*;
 use crate::backend::Host;
-use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pair::ListSchedule;
@@ -75,8 +75,15 @@ fn sample(couplings: f64) -> Vec<[f64; 2]> {
         coupling_time: 10.0 * coupling_time,
         every: 1,
     };
-    let (kind, compressibility) = (BarostatKind::CRescale, 1.0 / PRESSURE);
-    let barostat = Barostat { kind, pressure: PRESSURE, coupling_time, compressibility, every: 1 };
+    let barostat = Barostat {
+        kind: BarostatKind::CRescale,
+        coupling: PressureCoupling::Isotropic,
+        pressure: [PRESSURE; 3],
+        surface_tension: 0.0,
+        coupling_time,
+        compressibility: [1.0 / PRESSURE; 3],
+        every: 1,
+    };
     let dynamics = Dynamics {
         steps: STEPS,
         timestep: TIMESTEP,
