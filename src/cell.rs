@@ -226,6 +226,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stretched_cell_stays_reduced_and_keeps_fractions() {
+        let (cell, factors) = (octahedron(), vec3(1.1, 0.9, 1.3));
+        let stretched = cell.stretched(factors);
+        let again = PeriodicCell::from_rows(stretched.rows()).expect("valid cell");
+        assert!((stretched.volume() / cell.volume() - 1.1 * 0.9 * 1.3).abs() < 1e-12 && again == stretched);
+        assert!((stretched.stretch_since(&cell) - factors).norm() < 1e-12);
+        let r = vec3(-3.1, 7.7, 0.4);
+        assert!((stretched.to_fractional(r.stretched(factors)) - cell.to_fractional(r)).norm() < 1e-12);
+    }
+
+    #[test]
     fn fractional_round_trip() {
         let cell = octahedron();
         let r = vec3(-3.1, 7.7, 0.4);

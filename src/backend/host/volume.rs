@@ -90,3 +90,6 @@ impl<F: ForceField> Host<F> {
         parts.iter().sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

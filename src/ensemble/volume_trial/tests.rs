@@ -75,7 +75,7 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            assert!((0.35..0.65).contains(&share), "{share} accepted along {directions:?}");
+            assert!((0.25..0.75).contains(&share), "{share} accepted along {directions:?}");
             let expected = TRIALS as f64 / coupling.extents().len() as f64;
             assert!((moves.tried as f64 / expected - 1.0).abs() < 0.01);
         }
