@@ -132,8 +132,8 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// Forces after a trial move of the volume. The energies of both volumes count all pairs: the lists are made at the
-    /// present positions, and again as usual after the trial.
+    /// Forces after a trial move of the volume. The energies of both volumes count all pairs, as those of lists that were
+    /// pruned for positions of some other time do not: the lists are pruned at both, and again as usual after the trial.
     pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
         let workload = Workload { energy: true, ..workload };
         self.update_lists(true)?;
@@ -142,7 +142,7 @@ impl<B: Backend + ?Sized> Context<B> {
         }
         self.backend.prune_lists(0.0)?;
         self.backend.forces(workload)?;
-        self.backend.try_volume(trial, workload, self.schedule.inner)?;
+        self.backend.try_volume(trial, workload, &self.schedule)?;
         self.backend.prune_lists(self.schedule.lookahead)?;
         Ok(self.backend.evaluation())
     }

@@ -376,8 +376,8 @@ impl<F: ForceField> Backend for Host<F> {
         self.scale(box_scaling)
     }
 
-    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, radius: f64) -> Result<()> {
-        self.try_stretch(trial, workload, radius)
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        self.try_stretch(trial, workload, lists)
     }
 
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {

@@ -147,10 +147,10 @@ pub trait Backend: Send {
     /// [`Backend::integrate`]. Forces must have been asked for with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Make a trial move of the volume ([`crate::ensemble::volume_trial`]) at the positions of the last
-    /// [`Backend::forces`], which had energies, and leave the forces of what was accepted, as `workload` says, which has
-    /// energies, too. The lists hold all pairs within `radius` (nm) at these positions, and are pruned anew after it. A
+    /// [`Backend::forces`], which had energies and inner lists pruned there, and leave the forces of what was accepted, as
+    /// `workload` says, which has energies, too. The inner lists of both volumes hold all pairs; a pruning must follow. A
     /// backend that cannot do it refuses.
-    fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _radius: f64) -> Result<()> {
+    fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         let problem = Problem::new("this device has no barostat that makes trial moves");
         Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
     }

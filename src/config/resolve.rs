@@ -168,7 +168,8 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
             Err(named(dimension.bare(text)))
         }
         (Kind::Quantities(dimension, admissible), Node::Text(_) | Node::Array(_)) => {
-            let items = if let Node::Array(items) = node { items.iter().map(|item| &item.node).collect() } else { vec![node] };
+            let items =
+                if let Node::Array(items) = node { items.iter().map(|item| &item.node).collect() } else { vec![node] };
             let (values, written) = quantities(&items, *dimension).map_err(named)?;
             if values.is_empty() || values.iter().any(|value| !admissible.contains(*value)) {
                 return Err(range(admissible.words));

@@ -15,8 +15,8 @@ use crate::run::{
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 use crate::units::Dimension::{
-    self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, SurfaceTension,
-    Temperature, Time, WallTime,
+    self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate,
+    SurfaceTension, Temperature, Time, WallTime,
 };
 
 /// A line of an input file.

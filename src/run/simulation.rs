@@ -122,7 +122,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             context.restore_lists(origins, steps)?;
         }
         context.set_state(state)?;
-        let (barostat, thermostat) = (state.coupling.pending_scaling != Vec3::ZERO, state.coupling.pending_rescaling != 0.0);
+        let (barostat, thermostat) =
+            (state.coupling.pending_scaling != Vec3::ZERO, state.coupling.pending_rescaling != 0.0);
         Ok(Simulation {
             setup,
             local_step: steps,

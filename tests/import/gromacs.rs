@@ -198,7 +198,8 @@ fn directions_of_the_pressure() {
     assert_eq!((each.coupling, in_bar(each.pressure, BAR)), (PressureCoupling::Anisotropic, [1.0, 2.0, 3.0]));
     assert_eq!((in_bar(each.compressibility, 1.0 / BAR), differing.as_str()), ([1e-5, 2e-5, 3e-5], ""));
     assert_eq!(barostat(&format!("{six} 4e-5 0 0")).1, "compressibility");
-    let (line, found) = problem("x.mdp", "pcoupl = C-rescale\npcoupltype = semiisotropic\nref-p = 1\ncompressibility = 1 1");
+    let (line, found) =
+        problem("x.mdp", "pcoupl = C-rescale\npcoupltype = semiisotropic\nref-p = 1\ncompressibility = 1 1");
     assert!(line == 3 && found.contains("with 1 values of ref-p"), "{found}");
 }
 

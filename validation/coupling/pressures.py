@@ -22,16 +22,16 @@ import numpy as np
 import physical_validation as pv
 
 HERE = pathlib.Path(__file__).resolve().parent
-PRESSURES = (300, 420)  # bar, two to three widths of the distribution apart
+PRESSURES = (300, 380)  # bar, two widths of the distribution apart
 TEMPERATURE = 120.0  # K
 SETTLED = 50.0  # ps left out
-SCALING = 'coupling_time = "3 ps", compressibility = "2e-4 1/bar"'
+SCALING = 'coupling_time = "2 ps", compressibility = "2e-4 1/bar"'
 TRIALS = 'kind = "monte-carlo", every = 20, compressibility = "2e-4 1/bar"'
 KINDS = {
     "isotropic": f'kind = "c-rescale", {SCALING}',
     "semi-isotropic": f'kind = "c-rescale", coupling = "semi-isotropic", {SCALING}',
     "anisotropic": f'kind = "c-rescale", coupling = "anisotropic", {SCALING}',
-    "area": 'kind = "c-rescale", coupling = "semi-isotropic", coupling_time = "3 ps", '
+    "area": 'kind = "c-rescale", coupling = "semi-isotropic", coupling_time = "2 ps", '
     'compressibility = ["2e-4 1/bar", "0 1/bar"]',
     "trials": TRIALS,
     "trials-semi-isotropic": f'{TRIALS}, coupling = "semi-isotropic"',

@@ -8,8 +8,12 @@ use crate::ensemble::barostat::check_minimum_image;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::memory;
+use crate::pair::ListSchedule;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
+
+/// What a trial may take of the buffer of the outer list, which is there for the motion of atoms.
+const BUFFER_SHARE: f64 = 0.25;
 
 /// What trials need in addition to the state.
 #[derive(Default)]
@@ -24,8 +28,8 @@ pub(super) struct TrialScratch {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Stretches cell and molecules, evaluates what `workload` says with lists of this radius (nm), and accepts or restores.
-    pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, radius: f64) -> Result<()> {
+    /// Stretches cell and molecules, evaluates what `workload` says with fresh inner lists, and accepts or restores.
+    pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
         let before = self.evaluation.energies.potential();
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());
@@ -36,11 +40,11 @@ impl<F: ForceField> Host<F> {
         std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);
         self.stretch_molecules(factors);
         self.set_cell(stretched);
-        // the lists hold all pairs within their radius before the trial
-        let missing = factors.x.min(factors.y).min(factors.z) * radius < self.cutoff;
-        if missing {
-            self.renew_lists()?;
+        let far = self.uses_up_buffer(factors, lists);
+        if far {
+            self.build_lists()?;
         }
+        self.prune_lists(0.0)?;
         self.forces(workload)?;
         let energy = self.evaluation.energies.potential() - before;
         let accepted = trial.is_accepted(change, energy, [&cell, &stretched], self.molecules.len());
@@ -52,17 +56,21 @@ impl<F: ForceField> Host<F> {
             self.set_cell(cell);
         }
         trial.count(&mut self.coupling.trials[trial.extent], accepted);
-        if missing { self.renew_lists() } else { Ok(()) }
+        if far { self.build_lists() } else { Ok(()) }
+    }
+
+    /// Whether a trial takes more than [`BUFFER_SHARE`] of the buffer of the outer list. Atoms far from the centre of their
+    /// molecule move against the stretched surroundings.
+    fn uses_up_buffer(&self, factors: Vec3, lists: &ListSchedule) -> bool {
+        let atoms = self.positions.par_iter().with_min_len(ATOMS).zip(&self.trial.positions);
+        let squared = atoms.map(|(now, then)| (*now - then.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
+        let slack = factors.x.min(factors.y).min(factors.z) * lists.outer - self.cutoff - 2.0 * squared.sqrt();
+        slack < (1.0 - BUFFER_SHARE) * (lists.outer - self.cutoff)
     }
 
     fn set_cell(&mut self, cell: PeriodicCell) {
         self.cell = Some(cell);
         self.field.cell_changed(self.cell.as_ref());
-    }
-
-    fn renew_lists(&mut self) -> Result<()> {
-        self.build_lists()?;
-        self.prune_lists(0.0)
     }
 
     /// Moves every molecule with its centre of mass.

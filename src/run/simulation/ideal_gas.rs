@@ -164,17 +164,18 @@ fn area_of_dimers_follows_the_ensemble() {
     for kind in [BarostatKind::CRescale, BarostatKind::MonteCarlo] {
         let coupling = PressureCoupling::SemiIsotropic;
         let compressibility = [1.0 / PRESSURE, 1.0 / PRESSURE, 0.0];
-        let values = sample(
-            Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) },
-            couplings,
-        );
+        let values =
+            sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
         // an atom or the tension too much would be seen
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
         // Euler's step adds half a coupling in a relaxation time
-        assert!((variance - shape).abs() < STANDARD_ERRORS * error + shape / couplings, "{kind:?}: {variance} +- {error}");
+        assert!(
+            (variance - shape).abs() < STANDARD_ERRORS * error + shape / couplings,
+            "{kind:?}: {variance} +- {error}"
+        );
         let [mean, error] = mean_of_blocks(&values, correlation);
         assert!(error < 0.03 && mean.abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error}");
     }

@@ -211,7 +211,8 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
 
 /// The state after steps with all couplings and without output.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
-    let box_scaling = BoxScaling::isotropic(Relaxation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true });
+    let box_scaling =
+        BoxScaling::isotropic(Relaxation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true });
     for _ in 0..2 {
         coupled_step(&mut cuda, box_scaling);
     }

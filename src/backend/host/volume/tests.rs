@@ -6,6 +6,7 @@ use crate::system::State;
 use crate::team::Team;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true };
+const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 /// Rounding of positions of some nm, nm.
 const POSITION: f64 = 1e-12;
 
@@ -44,7 +45,7 @@ fn a_refused_trial_leaves_every_bit() {
     for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
         let mut host = host(&sample, &sample.state);
         let (state, evaluation) = (state_of(&host), host.evaluation().clone());
-        host.try_volume(&trial(f64::INFINITY), EVERYTHING, 1.0).unwrap();
+        host.try_volume(&trial(f64::INFINITY), EVERYTHING, &LISTS).unwrap();
         let mut after = state_of(&host);
         let moves = std::mem::take(&mut after.coupling.trials)[1];
         assert!(after == state && (moves.tried, moves.accepted) == (1, 0));
@@ -59,7 +60,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
     for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
         let mut host = host(&sample, &sample.state);
         let (state, before) = (state_of(&host), host.evaluation().clone());
-        host.try_volume(&trial(0.0), EVERYTHING, 1.0).unwrap();
+        host.try_volume(&trial(0.0), EVERYTHING, &LISTS).unwrap();
         let after = state_of(&host);
         let [then, now] = [&state, &after].map(|state| state.cell.unwrap());
         let stretch = now.stretch_since(&then);
@@ -104,6 +105,6 @@ fn a_cell_that_becomes_too_small_ends_the_run() {
     let edge = 2.0 * sample.system.settings.longest_cutoff() + 1e-4;
     sample.state.cell = Some(PeriodicCell::orthorhombic([edge; 3]));
     let mut host = host(&sample, &sample.state);
-    let refusal = host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, 1.0).unwrap_err();
+    let refusal = host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap_err();
     assert!(refusal.to_string().contains("the cell has shrunk so far"), "{refusal}");
 }
