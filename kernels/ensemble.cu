@@ -9,7 +9,7 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
 }
 
 // The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
-// `BoxScaling::scaling`.
+// `Relaxation::length_factor`.
 __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
     const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
                      box_scaling.noise / sqrt(volume);

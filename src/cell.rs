@@ -114,6 +114,18 @@ impl PeriodicCell {
         Self { rows: self.rows.map(|row| row * factor) }
     }
 
+    /// Cell stretched along x, y, z by `factors`; it stays reduced.
+    pub fn stretched(&self, factors: Vec3) -> Self {
+        Self { rows: self.rows.map(|row| row.stretched(factors)) }
+    }
+
+    /// The factors along x, y, z by which this cell was stretched since it was `before`.
+    pub fn stretch_since(&self, before: &Self) -> Vec3 {
+        let diagonal = |cell: &Self| [cell.rows[0].x, cell.rows[1].y, cell.rows[2].z];
+        let ([x, y, z], [a, b, c]) = (diagonal(self), diagonal(before));
+        vec3(x / a, y / b, z / c)
+    }
+
     /// Fractional coordinates of a Cartesian position (nm); not wrapped.
     #[inline(always)]
     pub fn to_fractional(&self, r: Vec3) -> Vec3 {
@@ -211,6 +223,17 @@ mod tests {
         assert!(angles.iter().all(|angle| (angle - OCTAHEDRON_ANGLE_DEGREES).abs() < 1e-9), "{angles:?}");
         let again = PeriodicCell::from_lengths_angles(lengths, angles).expect("valid cell");
         assert!(again.rows().iter().zip(octahedron().rows()).all(|(&a, b)| (a - b).norm() < 1e-12));
+    }
+
+    #[test]
+    fn a_stretched_cell_stays_reduced_and_keeps_fractions() {
+        let (cell, factors) = (octahedron(), vec3(1.1, 0.9, 1.3));
+        let stretched = cell.stretched(factors);
+        let again = PeriodicCell::from_rows(stretched.rows()).expect("valid cell");
+        assert!((stretched.volume() / cell.volume() - 1.1 * 0.9 * 1.3).abs() < 1e-12 && again == stretched);
+        assert!((stretched.stretch_since(&cell) - factors).norm() < 1e-12);
+        let r = vec3(-3.1, 7.7, 0.4);
+        assert!((stretched.to_fractional(r.stretched(factors)) - cell.to_fractional(r)).norm() < 1e-12);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
@@ -129,6 +130,21 @@ impl<B: Backend + ?Sized> Context<B> {
     pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
         self.update_lists(workload.energy)?;
         self.backend.forces(workload)?;
+        Ok(self.backend.evaluation())
+    }
+
+    /// Forces after a trial move of the volume. The energies of both volumes count all pairs, as those of lists that were
+    /// pruned for positions of some other time do not: the lists are pruned at both, and again as usual after the trial.
+    pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
+        let workload = Workload { energy: true, ..workload };
+        self.update_lists(true)?;
+        if self.schedule.is_exact() {
+            self.backend.build_lists()?;
+        }
+        self.backend.prune_lists(0.0)?;
+        self.backend.forces(workload)?;
+        self.backend.try_volume(trial, workload, &self.schedule)?;
+        self.backend.prune_lists(self.schedule.lookahead)?;
         Ok(self.backend.evaluation())
     }
 

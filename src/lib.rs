@@ -32,7 +32,7 @@
 //! # Where to start
 //!
 //! [`run::Simulation::step`] is the only place where the order of a step is written: pair lists if they are due, forces,
-//! reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
+//! (after a trial move of the volume), reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
 //! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
 //! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
 //! shows all three.
@@ -45,7 +45,7 @@
 //!
 //! What a step computes in addition to forces is decided once, as data ([`backend::Workload`]: energies, virial), from what
 //! the reporters and the barostat need. [`backend::Backend`] is a trait of coarse primitives, each of which may fail: state
-//! in and out, build and prune lists, forces, integrate, scale the box, rescale or refresh velocities. [`run::Engine::context`] is the
+//! in and out, build and prune lists, forces, integrate, scale the box, try another volume, rescale or refresh velocities. [`run::Engine::context`] is the
 //! one place that chooses a backend. A step calls some ten primitives through a trait object, which costs nothing in
 //! comparison. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]; it places [`virtual_sites`] whenever positions change, and spreads their forces. A
@@ -60,7 +60,8 @@
 //! state, files and checkpoints belong to the half step before the time they are stored with. The conserved quantity is the
 //! total energy minus the work of thermostat and barostat. A part of that work depends on the forces of the next step and
 //! is booked there. Barostats scale the cell and the centres of mass of constrained groups, positions and velocities at the
-//! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
+//! time of the forces, with the pressure of these centres, alike in all directions or not ([`ensemble::barostat`]); or a step
+//! begins with a trial move of the centres of molecules ([`ensemble::volume_trial`]). The factor of a thermostat follows from
 //! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling,
 //! too: it renews velocities in the middle of the move that leapfrog has just made ([`ensemble::refreshment`]), which together is
 //! the middle scheme.

@@ -83,6 +83,12 @@ impl Vec3<f64> {
     /// The zero vector.
     pub const ZERO: Self = vec3(0.0, 0.0, 0.0);
 
+    /// Each component multiplied by that of `factors`.
+    #[inline(always)]
+    pub fn stretched(self, factors: Self) -> Self {
+        vec3(self.x * factors.x, self.y * factors.y, self.z * factors.z)
+    }
+
     /// Length.
     #[inline(always)]
     pub fn norm(self) -> f64 {
@@ -176,6 +182,12 @@ impl Mat3 {
     #[inline(always)]
     pub fn trace(self) -> f64 {
         self.0[0][0] + self.0[1][1] + self.0[2][2]
+    }
+
+    /// The elements (0, 0), (1, 1), (2, 2).
+    #[inline(always)]
+    pub fn diagonal(self) -> Vec3 {
+        vec3(self.0[0][0], self.0[1][1], self.0[2][2])
     }
 
     /// Multiply every element.

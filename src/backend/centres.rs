@@ -2,16 +2,16 @@
 
 use crate::vec3::Vec3;
 
-/// Sums over all groups of atoms that constraints hold together, kJ/mol.
+/// Sums over all groups of atoms that constraints hold together, along x, y, z, kJ/mol.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
     /// kinetic energies of the centres, half a step before and after the time of the forces
-    pub(super) before: f64,
-    pub(super) after: f64,
-    /// ½ Σ M V(t−½)·V(t+½)
-    pub(super) cross: f64,
-    /// Σ (r−R)·F
-    pub(super) internal_virial: f64,
+    pub(super) before: Vec3,
+    pub(super) after: Vec3,
+    /// ½ Σ M V(t−½) V(t+½)
+    pub(super) cross: Vec3,
+    /// Σ (r−R) F
+    pub(super) internal_virial: Vec3,
 }
 
 impl std::ops::Add for GroupSums {
@@ -43,10 +43,10 @@ pub(super) fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Ve
     atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
 }
 
-/// Σ (r−R)·F of some atoms about their centre R.
-pub(super) fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> f64 {
+/// Σ (r−R) F of some atoms about their centre R, along x, y, z.
+pub(super) fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
     if atoms.len() == 1 {
-        return 0.0;
+        return Vec3::ZERO;
     }
-    atoms.iter().map(|&atom| (positions[atom as usize] - centre).dot(forces[atom as usize])).sum()
+    atoms.iter().map(|&atom| (positions[atom as usize] - centre).stretched(forces[atom as usize])).sum()
 }

@@ -3,7 +3,7 @@
 //! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that the bits do not depend on
 //! the number of threads.
 
-use super::centres::{GroupSums, centre_of, internal_virial, totals};
+use super::centres::GroupSums;
 use super::leapfrog::{LeapfrogKernel, Section, StepResult};
 use super::refresh::Refresh;
 use super::{
@@ -12,11 +12,12 @@ use super::{
 };
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
-use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, pressure};
+use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
@@ -30,6 +31,10 @@ use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
+use volume::TrialScratch;
+
+mod scaling;
+mod volume;
 
 mod velocities;
 
@@ -80,6 +85,10 @@ pub struct Host<F> {
     scaled: Vec<Vec3>,
     /// partial sums over the atoms of temperature groups, and over groups
     parts: Vec<[f64; 2]>,
+    parts_along: Vec<Vec3>,
+    /// whole molecules, whose centres of mass trial moves of the volume scale
+    molecules: Molecules,
+    trial: TrialScratch,
     group_parts: Vec<GroupSums>,
     phases: Phases,
     searches: u64,
@@ -118,6 +127,9 @@ impl<F: ForceField> Host<F> {
             centres: vec![],
             scaled: vec![],
             parts: vec![],
+            parts_along: vec![Vec3::ZERO; system.topology.atoms.len().div_ceil(ATOMS)],
+            molecules: Molecules::from_bonds(system.topology.atoms.len(), &system.topology.connectivity),
+            trial: TrialScratch::default(),
             group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
             groups,
             temperature_groups: None,
@@ -166,76 +178,21 @@ impl<F: ForceField> Host<F> {
             .fold([0.0; 2], |[before, after], result| [before + result.before, after + result.after])
     }
 
-    /// Sums over group centres for a barostat, at the time of the forces of the last step.
-    fn measure_centres(&mut self) -> GroupSums {
-        memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
-        let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
-        let (positions, velocities, forces) = (&self.old, &self.velocities, &self.evaluation.forces);
-        let chunks = self.centres.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
-        self.team.for_each(chunks, |(chunk, (centres, part))| {
-            *part = GroupSums::default();
-            for (k, centre) in centres.iter_mut().enumerate() {
-                let atoms = groups.atoms(chunk * ATOMS + k);
-                let (mass, momentum, force) = totals(atoms, masses, velocities, forces);
-                let before = momentum - force * timestep;
-                *centre = [centre_of(atoms, masses, positions), momentum / mass];
-                part.before += 0.5 * before.norm_squared() / mass;
-                part.after += 0.5 * momentum.norm_squared() / mass;
-                part.cross += 0.5 * before.dot(momentum) / mass;
-                part.internal_virial += internal_virial(atoms, centre[0], positions, forces);
-            }
-        });
-        self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part)
-    }
-
-    /// Trace of the virial of group centres at the present positions and forces, kJ/mol.
-    fn centre_virial_trace(&mut self) -> f64 {
-        let (groups, masses) = (&self.groups, &self.masses);
-        let (positions, forces) = (&self.positions, &self.evaluation.forces);
-        self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
-            let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
-            let of = |atoms| internal_virial(atoms, centre_of(atoms, masses, positions), positions, forces);
-            part.internal_virial = range.map(|group| of(groups.atoms(group))).sum();
-        });
-        self.evaluation.virial.trace() - self.group_parts.iter().map(|part| part.internal_virial).sum::<f64>()
-    }
-
-    /// Before a step: books the rest of the barostat's work, and keeps the velocities for the rest of the thermostat's.
-    fn finish_barostat_work(&mut self) {
-        let change = std::mem::take(&mut self.coupling.pending_scaling);
-        if change != 0.0 {
-            self.coupling.barostat_work += ScaleFactors::half_potential_work(change, self.centre_virial_trace());
-        }
-        if !self.coupling.pending_rescaling.is_empty() {
-            memory::copy(&self.velocities, &mut self.scaled);
-        }
-    }
-
-    /// Multiply the cell, and position and velocity of each centre in [`Self::measure_centres`].
-    fn scale_centres(&mut self, ScaleFactors { length_factor, velocity_factor }: ScaleFactors) {
-        self.cell = self.cell.map(|cell| cell.scaled(length_factor));
-        let (further, faster) = (length_factor - 1.0, velocity_factor - 1.0);
-        let (groups, centres, timestep) = (&self.groups, &self.centres, self.timestep);
-        let atoms = self.positions.par_iter_mut().zip(&mut self.velocities).with_min_len(ATOMS).enumerate();
-        self.team.for_each(atoms, |(atom, (r, v))| {
-            let [position, velocity] = centres[groups.of_atom(atom)];
-            *r += position * further + velocity * (faster * timestep);
-            *v += velocity * faster;
-        });
-        self.sites.place(&self.team, &mut self.positions);
-        self.field.cell_changed(self.cell.as_ref());
-    }
-
     /// A step, perhaps with a refreshment in its middle, whose work is not booked here.
     fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         let start = Instant::now();
         if step.pending_work {
             self.finish_barostat_work();
+            if !self.coupling.pending_rescaling.is_empty() {
+                memory::copy(&self.velocities, &mut self.scaled);
+            }
         }
         self.timestep = step.timestep;
+        let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
         let constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
         self.sites.place(&self.team, &mut self.positions);
         let [before, after] = self.kinetic_energies();
+        let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
         self.kinetic_after = after;
         self.check_motion(before + after)?;
         if step.pending_work {
@@ -246,7 +203,7 @@ impl<F: ForceField> Host<F> {
             self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, constraint_virial })
+        Ok(Kinetic { before, after, along, constraint_virial })
     }
 
     /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
@@ -317,14 +274,14 @@ impl<F: ForceField> Backend for Host<F> {
     fn lists_expired(&mut self, lists: &ListSchedule, _: bool) -> Result<bool> {
         let (searched, cell) = &self.searched;
         let scale = match (&self.cell, cell) {
-            (Some(now), Some(then)) => (now.volume() / then.volume()).cbrt(),
-            _ => 1.0,
+            (Some(now), Some(then)) => now.stretch_since(then),
+            _ => Vec3::splat(1.0),
         };
         // a maximum does not depend on the order
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
-            .map(|(now, then)| (*now - *then * scale).norm_squared())
+            .map(|(now, then)| (*now - then.stretched(scale)).norm_squared())
             .reduce(|| 0.0, f64::max);
-        Ok(lists.may_miss(self.cutoff, scale, longest_squared))
+        Ok(lists.may_miss(self.cutoff, scale.x.min(scale.y).min(scale.z), longest_squared))
     }
 
     fn searches(&self) -> u64 {
@@ -413,17 +370,11 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
-        let Some(cell) = self.cell else { return Ok(()) };
-        let GroupSums { before, after, cross, internal_virial } = self.measure_centres();
-        let (trace, volume) = (self.evaluation.virial.trace() - internal_virial, cell.volume());
-        let scaling = box_scaling.factors(pressure(0.5 * (before + after), trace, volume), volume)?;
-        let change = scaling.length_factor.ln();
-        self.coupling.barostat_work +=
-            scaling.kinetic_work(after, cross) + ScaleFactors::half_potential_work(change, trace);
-        self.coupling.pending_scaling = change;
-        self.scale_centres(scaling);
-        self.kinetic_after += scaling.kinetic_change(after);
-        self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
+        self.scale(box_scaling)
+    }
+
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        self.try_stretch(trial, workload, lists)
     }
 
     fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {

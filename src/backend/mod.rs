@@ -31,6 +31,7 @@ use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
@@ -81,6 +82,9 @@ pub struct Kinetic {
     pub before: f64,
     /// of the velocities half a step after
     pub after: f64,
+    /// along x, y, z at the time of the forces, zero unless the virial is requested, and from a device that scales cells
+    /// isotropically only
+    pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
 }
@@ -149,6 +153,14 @@ pub trait Backend: Send {
     /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
     /// [`Backend::integrate`]. Forces must have been asked for with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
+    /// Make a trial move of the volume ([`crate::ensemble::volume_trial`]) at the positions of the last
+    /// [`Backend::forces`], which had energies and inner lists pruned there, and leave the forces of what was accepted, as
+    /// `workload` says, which has energies, too. The inner lists of both volumes hold all pairs; a pruning must follow. A
+    /// backend that cannot do it refuses.
+    fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
+        let problem = Problem::new("this device has no barostat that makes trial moves");
+        Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
+    }
     /// Atoms that share a heat bath, from now on; all do until then. A backend that cannot do it refuses.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
         Err(Problem::new("this device has one temperature group").help("set run.device = \"cpu\"").into())

@@ -112,7 +112,12 @@ fn dynamics(stage: &Dynamics) -> String {
         let _ = write!(text, ", {}", temperatures(thermostat));
     }
     if let Some(barostat) = &stage.barostat {
-        let _ = write!(text, ", {:.4} bar", barostat.pressure / crate::units::BAR);
+        let [x, y, z] = barostat.pressure.map(|pressure| pressure / crate::units::BAR);
+        let _ = if x == y && y == z {
+            write!(text, ", {x:.4} bar")
+        } else {
+            write!(text, ", {x:.4}, {y:.4}, {z:.4} bar along x, y, z")
+        };
     }
     text
 }

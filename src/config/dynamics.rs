@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::build::report;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
-use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
+use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
@@ -62,7 +62,8 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     let velocities = velocities(table, problems);
     let thermostat =
         coupling(table, "thermostat").and_then(|inner| inner.map_or(Some(None), |t| thermostat(t, problems).map(Some)));
-    let barostat = coupling(table, "barostat").and_then(|inner| inner.map_or(Some(None), |t| barostat(t).map(Some)));
+    let barostat =
+        coupling(table, "barostat").and_then(|inner| inner.map_or(Some(None), |t| barostat(t, problems).map(Some)));
     let timestep = table.number("timestep");
     let before = problems.len();
     if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
@@ -79,12 +80,15 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     }
     if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
         let least = if b.kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
-        long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
+        if b.kind != BarostatKind::MonteCarlo {
+            long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
+        }
     }
     if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
-        && b.kind == BarostatKind::CRescale
+        && b.kind != BarostatKind::Berendsen
     {
-        let message = "barostat \"c-rescale\" needs a thermostat: its noise takes the temperature from there";
+        let kind = inner.word("kind").unwrap_or_default();
+        let message = format!("barostat \"{kind}\" needs a thermostat: its noise takes the temperature from there");
         report(problems, inner, "kind", message, "add thermostat = { temperature = \"300 K\" } to the stage");
     }
     if problems.len() > before {
@@ -189,14 +193,57 @@ fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> 
     Some(Thermostat { kind, temperature, coupling_time, every: u32::try_from(table.integer("every")?).ok()?, groups })
 }
 
-fn barostat(table: &Table) -> Option<Barostat> {
+fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
+    let kind = table.meaning("kind", &words::BAROSTATS)?;
+    let coupling = table.meaning("coupling", &words::PRESSURE_COUPLINGS)?;
+    let [pressure, compressibility] =
+        ["pressure", "compressibility"].map(|name| along_directions(table, name, coupling, problems));
+    let (pressure, compressibility) = (pressure?, compressibility?);
+    if compressibility == [0.0; 3] {
+        let message = "barostat: with compressibility zero in all directions the cell is rigid";
+        report(problems, table, "compressibility", message, "write barostat = \"none\"");
+        return None;
+    }
     Some(Barostat {
-        kind: table.meaning("kind", &words::BAROSTATS)?,
-        pressure: table.number("pressure")?,
-        coupling_time: table.number("coupling_time")?,
-        compressibility: table.number("compressibility")?,
+        kind,
+        coupling,
+        pressure,
+        surface_tension: match coupling {
+            PressureCoupling::SemiIsotropic => table.number("surface_tension")?,
+            PressureCoupling::Isotropic | PressureCoupling::Anisotropic => 0.0,
+        },
+        coupling_time: if kind == BarostatKind::MonteCarlo { 0.0 } else { table.number("coupling_time")? },
+        compressibility,
         every: u32::try_from(table.integer("every")?).ok()?,
     })
+}
+
+/// A value for each of x, y, z, of one for all or one for each extent of the cell that is coupled by itself.
+fn along_directions(
+    table: &Table,
+    name: &str,
+    coupling: PressureCoupling,
+    problems: &mut Vec<Problem>,
+) -> Option<[f64; 3]> {
+    let (values, extents) = (table.numbers(name)?, coupling.extents());
+    if values.len() > 1 && values.len() != extents.len() {
+        let word = table.word("coupling").unwrap_or_default();
+        let message = format!("barostat.{name}: {} values with coupling = \"{word}\"", values.len());
+        let help = match coupling {
+            PressureCoupling::Isotropic => "give one value; or write coupling = \"semi-isotropic\" or \"anisotropic\"",
+            PressureCoupling::SemiIsotropic => "give one value, or two: of x and y, and of z",
+            PressureCoupling::Anisotropic => "give one value, or three: of x, y and z",
+        };
+        report(problems, table, name, message, help);
+        return None;
+    }
+    let mut along = [values[0]; 3];
+    if values.len() > 1 {
+        for (value, directions) in values.iter().zip(extents) {
+            directions.iter().for_each(|&direction| along[direction] = *value);
+        }
+    }
+    Some(along)
 }
 
 /// Rounding of a product of decimal numbers, relative.

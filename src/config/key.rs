@@ -54,6 +54,8 @@ pub enum Kind {
     Quantity(Dimension, Range),
     /// as [`Kind::Quantity`], or a list of times, from the start of the stage, with quantities
     Schedule(Dimension, Range),
+    /// text with number and unit, or a list of such, one for each direction that is coupled by itself
+    Quantities(Dimension, Range),
     /// simulated time, or a number of steps
     Interval,
     /// three whole numbers: points along a, b, c
@@ -143,6 +145,9 @@ impl Key {
                 format!(
                     "text with {name}, for example \"{value}\", or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
                 )
+            }
+            Kind::Quantities(dimension, _) => {
+                format!("text with {0}, for example \"{1}\", or a list of such", dimension.name(), dimension.example())
             }
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()

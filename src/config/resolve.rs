@@ -167,9 +167,10 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
             };
             Ok((value, quote(text.trim())))
         }
-        (Kind::Quantity(dimension, _) | Kind::Schedule(dimension, _), Node::Number { text, .. }) => {
-            Err(named(dimension.bare(text)))
-        }
+        (
+            Kind::Quantity(dimension, _) | Kind::Quantities(dimension, _) | Kind::Schedule(dimension, _),
+            Node::Number { text, .. },
+        ) => Err(named(dimension.bare(text))),
         (Kind::Schedule(dimension, admissible), Node::Array(items)) => {
             let (points, text) = points(items, *dimension).map_err(named)?;
             if let Some((_, value)) = points.iter().find(|(_, value)| !admissible.contains(*value)) {
@@ -180,6 +181,17 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
             })?;
             Ok((Value::Schedule(schedule), text))
         }
+        (Kind::Quantities(dimension, admissible), Node::Text(_) | Node::Array(_)) => {
+            let items =
+                if let Node::Array(items) = node { items.iter().map(|item| &item.node).collect() } else { vec![node] };
+            let (values, written) = quantities(&items, *dimension).map_err(named)?;
+            if values.is_empty() || values.iter().any(|value| !admissible.contains(*value)) {
+                return Err(range(admissible.words));
+            }
+            let list = matches!(node, Node::Array(_));
+            let text = if list { format!("[{}]", written.join(", ")) } else { written.concat() };
+            Ok((Value::Numbers(values), text))
+        }
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
             let problem = Problem::new("missing unit: an interval is written as text with its unit");
@@ -188,6 +200,16 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
         (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),
         (_, node) => Err(wrong_type(&name, key, node)),
     }
+}
+
+/// Values of texts with number and unit, and how they are written.
+fn quantities(items: &[&Node], dimension: Dimension) -> Result<(Vec<f64>, Vec<String>), Problem> {
+    let one = |item: &&Node| match item {
+        Node::Text(text) => Ok((dimension.parse(text)?, quote(text.trim()))),
+        Node::Number { text, .. } => Err(dimension.bare(text)),
+        other => Err(Problem::new(format!("expected {}; found {}", dimension.name(), other.type_name()))),
+    };
+    items.iter().map(one).collect::<Result<Vec<_>, _>>().map(|pairs| pairs.into_iter().unzip())
 }
 
 /// The absolute path of one that is relative to the folder of the input file.
@@ -298,9 +320,11 @@ fn wrong_type(name: &str, key: &Key, found: &Node) -> Problem {
 
 fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     let problem = Problem::new(format!("{name}: \"{text}\" is not known; expected {}", key.expected()));
-    match nearest(text, key.words.iter().copied()) {
-        Some(word) => problem.help(format!("did you mean \"{word}\"?")),
-        None => problem,
+    let instead = super::words::INSTEAD.iter().find(|(known, _)| text.eq_ignore_ascii_case(known));
+    match (instead, nearest(text, key.words.iter().copied())) {
+        (Some((_, advice)), _) => problem.help(*advice),
+        (None, Some(word)) => problem.help(format!("did you mean \"{word}\"?")),
+        (None, None) => problem,
     }
 }
 

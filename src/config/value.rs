@@ -48,6 +48,8 @@ pub enum Value {
     Integer(i64),
     /// number, internal units
     Number(f64),
+    /// numbers, internal units
+    Numbers(Vec<f64>),
     /// time or steps
     Interval(Interval),
     /// what changes with time, internal units
@@ -169,6 +171,14 @@ impl Table {
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)?.value {
             Value::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Numbers in internal units.
+    pub fn numbers(&self, name: &str) -> Option<&[f64]> {
+        match &self.get(name)?.value {
+            Value::Numbers(values) => Some(values),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! The words of the input file and their meanings: one table for each key whose value is one of several words. The table of
 //! keys takes its words from here, and the plan takes the meanings, so that every word has one.
 
-use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::restraint::ReferenceScaling;
 use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
@@ -131,5 +131,27 @@ pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
 ];
 
 /// `barostat.kind`
-pub(super) const BAROSTATS: [(&str, BarostatKind); 2] =
-    [("c-rescale", BarostatKind::CRescale), ("berendsen", BarostatKind::Berendsen)];
+pub(super) const BAROSTATS: [(&str, BarostatKind); 3] = [
+    ("c-rescale", BarostatKind::CRescale),
+    ("monte-carlo", BarostatKind::MonteCarlo),
+    ("berendsen", BarostatKind::Berendsen),
+];
+
+/// `barostat.coupling`
+pub(super) const PRESSURE_COUPLINGS: [(&str, PressureCoupling); 3] = [
+    ("isotropic", PressureCoupling::Isotropic),
+    ("semi-isotropic", PressureCoupling::SemiIsotropic),
+    ("anisotropic", PressureCoupling::Anisotropic),
+];
+
+/// Words of other programs, and what to take instead.
+pub(super) const INSTEAD: [(&str, &str); 6] = [
+    ("parrinello-rahman", SAME_ENSEMBLE),
+    ("mttk", SAME_ENSEMBLE),
+    ("nose-hoover-langevin-piston", SAME_ENSEMBLE),
+    ("langevin-piston", SAME_ENSEMBLE),
+    ("semiisotropic", "write \"semi-isotropic\""),
+    ("surface-tension", "write coupling = \"semi-isotropic\", surface_tension = \"20 mN/m\""),
+];
+const SAME_ENSEMBLE: &str = "\"c-rescale\" samples the same ensemble, with the same pressure, coupling_time and compressibility; \
+                             it needs no cell that is near equilibrium";

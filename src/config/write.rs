@@ -7,7 +7,7 @@ use super::key::Default;
 use super::keys;
 use super::resolve::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
-use crate::ensemble::barostat::Barostat;
+use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
@@ -16,8 +16,8 @@ use crate::run::{
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
-    self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature,
-    Time, WallTime,
+    self, Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate,
+    SurfaceTension, Temperature, Time, WallTime,
 };
 
 /// A line of an input file.
@@ -343,13 +343,22 @@ fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
 }
 
 fn barostat(options: &Barostat) -> String {
-    braces(vec![
-        ("kind", word(&words::BAROSTATS, &options.kind)),
-        ("pressure", quote(&Pressure.spell(options.pressure))),
-        ("coupling_time", quote(&Time.spell(options.coupling_time))),
-        ("compressibility", quote(&Compressibility.spell(options.compressibility))),
-        ("every", options.every.to_string()),
-    ])
+    let Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every } = *options;
+    let along = |values: [f64; 3], dimension: Dimension| match values {
+        [x, y, z] if x == y && y == z => quote(&dimension.spell(x)),
+        _ => list_of(coupling.extents().iter().map(|directions| dimension.spell(values[directions[0]]))),
+    };
+    let mut members =
+        vec![("kind", word(&words::BAROSTATS, &kind)), ("coupling", word(&words::PRESSURE_COUPLINGS, &coupling))];
+    members.push(("pressure", along(pressure, Pressure)));
+    if coupling == PressureCoupling::SemiIsotropic {
+        members.push(("surface_tension", quote(&SurfaceTension.spell(surface_tension))));
+    }
+    if kind != BarostatKind::MonteCarlo {
+        members.push(("coupling_time", quote(&Time.spell(coupling_time))));
+    }
+    members.extend([("compressibility", along(compressibility, Compressibility)), ("every", every.to_string())]);
+    braces(members)
 }
 
 #[cfg(test)]

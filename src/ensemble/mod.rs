@@ -13,6 +13,7 @@ pub mod rescaling;
 pub mod schedule;
 pub mod thermostat;
 pub mod velocities;
+pub mod volume_trial;
 
 /// What happens every so many steps happens at this one.
 pub(crate) fn is_due(every: u32, step: u64) -> bool {

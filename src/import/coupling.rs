@@ -1,7 +1,7 @@
 //! Temperature and pressure coupling: what both programs share.
 
 use super::draft::Draft;
-use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
+use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
@@ -33,33 +33,41 @@ pub(super) fn thermostat(
 pub(super) struct Pressure<'a> {
     /// the method that `md` has, or the nearest
     pub(super) kind: BarostatKind,
-    pub(super) pressure: f64,
+    pub(super) coupling: PressureCoupling,
+    /// along x, y, z
+    pub(super) pressure: [f64; 3],
+    pub(super) surface_tension: f64,
+    /// of no meaning where trials are made
     pub(super) coupling_time: f64,
-    pub(super) compressibility: f64,
-    /// steps between couplings where the file says
+    pub(super) compressibility: [f64; 3],
+    /// steps between couplings or trials where the file says
     pub(super) every: Option<u32>,
     /// the key that names the method, and that of the coupling time
     pub(super) keys: [&'a str; 2],
 }
 
-/// The barostat of a stage. Stochastic cell rescaling takes its temperature from a thermostat, and wants several couplings in a
-/// relaxation time.
+/// The barostat of a stage. The correct ensemble takes its temperature from a thermostat, and stochastic cell rescaling wants
+/// several couplings in a relaxation time.
 pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
     let [method, time] = asked.keys;
-    let mut kind = asked.kind;
-    if kind == BarostatKind::CRescale && stage.thermostat.is_none() {
+    let Pressure { mut kind, coupling, pressure, surface_tension, mut coupling_time, compressibility, .. } = *asked;
+    if kind != BarostatKind::Berendsen && stage.thermostat.is_none() {
         draft.differs(method, "without a thermostat md has the Berendsen barostat only, which is used instead");
         kind = BarostatKind::Berendsen;
     }
+    let most = asked.every.unwrap_or(EVERY).max(1);
+    if kind == BarostatKind::MonteCarlo {
+        let (coupling_time, every) = (0.0, most);
+        return Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every };
+    }
     let couplings = if kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
-    let every = intervals(asked.coupling_time, stage.timestep, couplings, asked.every.unwrap_or(EVERY));
+    let every = intervals(coupling_time, stage.timestep, couplings, most);
     let least = couplings * stage.timestep;
-    let mut coupling_time = asked.coupling_time;
     if coupling_time < least * (1.0 - ROUNDING) {
         draft.differs(time, format!("too short for the time step: {couplings} steps, {least} ps, are used instead"));
         coupling_time = least;
     }
-    Barostat { kind, pressure: asked.pressure, coupling_time, compressibility: asked.compressibility, every }
+    Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every }
 }
 
 /// The largest number of steps between couplings, up to `most`, of which so many fit into the coupling time.

@@ -14,8 +14,10 @@ use crc32fast::Hasher;
 use super::extent::Extent;
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::surface_tension;
 use crate::error::{Error, Problem, Result};
 use crate::units;
+use crate::vec3::Vec3;
 
 /// Columns after the energies that exist with or without a cell.
 const STATE: [(&str, &str); 4] =
@@ -32,25 +34,54 @@ const PERIODIC: [(&str, &str); 9] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
+/// Columns that only a cell has whose directions are coupled to the pressure by themselves.
+const DIRECTIONAL: [(&str, &str); 4] =
+    [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
 const TERMS: usize = Energies::NAMES.len();
 /// Columns that exist with or without a cell.
 const COMMON: usize = TERMS + STATE.len();
+/// Columns of any cell.
+const OF_CELL: usize = COMMON + PERIODIC.len();
 /// All columns of numbers; before them stand step, time and stage.
-const COLUMNS: [(&str, &str); COMMON + PERIODIC.len()] = {
-    let mut columns = [("", "kJ/mol"); COMMON + PERIODIC.len()];
+const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
+    let mut columns = [("", "kJ/mol"); OF_CELL + DIRECTIONAL.len()];
     let mut index = 0;
     while index < columns.len() {
         if index < TERMS {
             columns[index].0 = Energies::NAMES[index];
         } else if index < COMMON {
             columns[index] = STATE[index - TERMS];
-        } else {
+        } else if index < OF_CELL {
             columns[index] = PERIODIC[index - COMMON];
+        } else {
+            columns[index] = DIRECTIONAL[index - OF_CELL];
         }
         index += 1;
     }
     columns
 };
+
+/// Which columns a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// of a system without a cell
+    Open,
+    /// and pressure, density and cell
+    Periodic,
+    /// and the pressure along x, y, z, and the surface tension of x and y
+    Directional,
+}
+
+impl Columns {
+    /// Names and units of the first of [`EnergyRow::values`], all that such a table has.
+    pub fn all(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Columns::Open => &COLUMNS[..COMMON],
+            Columns::Periodic => &COLUMNS[..OF_CELL],
+            Columns::Directional => &COLUMNS,
+        }
+    }
+}
 
 /// The quantities of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,6 +102,8 @@ pub struct EnergyRow {
     pub temperature: f64,
     /// kJ/mol/nm³; written in bar
     pub pressure: f64,
+    /// along x, y, z, kJ/mol/nm³; written in bar, where a device knows it
+    pub pressure_along: Vec3,
     /// total mass in amu, for the density
     pub mass: f64,
     /// lattice
@@ -78,12 +111,7 @@ pub struct EnergyRow {
 }
 
 impl EnergyRow {
-    /// Names and units of [`Self::values`]; a system without a cell has fewer.
-    pub fn columns(periodic: bool) -> &'static [(&'static str, &'static str)] {
-        if periodic { &COLUMNS } else { &COLUMNS[..COMMON] }
-    }
-
-    /// All numbers in the order and the units of [`Self::columns`]; the last nine are NaN without a cell.
+    /// All numbers in the order and the units of [`Columns::all`]; those of a cell are NaN without one.
     pub fn values(&self) -> [f64; COLUMNS.len()] {
         let mut values = [f64::NAN; COLUMNS.len()];
         values[..TERMS].copy_from_slice(&self.energies.values());
@@ -93,7 +121,11 @@ impl EnergyRow {
             let ([a, b, c], volume) = (cell.rows(), cell.volume());
             let density = units::DENSITY * self.mass / volume;
             let periodic = [self.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
-            values[COMMON..].copy_from_slice(&periodic);
+            values[COMMON..OF_CELL].copy_from_slice(&periodic);
+            let [xx, yy, zz] = self.pressure_along.map(|pressure| pressure / units::BAR).to_array();
+            // 1 bar nm = 0.1 mN/m
+            let tension = 0.1 * surface_tension(self.pressure_along, c.z) / units::BAR;
+            values[OF_CELL..].copy_from_slice(&[xx, yy, zz, tension]);
         }
         values
     }
@@ -132,8 +164,8 @@ impl Rows {
 
 impl EnergyTable {
     /// Creates `path`, in which there must be no rows.
-    pub fn create(path: &Path, periodic: bool) -> Result<Self> {
-        if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header(periodic).len() as u64) {
+    pub fn create(path: &Path, columns: Columns) -> Result<Self> {
+        if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header(columns).len() as u64) {
             std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
@@ -143,35 +175,35 @@ impl EnergyTable {
                 .into(),
             _ => Error::io(path, e),
         })?;
-        let mut table = Self::new(path, file, periodic, Rows::default());
-        table.line = header(periodic);
+        let mut table = Self::new(path, file, columns, Rows::default());
+        table.line = header(columns);
         table.write_line()?;
         Ok(table)
     }
 
     /// Continues an existing table after the rows of `checkpointed`, and cuts off what follows them; refuses a table that
     /// does not begin with these.
-    pub fn append(path: &Path, periodic: bool, checkpointed: Extent) -> Result<Self> {
+    pub fn append(path: &Path, columns: Columns, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
-        let (length, rows) = checkpointed_rows(path, periodic, checkpointed)?;
+        let (length, rows) = checkpointed_rows(path, columns, checkpointed)?;
         let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(Self::new(path, file, periodic, rows))
+        Ok(Self::new(path, file, columns, rows))
     }
 
     /// Refuses what [`Self::append`] would refuse; changes nothing.
-    pub fn check(path: &Path, periodic: bool, checkpointed: Extent) -> Result<()> {
-        checkpointed_rows(path, periodic, checkpointed).map(|_| ())
+    pub fn check(path: &Path, columns: Columns, checkpointed: Extent) -> Result<()> {
+        checkpointed_rows(path, columns, checkpointed).map(|_| ())
     }
 
     /// Extent of a closed table.
-    pub fn extent(path: &Path, periodic: bool) -> Result<Extent> {
-        read_rows(path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
+    pub fn extent(path: &Path, columns: Columns) -> Result<Extent> {
+        read_rows(path, &header(columns), u64::MAX).map(|(_, rows)| rows.extent())
     }
 
-    fn new(path: &Path, file: File, periodic: bool, written: Rows) -> Self {
-        let columns = EnergyRow::columns(periodic).len();
+    fn new(path: &Path, file: File, columns: Columns, written: Rows) -> Self {
+        let columns = columns.all().len();
         Self { path: path.to_owned(), file, columns, written, line: String::with_capacity(1024) }
     }
 
@@ -238,14 +270,14 @@ pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     Ok(EnergyRecord { columns, rows })
 }
 
-fn header(periodic: bool) -> String {
-    let columns = EnergyRow::columns(periodic).iter().map(|(name, unit)| format!("{name} ({unit})"));
+fn header(columns: Columns) -> String {
+    let columns = columns.all().iter().map(|(name, unit)| format!("{name} ({unit})"));
     format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
 }
 
 /// The rows of `checkpointed`, and where they end.
-fn checkpointed_rows(path: &Path, periodic: bool, checkpointed: Extent) -> Result<(u64, Rows)> {
-    let (length, rows) = read_rows(path, &header(periodic), checkpointed.count)?;
+fn checkpointed_rows(path: &Path, columns: Columns, checkpointed: Extent) -> Result<(u64, Rows)> {
+    let (length, rows) = read_rows(path, &header(columns), checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
         _ if rows.extent() == checkpointed => return Ok((length, rows)),
         Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, checkpointed.count),
@@ -284,6 +316,7 @@ fn step_and_stage(line: &[u8]) -> Option<(u64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vec3::vec3;
 
     fn row(step: u64, stage: u32) -> EnergyRow {
         let energies = Energies { bond: 1.5, lj: -2e5, coulomb: 3e-7, coulomb_14: 2.0, ..Energies::default() };
@@ -296,6 +329,7 @@ mod tests {
             conserved: -1.0,
             temperature: 300.5,
             pressure: units::BAR,
+            pressure_along: vec3(1.0, 2.0, 3.0) * units::BAR,
             mass: 1000.0,
             cell: Some(PeriodicCell::orthorhombic([2.0, 2.5, 4.0])),
         }
@@ -309,7 +343,7 @@ mod tests {
     fn columns_and_units_are_in_place() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("energies.csv");
-        EnergyTable::create(&path, true).unwrap().write(&row(5, 1)).unwrap();
+        EnergyTable::create(&path, Columns::Directional).unwrap().write(&row(5, 1)).unwrap();
         let lines = lines(&path);
         let fields: Vec<(&str, &str)> = lines[0].split(',').zip(lines[1].split(',')).collect();
         for expected in [
@@ -328,10 +362,13 @@ mod tests {
             ("density (g/cm^3)", "0.083027"),
             ("b_y (nm)", "2.500000"),
             ("c_z (nm)", "4.000000"),
+            ("pressure_yy (bar)", "2.000000"),
+            // 4 nm (3 − 1.5) bar
+            ("surface_tension (mN/m)", "0.600000"),
         ] {
             assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
         }
-        assert_eq!(fields.len(), 32);
+        assert_eq!(fields.len(), 36);
     }
 
     #[test]
@@ -342,45 +379,45 @@ mod tests {
         let write = |table: &mut EnergyTable, rows: &[(u64, u32)]| {
             rows.iter().for_each(|&(step, stage)| table.write(&row(step, stage)).unwrap());
         };
-        let mut table = EnergyTable::create(&whole, false).unwrap();
+        let mut table = EnergyTable::create(&whole, Columns::Open).unwrap();
         write(&mut table, &rows);
         let all = table.sync().unwrap();
-        let mut table = EnergyTable::create(&parts, false).unwrap();
+        let mut table = EnergyTable::create(&parts, Columns::Open).unwrap();
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
         // killed in the middle of a row, the checkpoint is of step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
-        let mut table = EnergyTable::append(&parts, false, kept).unwrap();
+        let mut table = EnergyTable::append(&parts, Columns::Open, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);
         write(&mut table, &rows[3..]);
         assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
         // at the end everything is kept
-        drop(EnergyTable::append(&parts, false, all).unwrap());
+        drop(EnergyTable::append(&parts, Columns::Open, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
-        assert_eq!(EnergyTable::extent(&parts, false).unwrap(), all);
+        assert_eq!(EnergyTable::extent(&parts, Columns::Open).unwrap(), all);
     }
 
     #[test]
     fn foreign_and_changed_files_are_refused_and_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("energies.csv");
-        let mut table = EnergyTable::create(&path, false).unwrap();
+        let mut table = EnergyTable::create(&path, Columns::Open).unwrap();
         table.write(&row(0, 1)).unwrap();
         table.write(&row(10, 1)).unwrap();
         let written = table.sync().unwrap();
-        assert_eq!(EnergyTable::create(&path, false).unwrap_err().exit_code(), 2);
+        assert_eq!(EnergyTable::create(&path, Columns::Open).unwrap_err().exit_code(), 2);
         let good = std::fs::read_to_string(&path).unwrap();
         let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
-        for (text, periodic, reason) in [
-            (&good, true, "columns are not the ones"),
-            (&cut, false, "1 rows found, the checkpoint was written after 2"),
-            (&good.replace("7.25", "7.26"), false, "the first 2 rows are not those"),
-            (&String::new(), false, "columns are not the ones"),
+        for (text, columns, reason) in [
+            (&good, Columns::Periodic, "columns are not the ones"),
+            (&cut, Columns::Open, "1 rows found, the checkpoint was written after 2"),
+            (&good.replace("7.25", "7.26"), Columns::Open, "the first 2 rows are not those"),
+            (&String::new(), Columns::Open, "columns are not the ones"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = EnergyTable::append(&path, periodic, written).unwrap_err();
+            let error = EnergyTable::append(&path, columns, written).unwrap_err();
             assert!(error.exit_code() == 2 && error.to_string().contains(reason), "{error}");
             assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
         }
@@ -391,7 +428,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("energies.csv");
         let energies = Energies { lj: 1.25e40, bond: f64::NAN, ..Energies::default() };
-        EnergyTable::create(&path, false).unwrap().write(&EnergyRow { energies, ..row(0, 1) }).unwrap();
+        EnergyTable::create(&path, Columns::Open).unwrap().write(&EnergyRow { energies, ..row(0, 1) }).unwrap();
         let text = &lines(&path)[1];
         assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
     }

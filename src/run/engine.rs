@@ -11,6 +11,7 @@ use crate::backend::cuda::Gpu;
 use crate::backend::cuda::{self, Cuda, Programs};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Workload};
 use crate::context::Context;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
@@ -314,6 +315,14 @@ fn only_on_cpu(plan: &Plan) -> Option<String> {
                 ThermostatKind::VRescale | ThermostatKind::Berendsen => return None,
             };
             Some(format!("the thermostat of stage \"{name}\" {what}"))
+        }
+        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. }) if barostat.kind == BarostatKind::MonteCarlo => {
+            Some(format!("the barostat of stage \"{name}\" makes trial moves of the volume"))
+        }
+        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. })
+            if barostat.coupling != PressureCoupling::Isotropic =>
+        {
+            Some(format!("the barostat of stage \"{name}\" does not scale all directions alike"))
         }
         StageKind::Dynamics(_) | StageKind::Minimize(_) => None,
     })

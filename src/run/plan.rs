@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::reporter::StepInfo;
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
-use crate::ensemble::barostat::Barostat;
+use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
+use crate::observe::energies::Columns;
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
 use crate::restraint::ReferenceScaling;
 
@@ -52,6 +53,18 @@ impl Default for Plan {
 }
 
 impl Plan {
+    /// Columns of the energy table.
+    pub fn energy_columns(&self, periodic: bool) -> Columns {
+        let directional = |barostat: &Barostat| barostat.coupling != PressureCoupling::Isotropic;
+        match periodic {
+            false => Columns::Open,
+            true if self.dynamics().any(|(_, stage)| stage.barostat.as_ref().is_some_and(directional)) => {
+                Columns::Directional
+            }
+            true => Columns::Periodic,
+        }
+    }
+
     /// Steps that a stage of `steps` steps does, limited by `max_steps`.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))

@@ -34,7 +34,7 @@ use super::plan::Plan;
 use super::simulation::Observed;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
-use crate::observe::energies::EnergyRow;
+use crate::observe::energies::{Columns, EnergyRow};
 use crate::observe::extent::{Extent, Mark};
 use crate::system::System;
 use crate::vec3::Vec3;
@@ -117,6 +117,7 @@ impl Report<'_> {
             conserved: observed.conserved,
             temperature: observed.temperature,
             pressure: observed.pressure,
+            pressure_along: observed.pressure_along,
             mass: self.mass,
             cell: observed.cell,
         })
@@ -142,6 +143,11 @@ impl RunInfo<'_> {
     /// Path of a file in the output folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.plan.output.directory.join(name)
+    }
+
+    /// Columns of the energy table.
+    pub fn energy_columns(&self) -> Columns {
+        self.plan.energy_columns(self.periodic)
     }
 }
 

@@ -27,16 +27,15 @@ use super::tuning::{Tuner, adopt};
 use super::warnings::refuse;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
-use crate::observe::energies::EnergyRow;
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::observe::replace::replace_synced;
-use crate::observe::statistics::Statistics;
+use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
 use crate::restraint::PositionRestraints;
-use crate::system::State;
+use crate::system::{State, TrialMoves};
 use history::History;
 use monitor::Monitor;
 use std::sync::Arc;
@@ -163,7 +162,7 @@ impl Session<'_> {
             if outcome == Outcome::Stopped {
                 return Ok((outcome, state));
             }
-            self.close_stage(stage)?;
+            self.close_stage(stage, &state)?;
             place = RunPosition::default();
         }
         Ok((Outcome::Finished, state))
@@ -180,8 +179,9 @@ impl Session<'_> {
         }
     }
 
-    fn close_stage(&mut self, stage: &Stage) -> Result<()> {
-        let averages = self.history.statistics.averages();
+    fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
+        let mut averages = self.history.statistics.averages();
+        averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
             StageKind::Dynamics(_) => {
@@ -198,7 +198,7 @@ impl Session<'_> {
     fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: RunPosition) -> Result<Outcome> {
         let plan = self.job.plan;
         if self.history.statistics == Statistics::default() {
-            self.history.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
+            self.history.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
         }
         if place.schedule.is_none() {
             prepare(&self.job.system, options, plan.run.seed, state)
@@ -328,7 +328,8 @@ impl Session<'_> {
         let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
         let energies = wanted.energies || wanted.forces || unverified.is_some();
         let state = wanted.positions || wanted.velocities;
-        if state && !energies {
+        let early = state && !energies && !simulation.begins_with_trial();
+        if early {
             // the state is complete without forces
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
@@ -341,7 +342,7 @@ impl Session<'_> {
                 let on_gpu = engine.placement(system)?.is_gpu();
                 agreement = Some(verify(system, restraints, lists, simulation.backend(), on_gpu)?);
             }
-            if state && energies {
+            if state && !early {
                 outputs.hold_state(|state| simulation.download(state))?;
             }
             if wanted.forces {
@@ -440,4 +441,20 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
         stage_step: simulation.local_step,
         timestep: simulation.timestep(),
     }
+}
+
+/// Of the trial moves of an extent of the cell in a stage; the error is that of independent trials.
+fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
+    let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
+    let mean = accepted / tried;
+    let fluctuation = (mean * (1.0 - mean)).sqrt();
+    (moves.tried > 0).then(|| Average {
+        name: format!("accepted trials of extent {}", extent + 1),
+        unit: "1".into(),
+        samples: moves.tried,
+        mean,
+        fluctuation,
+        error: Some(fluctuation / tried.sqrt()),
+        drift: 0.0,
+    })
 }

@@ -7,9 +7,11 @@ use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
 use crate::ensemble::is_due;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::system::State;
 use crate::units::BOLTZMANN;
+use crate::vec3::Vec3;
 
 #[cfg(test)]
 mod groups;
@@ -40,6 +42,8 @@ pub struct Observed {
     pub temperature: f64,
     /// kJ/mol/nm³, zero without a cell
     pub pressure: f64,
+    /// along x, y, z, as [`Kinetic::along`] is known
+    pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
 }
@@ -113,7 +117,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             context.backend_mut().set_temperature_groups(&setup.temperature_groups)?;
         }
         let (barostat, thermostat) =
-            (state.coupling.pending_scaling != 0.0, !state.coupling.pending_rescaling.is_empty());
+            (state.coupling.pending_scaling != Vec3::ZERO, !state.coupling.pending_rescaling.is_empty());
         Ok(Simulation {
             setup,
             local_step: steps,
@@ -187,7 +191,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
-        self.context.forces(Workload { energy: energies, virial })?;
+        let workload = Workload { energy: energies, virial };
+        match self.trial() {
+            Some(trial) => self.context.forces_after_trial(workload, &trial)?,
+            None => self.context.forces(workload)?,
+        };
         observe(self)?;
         let leapfrog = Leapfrog {
             timestep: dynamics.timestep,
@@ -208,9 +216,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let kinetic = self.context.integrate(leapfrog)?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let temperature =
-                dynamics.thermostat.as_ref().map_or(0.0, |thermostat| thermostat.mean_temperature(freedom, time));
-            let scaling = barostat.scaling(temperature, dynamics.timestep, random);
+            let scaling = barostat.scaling(self.bath_temperature(), dynamics.timestep, random);
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(change) = change {
@@ -226,6 +232,26 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         }
         self.local_step += 1;
         Ok(observed)
+    }
+
+    /// Of the thermostat at the present time, K.
+    fn bath_temperature(&self) -> f64 {
+        let Setup { dynamics, temperature_groups, .. } = &self.setup;
+        let time = self.local_step as f64 * dynamics.timestep;
+        let of = |thermostat: &Thermostat| thermostat.mean_temperature(temperature_groups.degrees_of_freedom(), time);
+        dynamics.thermostat.as_ref().map_or(0.0, of)
+    }
+
+    /// The trial move of the volume that the next step begins with.
+    fn trial(&self) -> Option<VolumeTrial> {
+        let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
+        let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
+        Some(barostat.trial(self.bath_temperature(), dynamics.timestep, self.local_step, random))
+    }
+
+    /// Whether the next step begins with a trial move, so that its positions are known after its forces only.
+    pub fn begins_with_trial(&self) -> bool {
+        self.trial().is_some()
     }
 
     /// The barostat, if it acts at a step.
@@ -246,7 +272,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         })
     }
 
-    fn observe(&self, Kinetic { before, after, constraint_virial }: Kinetic) -> Result<Observed> {
+    fn observe(&self, Kinetic { before, after, along, constraint_virial }: Kinetic) -> Result<Observed> {
         let backend = self.backend();
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
@@ -257,6 +283,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             conserved: kinetic + energies.potential() - work.thermostat_work - work.barostat_work,
             temperature: 2.0 * kinetic / (free.max(1) as f64 * BOLTZMANN),
             pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
+            pressure_along: cell
+                .map_or(Vec3::ZERO, |cell| barostat::directional_pressure(along, virial.diagonal(), cell.volume())),
             cell,
         })
     }

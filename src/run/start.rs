@@ -26,6 +26,8 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let first = state.step == 0;
+    // counted by stage
+    state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted) = (0, 0));
     if first {
         let reference = state.positions.clone();
         if let Err(failure) = constraints.satisfy(&reference, &mut state.positions) {

@@ -10,12 +10,25 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factor of a box scaling whose work is counted only by half so far
-    pub pending_scaling: f64,
+    /// ln of the length factors along x, y, z of a box scaling whose work is counted only by half so far
+    pub pending_scaling: Vec3,
     /// 1 − 1/λ of each temperature group, of a velocity rescaling whose work is counted only in part so far; empty without
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,
+    /// trial moves of the extents of the cell
+    pub trials: [TrialMoves; 3],
+}
+
+/// Trial moves of a Monte Carlo barostat along one extent of the cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TrialMoves {
+    /// largest change of the logarithm; zero before the first
+    pub largest: f64,
+    /// trials in this stage
+    pub tried: u64,
+    /// of these
+    pub accepted: u64,
 }
 
 /// Positions, velocities, cell and time, in topology order.

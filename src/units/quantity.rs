@@ -33,6 +33,8 @@ pub enum Dimension {
     EnergyRate,
     /// kJ/mol/nm³
     Pressure,
+    /// kJ/mol/nm²
+    SurfaceTension,
     /// nm³/(kJ/mol)
     Compressibility,
     /// rad
@@ -41,7 +43,7 @@ pub enum Dimension {
 
 use Dimension::{
     Angle, Compressibility, Energy, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate,
-    Temperature, Time, WallTime,
+    SurfaceTension, Temperature, Time, WallTime,
 };
 
 /// Spelling, dimension, size in internal units. The first of a dimension is the one messages recommend.
@@ -91,6 +93,11 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("kPa", Pressure, 1e-2 * BAR),
     ("MPa", Pressure, 10.0 * BAR),
     ("kJ/mol/nm^3", Pressure, 1.0),
+    // 1 bar nm = 10⁵ Pa · 10⁻⁹ m = 0.1 mN/m
+    ("mN/m", SurfaceTension, 10.0 * BAR),
+    ("dyn/cm", SurfaceTension, 10.0 * BAR),
+    ("bar nm", SurfaceTension, BAR),
+    ("kJ/mol/nm^2", SurfaceTension, 1.0),
     ("1/bar", Compressibility, 1.0 / BAR),
     ("bar^-1", Compressibility, 1.0 / BAR),
     ("1/atm", Compressibility, 1.0 / (1.013_25 * BAR)),
@@ -115,6 +122,7 @@ impl Dimension {
             ForceConstant => "a force constant",
             EnergyRate => "an energy per time",
             Pressure => "a pressure",
+            SurfaceTension => "a surface tension",
             Compressibility => "a compressibility",
             Angle => "an angle",
         }
@@ -135,6 +143,7 @@ impl Dimension {
             ForceConstant => "1000 kJ/mol/nm^2",
             EnergyRate => "0.005 kJ/mol/ps",
             Pressure => "1 bar",
+            SurfaceTension => "20 mN/m",
             Compressibility => "4.5e-5 1/bar",
             Angle => "90 deg",
         }

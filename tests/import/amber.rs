@@ -1,6 +1,6 @@
 //! mdin files.
 
-use md::ensemble::barostat::BarostatKind;
+use md::ensemble::barostat::{BarostatKind, PressureCoupling};
 use md::ensemble::thermostat::ThermostatKind;
 use md::prepare::{ConstraintKind, ElectrostaticsSpec, PmeSpec, Setting};
 use md::run::{Interval, Velocities};
@@ -53,8 +53,8 @@ fn production() {
     assert_eq!((thermostat.kind, thermostat.coupling_time), (ThermostatKind::VRescale, 1.5));
     let barostat = stage.barostat.as_ref().unwrap();
     assert_eq!((barostat.kind, barostat.coupling_time), (BarostatKind::Berendsen, 2.0));
-    assert!((barostat.pressure / BAR - 1.01325).abs() < 1e-12);
-    assert!((barostat.compressibility * BAR - 45e-6).abs() < 1e-15);
+    assert!(barostat.pressure.iter().all(|pressure| (pressure / BAR - 1.01325).abs() < 1e-12));
+    assert!(barostat.compressibility.iter().all(|value| (value * BAR - 45e-6).abs() < 1e-15));
     let forces = &imported.plan.forces;
     let ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order }) = forces.electrostatics else { panic!() };
     // sander prints "Ewald Coefficient = 0.30768" for a cutoff of 9 Å
@@ -101,6 +101,28 @@ fn wrong_files_are_refused_at_their_lines() {
         let (line, found) = problem("x.mdin", &format!("title\n&cntrl\n {keys},\n/\n"));
         assert!(line == 3 && found.contains(message), "{keys}: {found}");
     }
+}
+
+#[test]
+fn trial_moves_and_surface_tensions() {
+    let barostat = |keys: &str| {
+        let imported = text("x.mdin", &format!("x\n &cntrl ntt=3, gamma_ln=1, ntb=2, pres0=1, {keys} /\n"));
+        (imported.dynamics().barostat.unwrap(), imported.differing().join(" "))
+    };
+    let (trials, differing) = barostat("ntp=1, barostat=2");
+    assert_eq!((trials.kind, trials.coupling), (BarostatKind::MonteCarlo, PressureCoupling::Isotropic));
+    // the default of mcbarint
+    assert_eq!((trials.every, differing.as_str()), (100, ""));
+    assert_eq!(barostat("ntp=1, barostat=2, mcbarint=25").0.every, 25);
+    let (each, differing) = barostat("ntp=2, barostat=1");
+    assert_eq!((each.kind, each.coupling), (BarostatKind::Berendsen, PressureCoupling::Anisotropic));
+    assert_eq!(differing, "");
+    let (tension, differing) = barostat("ntp=3, barostat=2, csurften=3, gamma_ten=20, ninterface=2");
+    assert_eq!((tension.coupling, differing.as_str()), (PressureCoupling::SemiIsotropic, ""));
+    // 20 dyn/cm of each of two interfaces: 400 bar nm
+    assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9, "{}", tension.surface_tension);
+    let (_, found) = problem("x.mdin", "x\n &cntrl ntp=3, csurften=1 /\n");
+    assert!(found.contains("set csurften = 3"), "{found}");
 }
 
 /// Keys of `&cntrl` and `&ewald` in the manual's chapters on sander and pmemd, with a value that is not the default.

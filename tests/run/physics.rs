@@ -226,6 +226,35 @@ fn conserved_quantity_at_constant_pressure() {
     assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
 }
 
+/// Barostats that do not scale all directions alike, or that make trial moves.
+const DIRECTIONAL: [&str; 3] = [
+    "coupling = \"semi-isotropic\", surface_tension = \"20 mN/m\", coupling_time = \"1 ps\"",
+    "coupling = \"anisotropic\", coupling_time = \"1 ps\"",
+    "kind = \"monte-carlo\", coupling = \"semi-isotropic\", every = 10",
+];
+
+#[test]
+fn conserved_quantity_where_directions_differ() {
+    for barostat in DIRECTIONAL {
+        let coupling = format!(
+            "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
+             barostat = {{ pressure = \"500 bar\", compressibility = \"2e-4 1/bar\", {barostat} }}"
+        );
+        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+        let coupling = format!(
+            "thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
+             barostat = {{ pressure = \"1 bar\", {barostat} }}"
+        );
+        assert_conserved("water", (774.0, 2.0), PERIODIC, &coupling);
+        let coupling = format!(
+            "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
+             barostat = {{ pressure = \"500 bar\", compressibility = \"2e-4 1/bar\", {barostat} }}\n\
+             position_restraints = {{ select = \"all\", force_constant = \"500 kJ/mol/nm^2\", reference_scaling = \"all\" }}"
+        );
+        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+    }
+}
+
 #[test]
 fn conserved_quantity_with_restraints_at_constant_pressure() {
     for scaling in ["none", "center-of-mass", "all"] {

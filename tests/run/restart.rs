@@ -52,6 +52,19 @@ fn constant_pressure() {
 }
 
 #[test]
+fn directions_and_trial_moves() {
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
+    let with = |barostat: &str| input("threads = 2", PERIODIC, &stage.replace("pressure = \"1 bar\"", barostat));
+    let semi = with("pressure = \"1 bar\", coupling = \"semi-isotropic\", surface_tension = \"30 mN/m\"");
+    in_pieces("peptide-charged", &semi, ["37", "100", "110", "200"]);
+    // trials at steps 10 and 120 of energies and frames, among others
+    let trials = with("kind = \"monte-carlo\", every = 11, coupling = \"anisotropic\"");
+    let trials = trials.replace(", coupling_time = \"2 ps\" }", " }");
+    in_pieces("peptide-charged", &trials, ["10", "120", "121", "200"]);
+    in_pieces("tip5p", &trials, ["21", "22", "43", "60"]);
+}
+
+#[test]
 fn virtual_sites() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     in_pieces("tip5p", &input("threads = 2", PERIODIC, &stage), ["37", "100", "110", "200"]);

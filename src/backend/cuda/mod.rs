@@ -41,7 +41,7 @@ use super::{
     Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
 };
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
@@ -238,7 +238,8 @@ impl<D: Device> Cuda<D> {
 fn coupling(status: &Status) -> Coupling {
     let Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = *status;
     let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
-    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, chains: vec![] }
+    let pending_scaling = Vec3::splat(pending_scaling);
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
 }
 
 fn diagonal(value: f64) -> Mat3 {
@@ -266,6 +267,7 @@ impl<D: Device> Backend for Cuda<D> {
         let a = &self.arguments;
         let Coupling { thermostat_work, barostat_work, pending_scaling, ref pending_rescaling, .. } = state.coupling;
         let pending_rescaling = pending_rescaling.first().copied().unwrap_or_default();
+        let pending_scaling = pending_scaling.x;
         let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
         write(&self.device, a.status, &[no_fault])?;
@@ -406,6 +408,7 @@ impl<D: Device> Backend for Cuda<D> {
         let kinetic = Kinetic {
             before: sums.at(SUM_KINETIC_BEFORE),
             after: sums.at(SUM_KINETIC_AFTER),
+            along: Vec3::ZERO,
             constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
         };
         self.check_motion(kinetic.before + kinetic.after)?;
@@ -416,8 +419,12 @@ impl<D: Device> Backend for Cuda<D> {
         if self.cell.get().is_none() {
             return Ok(());
         }
+        if box_scaling.coupling != PressureCoupling::Isotropic {
+            let problem = Problem::new("this device scales cells isotropically only");
+            return Err(problem.help("set run.device = \"cpu\"").into());
+        }
         self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
-        let BoxScaling { rate, pressure, thermal, noise, stochastic } = box_scaling;
+        let Relaxation { rate, pressure, thermal, noise, stochastic } = box_scaling.relaxations[0];
         let stochastic = u32::from(stochastic);
         let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);

@@ -2,11 +2,13 @@
 
 use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
-use crate::config::key::Kind::{File, Integer, Quantity, Text};
+use crate::config::key::Kind::{File, Integer, Quantities, Quantity, Text};
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::ensemble::thermostat::ThermostatKind;
-use crate::units::Dimension::{Compressibility, Force, ForceConstant, Length, Pressure, Rate, Temperature, Time};
+use crate::units::Dimension::{
+    Compressibility, Force, ForceConstant, Length, Pressure, Rate, SurfaceTension, Temperature, Time,
+};
 
 const NOT_NEGATIVE: Range = Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
@@ -123,7 +125,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"none\""),
         only: DYNAMICS,
         example: "{ kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }",
-        doc: "Isotropic pressure coupling.",
+        doc: "Pressure coupling.",
     },
     Key {
         name: "position_restraints",
@@ -296,35 +298,59 @@ static BAROSTAT: &[Key] = &[
         words: &words::of(&words::BAROSTATS),
         default: Is("\"c-rescale\""),
         example: "\"c-rescale\"",
-        doc: "Stochastic cell rescaling (correct ensemble), or Berendsen's weak coupling (for equilibration).",
+        doc: "Stochastic cell rescaling or trial moves of the volume (both the correct ensemble), or Berendsen's weak coupling (for equilibration).",
+        ..KEY
+    },
+    Key {
+        name: "coupling",
+        words: &words::of(&words::PRESSURE_COUPLINGS),
+        default: Is("\"isotropic\""),
+        example: "\"semi-isotropic\"",
+        doc: "What is scaled alike: x, y and z; x and y, and z by itself (membranes); or each by itself. There is no shear.",
         ..KEY
     },
     Key {
         name: "pressure",
-        kind: Quantity(Pressure, Range::ANY),
+        kind: Quantities(Pressure, Range::ANY),
         default: Is("\"1 bar\""),
         example: "\"1 bar\"",
-        doc: "Pressure.",
+        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble.",
+        ..KEY
+    },
+    Key {
+        name: "surface_tension",
+        kind: Quantity(SurfaceTension, Range::ANY),
+        default: Is("\"0 mN/m\""),
+        only: Some(("coupling", &["semi-isotropic"])),
+        example: "\"20 mN/m\"",
+        doc: "Surface tension in x and y, of all interfaces together, as in GROMACS and OpenMM (AMBER: gamma_ten times ninterface): twice that of each leaflet of a bilayer.",
         ..KEY
     },
     Key {
         name: "coupling_time",
         kind: Quantity(Time, Range::POSITIVE),
         default: Is("\"5 ps\""),
+        only: Some(("kind", &["c-rescale", "berendsen"])),
         example: "\"5 ps\"",
         doc: "Relaxation time of the pressure; with \"c-rescale\" at least 20 times the time between couplings (every × timestep).",
         ..KEY
     },
     Key {
         name: "compressibility",
-        kind: Quantity(Compressibility, Range::POSITIVE),
+        kind: Quantities(Compressibility, NOT_NEGATIVE),
         // water at 300 K
         default: Is("\"4.5e-5 1/bar\""),
         example: "\"4.5e-5 1/bar\"",
-        doc: "Isothermal compressibility; an estimate is enough, it only scales the coupling time.",
+        doc: "Isothermal compressibility; an estimate is enough, it only scales the coupling time, or the first trial moves. Or a list as of pressure: where it is zero the cell keeps its length.",
         ..KEY
     },
-    EVERY,
+    Key {
+        default: Rule("10; 100 with kind = \"monte-carlo\"", |table| {
+            Some(if table.word("kind")? == "monte-carlo" { "100" } else { "10" }.to_owned())
+        }),
+        doc: "Steps between couplings, or between trial moves, each of which costs the forces of a step.",
+        ..EVERY
+    },
 ];
 
 const EVERY: Key = Key {

@@ -6,7 +6,7 @@ use super::*;
 use crate::config::Config;
 
 /// Inputs that set every key among them.
-const INPUTS: [&str; 10] = [
+const INPUTS: [&str; 11] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
@@ -77,6 +77,11 @@ com_removal = "none"
     "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = 61\n[output]\ntrajectory = \"none\"\nenergies = \"none\"\n\
      [[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"0.5 fs\"\nthermostat = { kind = \"berendsen\", temperature = \"1 K\" }\n\
      barostat = { kind = \"berendsen\", pressure = \"-1000 bar\" }",
+    "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\
+     barostat = { kind = \"monte-carlo\", coupling = \"semi-isotropic\", surface_tension = \"23 mN/m\", every = 50,\n\
+     compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"] }\n\
+     [[stage]]\nname = \"b\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\
+     barostat = { coupling = \"anisotropic\", pressure = [\"1 bar\", \"2 bar\", \"3 bar\"] }",
     "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = \"infinity\"\nlist = { buffer = \"0.11 nm\" }\n\
      [run]\ndevice = \"cpu\"\nprecision = \"double\"",
     "[forces]\ncutoff = \"none\"\nlj_modifier = \"none\"\n",

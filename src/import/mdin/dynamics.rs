@@ -1,7 +1,7 @@
 //! Time step, velocities, thermostat, barostat.
 
 use super::{Draft, unexpected};
-use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
@@ -11,6 +11,8 @@ use crate::units::BAR;
 const COLD: f64 = 1e-3;
 /// Compressibilities are in units of 1e-6/bar.
 const PER_MEGABAR: f64 = 1e6;
+/// kJ/mol/nm²: 10 bar nm.
+const MILLINEWTON_PER_METRE: f64 = 10.0 * BAR;
 
 pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     draft.carried("stage.kind", &["imin"]);
@@ -119,38 +121,80 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
 }
 
 fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
-    match draft.whole("ntp") {
+    let coupling = match draft.whole("ntp") {
         0 => {
             draft.carried("stage.barostat", &["ntp"]);
             return;
         }
-        1 => {}
-        2..=4 => draft.differs("ntp", "md scales the cell isotropically"),
-        _ => unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4"),
-    }
+        1 => PressureCoupling::Isotropic,
+        2 => PressureCoupling::Anisotropic,
+        3 => PressureCoupling::SemiIsotropic,
+        4 => {
+            draft.differs("ntp", "md has no target volume: the pressure is kept");
+            PressureCoupling::Isotropic
+        }
+        _ => {
+            unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4");
+            return;
+        }
+    };
     let kind = match draft.whole("barostat") {
         1 => BarostatKind::Berendsen,
-        2 => {
-            draft.differs("barostat", "c-rescale is used, which samples the same ensemble");
-            BarostatKind::CRescale
-        }
+        2 => BarostatKind::MonteCarlo,
         _ => {
             unexpected(draft, "barostat", "expected 1 (Berendsen) or 2 (Monte Carlo)");
             return;
         }
     };
-    let [pressure, coupling_time, compressibility] = ["pres0", "taup", "comp"].map(|name| draft.real(name));
+    let (coupling, surface_tension) = surface_tension(draft, coupling);
+    let [pressure, compressibility] = ["pres0", "comp"].map(|name| draft.real(name));
     let compressibility = compressibility / PER_MEGABAR * (1.0 / BAR);
+    if compressibility <= 0.0 {
+        unexpected(draft, "comp", "expected a number greater than zero");
+    }
+    let (time, every) = match kind {
+        BarostatKind::MonteCarlo => ("mcbarint", u32::try_from(draft.count("mcbarint")).ok()),
+        _ => ("taup", None),
+    };
+    let coupling_time = if kind == BarostatKind::MonteCarlo { 1.0 } else { draft.real("taup") };
     draft.admitted("stage.barostat.coupling_time", "taup", coupling_time);
-    draft.admitted("stage.barostat.compressibility", "comp", compressibility);
-    draft.carried("stage.barostat", &["ntp", "barostat", "pres0", "taup", "comp"]);
+    draft.carried("stage.barostat", &["ntp", "barostat", "pres0", time, "comp"]);
     let asked = Pressure {
         kind,
-        pressure: pressure * BAR,
+        coupling,
+        pressure: [pressure * BAR; 3],
+        surface_tension,
         coupling_time,
-        compressibility,
-        every: None,
+        compressibility: [compressibility; 3],
+        every,
         keys: ["barostat", "taup"],
     };
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
+}
+
+/// What is scaled alike, and γ₀ of all interfaces.
+fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (PressureCoupling, f64) {
+    match draft.whole("csurften") {
+        0 => {
+            draft.carried("stage.barostat.surface_tension", &["csurften"]);
+            return (coupling, 0.0);
+        }
+        3 => {}
+        1 | 2 => {
+            let help = "turn the system so that interfaces are normal to z, and set csurften = 3";
+            draft.problem("csurften", "md has interfaces in the plane of x and y only".to_owned(), help);
+        }
+        _ => unexpected(draft, "csurften", "expected 0 (none), 1, 2 or 3"),
+    }
+    if coupling != PressureCoupling::SemiIsotropic {
+        draft.differs("ntp", "a surface tension belongs to ntp = 3, which is used: x and y change alike");
+    }
+    let [tension, interfaces] = ["gamma_ten", "ninterface"].map(|name| draft.real(name));
+    draft.carried_as(
+        "stage.barostat.surface_tension",
+        &["csurften", "gamma_ten", "ninterface"],
+        "of all interfaces together",
+    );
+    // dyn/cm, which is mN/m, of one
+    (PressureCoupling::SemiIsotropic, tension * interfaces * MILLINEWTON_PER_METRE)
 }

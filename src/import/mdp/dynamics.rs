@@ -1,7 +1,7 @@
 //! Time step, velocities, barostat.
 
 use super::{Draft, shortened, steps, temperature};
-use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
@@ -124,27 +124,15 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
             return;
         }
     };
-    if draft.word("pcoupltype") != "isotropic" {
-        draft.differs("pcoupltype", "md scales the cell isotropically");
-    }
-    let [pressures, compressibilities] = ["ref-p", "compressibility"].map(|name| draft.reals(name));
-    let (Some(&pressure), Some(&compressibility)) = (pressures.first(), compressibilities.iter().find(|&&c| c > 0.0))
-    else {
-        let name = if pressures.is_empty() { "ref-p" } else { "compressibility" };
-        if compressibilities.is_empty() || pressures.is_empty() {
-            draft.problem("pcoupl", format!("pressure coupling without {name}"), "set it, or pcoupl = no");
-        } else {
-            draft.carried_as("stage.barostat", &["pcoupl", name], "the cell is rigid");
-        }
+    let Some((coupling, [pressures, compressibilities])) = directions(draft) else { return };
+    if compressibilities.iter().all(|compressibility| *compressibility <= 0.0) {
+        draft.carried_as("stage.barostat", &["pcoupl", "compressibility"], "the cell is rigid");
         return;
-    };
-    // off-diagonal elements of anisotropic coupling have none
-    let diagonal = |values: &[f64]| values.iter().take(3).any(|value| *value != values[0]);
-    for (name, values) in [("ref-p", &pressures), ("compressibility", &compressibilities)] {
-        if diagonal(values) {
-            draft.differs(name, "md has one value for all directions: the first that is not zero");
-        }
     }
+    // the first value of a coupling of the surface tension is that
+    let is_tension = draft.word("pcoupltype") == "surfacetension";
+    let (surface_tension, pressures) =
+        if is_tension { (pressures[0] * BAR, vec![pressures[1]]) } else { (0.0, pressures) };
     let coupling_time = draft.real("tau-p");
     draft.admitted("stage.barostat.coupling_time", "tau-p", coupling_time);
     let every = interval(draft, "nstpcouple");
@@ -152,11 +140,57 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     draft.carried("stage.barostat", &names);
     let asked = Pressure {
         kind,
-        pressure: pressure * BAR,
+        coupling,
+        pressure: along(coupling, &pressures).map(|pressure| pressure * BAR),
+        surface_tension,
         coupling_time,
-        compressibility: compressibility * (1.0 / BAR),
+        compressibility: along(coupling, &compressibilities).map(|compressibility| compressibility * (1.0 / BAR)),
         every,
         keys: ["pcoupl", "tau-p"],
     };
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
+}
+
+/// What is scaled alike, and values of `ref-p` and `compressibility` for each of these; `None` where there is a problem.
+fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])> {
+    let word = draft.word("pcoupltype");
+    let coupling = match word.as_str() {
+        "isotropic" => PressureCoupling::Isotropic,
+        "semiisotropic" | "surfacetension" => PressureCoupling::SemiIsotropic,
+        "anisotropic" => PressureCoupling::Anisotropic,
+        other => {
+            let help = "expected isotropic, semiisotropic, anisotropic or surface-tension";
+            draft.problem("pcoupltype", format!("pcoupltype = {}", shortened(other)), help);
+            return None;
+        }
+    };
+    let wanted = coupling.extents().len();
+    let of = |draft: &mut Draft<'_>, name: &str| {
+        let mut values = draft.reals(name);
+        if values.len() < wanted {
+            let message = format!("pcoupltype = {word} with {} values of {name}", values.len());
+            let message = if values.is_empty() { format!("pressure coupling without {name}") } else { message };
+            draft.problem(if values.is_empty() { "pcoupl" } else { name }, message, "set it, or pcoupl = no");
+            return None;
+        }
+        let shear = values.split_off(wanted);
+        if name == "compressibility" && shear.iter().any(|value| *value != 0.0) {
+            draft.differs(name, "md stretches the cell along x, y and z, without shear");
+        }
+        if name == "compressibility" && values.iter().any(|value| *value < 0.0) {
+            draft.problem(name, format!("{name}: a value is negative"), "zero keeps the length");
+            return None;
+        }
+        Some(values)
+    };
+    Some((coupling, [of(draft, "ref-p")?, of(draft, "compressibility")?]))
+}
+
+/// For x, y, z, of one value for all or one for each extent.
+fn along(coupling: PressureCoupling, values: &[f64]) -> [f64; 3] {
+    let mut along = [values[0]; 3];
+    for (value, directions) in values.iter().zip(coupling.extents()).skip(1) {
+        directions.iter().for_each(|&direction| along[direction] = *value);
+    }
+    along
 }

@@ -40,14 +40,14 @@ impl Reporter for EnergyReporter {
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let path = run.file(ENERGIES);
         check_present(&path, checkpointed, "rows")?;
-        EnergyTable::check(&path, run.periodic, checkpointed.extent)
+        EnergyTable::check(&path, run.energy_columns(), checkpointed.extent)
     }
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let path = run.file(ENERGIES);
         self.table = Some(match checkpointed {
-            Some(checkpointed) => EnergyTable::append(&path, run.periodic, checkpointed.extent)?,
-            None => EnergyTable::create(&path, run.periodic)?,
+            Some(checkpointed) => EnergyTable::append(&path, run.energy_columns(), checkpointed.extent)?,
+            None => EnergyTable::create(&path, run.energy_columns())?,
         });
         Ok(())
     }
@@ -64,6 +64,6 @@ impl Reporter for EnergyReporter {
     }
 
     fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
-        EnergyTable::extent(&run.file(ENERGIES), run.periodic).is_ok_and(|found| found == extent)
+        EnergyTable::extent(&run.file(ENERGIES), run.energy_columns()).is_ok_and(|found| found == extent)
     }
 }

@@ -7,7 +7,7 @@ use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::cuda::layout::{CENTRAL_SHIFT, Lattice, ORIGIN_QUANTUM, SHIFTS};
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::pair::shift_image;
 use crate::pme::reciprocal_rows;
 use crate::system::State;
@@ -67,7 +67,7 @@ fn a_cell_that_is_read_and_written_gives_the_same_bits() {
     cuda.integrate(Leapfrog { timestep: 0.001, virial: true, kinetic: false, coupled: false, pending_work: false })
         .unwrap();
     let (rate, pressure, thermal, noise, stochastic) = (1e-6, 1.0, 1.0, 0.01, true);
-    cuda.scale_box(BoxScaling { rate, pressure, thermal, noise, stochastic }).unwrap();
+    cuda.scale_box(BoxScaling::isotropic(Relaxation { rate, pressure, thermal, noise, stochastic })).unwrap();
     let (before, shifts) = found(&cuda);
     let mut state = State::default();
     cuda.download(&mut state).unwrap();

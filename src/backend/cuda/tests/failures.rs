@@ -3,7 +3,7 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::model;
 use crate::backend::{Backend, Leapfrog, Workload};
-use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::rescaling::Rescaling;
 use crate::error::Error;
 use crate::system::{Electrostatics, G96Angle, G96Bond, LjModifier, State};
@@ -57,7 +57,7 @@ fn a_barostat_does_not_scale_a_failed_step() {
         .unwrap();
     // by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
-    cuda.scale_box(BoxScaling { rate: 0.0, pressure: 0.0, thermal: 0.0, noise, stochastic: false }).unwrap();
+    cuda.scale_box(BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() })).unwrap();
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
     assert_eq!(atoms_of(error)[0], 30);
     assert!(cuda.previous_positions() == (sample.state.cell, &sample.state.positions[..]));
@@ -109,14 +109,14 @@ fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
 #[test]
 fn a_barostat_that_tears_the_cell_is_stopped() {
     let sample = Sample::load("water").rigid();
-    let box_scaling = BoxScaling { rate: 0.0, pressure: 0.0, thermal: 0.0, noise: 0.0, stochastic: false };
+    let by = |noise| BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() });
     let root = sample.state.cell.unwrap().volume().sqrt();
     // by 12 percent at once
-    let (error, state) = quiet_barostat(&sample, BoxScaling { noise: -0.3 * root, ..box_scaling });
+    let (error, state) = quiet_barostat(&sample, by(-0.3 * root));
     assert!(error.to_string().contains("would scale the cell by 0.888"), "{error}");
     assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);
     // by 7 to 9 percent again and again, until the cutoff does not fit
-    let (error, state) = quiet_barostat(&sample, BoxScaling { noise: -0.2 * root, ..box_scaling });
+    let (error, state) = quiet_barostat(&sample, by(-0.2 * root));
     assert!(error.to_string().contains("the cell has shrunk so far"), "{error}");
     let half = 0.5 * state.cell.unwrap().rows()[0].x;
     assert!(half < 0.9 && 0.9 < half / 0.9, "half a cell of {half} nm");

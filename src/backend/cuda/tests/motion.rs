@@ -4,7 +4,7 @@ use super::sample::Sample;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
 use crate::backend::{Backend, Host, Kinetic, Leapfrog, ListLevel, Reference, Workload};
-use crate::ensemble::barostat::{BoxScaling, pressure};
+use crate::ensemble::barostat::{BoxScaling, Relaxation, pressure};
 use crate::ensemble::rescaling::{Rescaling, pending, pending_work, scaling_work};
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::velocities::kinetic_energy;
@@ -195,7 +195,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     let measured = pressure(k, (probe.evaluation().virial + constraint_virial).trace(), before);
     let (rate, noise) = (0.01 / (measured.abs() + 1.0), 0.0025 * before.sqrt());
     let rate = rate.copysign(measured);
-    let box_scaling = BoxScaling { rate, pressure: 0.0, thermal: 1.0, noise, stochastic };
+    let box_scaling = BoxScaling::isotropic(Relaxation { rate, pressure: 0.0, thermal: 1.0, noise, stochastic });
     coupled_step(&mut cuda, box_scaling);
     coupled_step(&mut host, box_scaling);
     let (a, b) = (state_of(&cuda), state_of(&host));
@@ -212,13 +212,14 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     }
     let work = theirs.barostat_work.abs();
     assert!(work > 10.0 * WORK * scale, "a work of {work} kJ/mol in {scale} tells nothing");
-    assert_eq!((ours.pending_scaling, theirs.pending_scaling), (0.0, 0.0));
+    assert_eq!((ours.pending_scaling, theirs.pending_scaling), (Vec3::ZERO, Vec3::ZERO));
     assert!(ours.pending_rescaling.is_empty() && theirs.pending_rescaling.is_empty());
 }
 
 /// The state after steps with all couplings and without output.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
-    let box_scaling = BoxScaling { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true };
+    let box_scaling =
+        BoxScaling::isotropic(Relaxation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true });
     for _ in 0..2 {
         coupled_step(&mut cuda, box_scaling);
     }

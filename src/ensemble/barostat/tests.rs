@@ -1,0 +1,234 @@
+use super::*;
+use crate::ensemble::rescaling::{Bath, scaling_work, velocity_rescale};
+use crate::vec3::vec3;
+
+/// Standard errors allowed; the seed is fixed.
+const STANDARD_ERRORS: f64 = 4.0;
+const TEMPERATURE: f64 = 300.0;
+/// kJ/mol/nm³
+const PRESSURE: f64 = 0.06;
+
+/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms under thermostat and barostat.
+fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
+    let kt = BOLTZMANN * TEMPERATURE;
+    // β = 1/P₀ is the compressibility of the ideal gas: the volume relaxes with τ = 1 ps
+    let target = Target { pressure: PRESSURE, compressibility: 1.0 / PRESSURE, coupling_time: 1.0 };
+    let mut volume = count as f64 * kt / PRESSURE;
+    let mut kinetic = 1.5 * count as f64 * kt;
+    (0..steps)
+        .map(|step| {
+            let degrees_of_freedom = 3.0 * count as f64;
+            let bath = Bath { degrees_of_freedom, temperature: TEMPERATURE, coupling_time: 0.05 };
+            let factor = velocity_rescale(bath, interval, (23, step), 0).factor(kinetic).unwrap();
+            kinetic += scaling_work(kinetic, factor);
+            let measured = pressure(kinetic, 0.0, volume);
+            let relaxation = stochastic_rescale(target, TEMPERATURE, interval, (23, step, 0));
+            let factor = relaxation.length_factor(measured, volume, 3).unwrap();
+            kinetic /= factor * factor;
+            volume *= factor.powi(3);
+            volume * PRESSURE / kt
+        })
+        .collect()
+}
+
+/// How many standard errors mean and variance of values are from those of the distribution Γ(shape), where so many values
+/// are independent; Euler's step adds a relative `discretisation` to the variance.
+fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - shape).powi(2)).sum::<f64>() / n;
+    // the fourth central moment is 3 k (k + 2); a variance has twice as many independent values
+    let error = ((3.0 * shape * (shape + 2.0) - shape * shape) / (2.0 * independent)).sqrt();
+    let beyond = ((variance - shape).abs() - shape * discretisation).max(0.0);
+    [(mean - shape) / (shape / independent).sqrt(), beyond / error]
+}
+
+fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) {
+    let off = off_gamma(values, shape, independent, discretisation);
+    assert!(off.iter().all(|off| off.abs() < STANDARD_ERRORS), "off by {off:?} standard errors");
+    // a pressure wrong by five percent would be seen
+    let wrong: Vec<f64> = values.iter().map(|value| value * 1.05).collect();
+    let off = off_gamma(&wrong, shape, independent, discretisation);
+    assert!(off[0].abs() > STANDARD_ERRORS, "five percent are {} standard errors", off[0]);
+}
+
+#[test]
+fn ideal_gas_has_the_volumes_of_the_ensemble() {
+    // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance N + 1 in units of kT/P₀; the drift term
+    // kT/2V of λ is what tells N + 1 from N
+    for count in [50usize, 400] {
+        let (interval, steps) = (0.01, 4_000_000u64);
+        let values = ideal_gas(count, steps, interval);
+        // relaxation time 1 ps: 1/(2·1 ps) independent values per ps for the mean
+        assert_gamma(&values, count as f64 + 1.0, steps as f64 * interval / 2.0, interval);
+    }
+}
+
+/// Couplings of an ideal gas whose kinetic energy is always the mean.
+struct Gas {
+    barostat: Barostat,
+    count: f64,
+    cell: PeriodicCell,
+}
+
+/// ps, of couplings of a [`Gas`], and their number
+const INTERVAL: f64 = 0.01;
+const STEPS: u64 = 2_000_000;
+
+impl Gas {
+    /// With the compressibility of an ideal gas along x, y, z where `free`; τ is 1 ps.
+    fn new(coupling: PressureCoupling, free: [bool; 3], surface_tension: f64) -> Self {
+        let barostat = Barostat {
+            kind: BarostatKind::CRescale,
+            coupling,
+            pressure: [PRESSURE; 3],
+            surface_tension,
+            coupling_time: 1.0,
+            compressibility: free.map(|free| if free { 1.0 / PRESSURE } else { 0.0 }),
+            every: 1,
+        };
+        let count = 50.0;
+        let edge = (count * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt();
+        Gas { barostat, count, cell: PeriodicCell::orthorhombic([edge; 3]) }
+    }
+
+    fn edges(&self) -> [f64; 3] {
+        let [a, b, c] = self.cell.rows();
+        [a.x, b.y, c.z]
+    }
+
+    /// The edges after each coupling.
+    fn sample(&mut self) -> Vec<[f64; 3]> {
+        let step = |step| {
+            let measured = Vec3::splat(self.count * BOLTZMANN * TEMPERATURE / self.cell.volume());
+            let scaling = self.barostat.scaling(TEMPERATURE, INTERVAL, (5, step));
+            self.cell = self.cell.stretched(scaling.factors(measured, &self.cell).unwrap().lengths);
+            self.edges()
+        };
+        (0..STEPS).map(step).collect()
+    }
+}
+
+/// Slope of the mean square change of a quantity over 1 ps.
+fn diffusion(values: &[f64]) -> f64 {
+    let window = (1.0 / INTERVAL) as usize;
+    let starts: Vec<f64> = values.iter().step_by(window).copied().collect();
+    starts.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (starts.len() - 1) as f64
+}
+
+/// Relative error of the mean of squares of normal numbers, one for each ps.
+fn diffusion_error() -> f64 {
+    (2.0 / (STEPS as f64 * INTERVAL)).sqrt()
+}
+
+#[test]
+fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
+    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, of compressibility β n/3 each, ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z
+    // has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
+    for (coupling, inverses) in [(PressureCoupling::SemiIsotropic, 1.5), (PressureCoupling::Anisotropic, 2.0)] {
+        let mut gas = Gas::new(coupling, [true; 3], 0.0);
+        let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
+        let edges = gas.sample();
+        let volumes: Vec<f64> = edges.iter().map(|[x, y, z]| x * y * z * PRESSURE / kt).collect();
+        // rates of the extents add up to that of the volume, 1/ps
+        assert_gamma(&volumes, count + 1.0, STEPS as f64 * INTERVAL / 2.0, INTERVAL);
+        let shapes: Vec<f64> = edges.iter().map(|[x, _, z]| (x / z).ln()).collect();
+        let expected = 2.0 / (3.0 * count) * inverses;
+        let ratio = diffusion(&shapes) / expected;
+        assert!((ratio - 1.0).abs() < STANDARD_ERRORS * diffusion_error(), "{coupling:?}: {ratio}");
+        let alike = edges.iter().all(|[x, y, _]| (x / y - 1.0).abs() < 1e-9);
+        assert_eq!(alike, coupling == PressureCoupling::SemiIsotropic);
+    }
+}
+
+#[test]
+fn area_follows_the_ensemble_under_a_surface_tension() {
+    // p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at a fixed height L
+    let height = Gas::new(PressureCoupling::SemiIsotropic, [true; 3], 0.0).edges()[2];
+    for surface_tension in [0.0, 0.25 * PRESSURE * height, -0.5 * PRESSURE * height] {
+        let mut gas = Gas::new(PressureCoupling::SemiIsotropic, [true, true, false], surface_tension);
+        let stiffness = PRESSURE * height - surface_tension;
+        let scale = stiffness / (BOLTZMANN * TEMPERATURE);
+        let edges = gas.sample();
+        assert!(edges.iter().all(|edge| edge[2] == height));
+        let areas: Vec<f64> = edges.iter().map(|[x, y, _]| x * y * scale).collect();
+        // relaxes with rate 2/3τ, more under pressure and less under tension
+        let rate = 2.0 / 3.0 * stiffness / (PRESSURE * height);
+        assert_gamma(&areas, gas.count + 1.0, STEPS as f64 * INTERVAL * rate / 2.0, INTERVAL * rate);
+    }
+}
+
+#[test]
+fn one_length_follows_the_ensemble() {
+    let mut gas = Gas::new(PressureCoupling::Anisotropic, [false, false, true], 0.0);
+    let [width, depth, _] = gas.edges();
+    let scale = PRESSURE * width * depth / (BOLTZMANN * TEMPERATURE);
+    let heights: Vec<f64> = gas.sample().iter().map(|edge| edge[2] * scale).collect();
+    assert_gamma(&heights, gas.count + 1.0, STEPS as f64 * INTERVAL / 6.0, INTERVAL / 3.0);
+}
+
+/// Energy of a coupled pair of oscillators (masses 1, frequencies near 1) and minus its gradient.
+fn oscillators(r: Vec3) -> (f64, Vec3) {
+    const COUPLING: f64 = 0.5;
+    (0.5 * r.norm_squared() + COUPLING * r.x * r.y, -r - vec3(r.y, r.x, 0.0) * COUPLING)
+}
+
+/// Error of the work of scaling them at one step of leapfrog, over ln μ; the invariant of leapfrog tells the exact work.
+fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, phase: f64) -> f64 {
+    let invariant = |r: Vec3, before: Vec3, after: Vec3| 0.5 * before.dot(after) + oscillators(r).0;
+    let kinetic = |a: Vec3, b: Vec3| a.stretched(b) * 0.5;
+    let virial = |r: Vec3| r.stretched(oscillators(r).1);
+    let r = vec3(phase.cos(), (2.0 * phase).sin(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
+    let before = vec3(-phase.sin(), (3.0 * phase).cos(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
+    let after = before + oscillators(r).1 * timestep;
+    // by more along x, and less than not at all along y
+    let lengths = vec3(1.0 + change, 1.0 - 0.5 * change, 1.0);
+    let factors = ScaleFactors { lengths, velocities: lengths.map(velocity_factor) };
+    let faster = after.stretched(factors.velocities);
+    let next = r.stretched(factors.lengths) + faster * timestep;
+    let later = faster + oscillators(next).1 * timestep;
+    let exact = invariant(next, faster, later) - invariant(r, before, after);
+    let half = |r: Vec3| ScaleFactors::half_potential_work(lengths.map(f64::ln), virial(r));
+    let work = factors.kinetic_work(kinetic(after, after), kinetic(before, after)) + half(r) + half(next);
+    (work - exact) / change
+}
+
+#[test]
+fn work_is_exact_to_second_order() {
+    for phase in (0..12).map(|k| f64::from(k) * std::f64::consts::PI / 6.0 + 0.1) {
+        for velocity_factor in [|factor: f64| 1.0 / factor, |_| 1.0] {
+            // the error of ΔU(t+½) by both ends is dt²/8 of its second derivative, 4 ln μ times some coupling at most here;
+            // each of the other roundings of second order is less
+            let of = |timestep: f64, change: f64| work_error(timestep, change, velocity_factor, phase).abs();
+            assert!(of(0.1, 1e-5) < 0.02 && of(0.01, 1e-5) < 2e-4, "at {phase}: {}", of(0.1, 1e-5));
+            // e^x and its square by trapezoids: 4/3 ln² μ of an energy of a half each at most
+            assert!(of(1e-4, 1e-2) < 2e-4, "at {phase}: {}", of(1e-4, 1e-2));
+        }
+    }
+}
+
+#[test]
+fn weak_coupling_in_closed_form() {
+    let target = Target { pressure: 1.0, compressibility: 0.1, coupling_time: 2.0 };
+    for directions in [1, 2, 3] {
+        let factor = berendsen(target, 0.02).length_factor(3.0, 30.0, directions).unwrap();
+        assert!((factor.powi(directions as i32) - (1.0 + 0.1 * 0.01 * 2.0)).abs() < 1e-15);
+    }
+    let gas = Gas::new(PressureCoupling::SemiIsotropic, [true; 3], 0.0);
+    let barostat = Barostat { kind: BarostatKind::Berendsen, coupling_time: 2.0, ..gas.barostat };
+    let scaling = barostat.scaling(TEMPERATURE, 0.02, (1, 1));
+    let factors = scaling.factors(vec3(2.0 * PRESSURE, 0.0, 4.0 * PRESSURE), &gas.cell).unwrap();
+    // of x and y counts the mean, and of each length a third
+    assert_eq!((factors.lengths.x, factors.lengths.y), (1.0, 1.0));
+    assert!((factors.lengths.z - (1.0 + 0.01 / 3.0 * 3.0)).abs() < 1e-12, "{}", factors.lengths.z);
+    assert_eq!(factors.velocities, Vec3::splat(1.0));
+}
+
+#[test]
+fn a_cell_that_would_be_torn_is_refused() {
+    let target = Target { pressure: 1.0, compressibility: 1.0, coupling_time: 1.0 };
+    for measured in [1e6, -1e6, f64::NAN] {
+        assert!(berendsen(target, 0.1).length_factor(measured, 1.0, 3).is_err());
+        assert!(stochastic_rescale(target, 300.0, 0.1, (1, 1, 0)).length_factor(measured, 1.0, 1).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+use super::*;
+use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::units::BOLTZMANN;
+
+const TEMPERATURE: f64 = 300.0;
+/// kJ/mol/nm³
+const PRESSURE: f64 = 0.06;
+const MOLECULES: usize = 50;
+/// Standard errors allowed; the seed is fixed.
+const STANDARD_ERRORS: f64 = 4.0;
+const TRIALS: u64 = 400_000;
+/// Trials of which means are independent: volumes are forgotten within some tens.
+const BLOCK: usize = 1000;
+
+fn barostat(coupling: PressureCoupling, free: [bool; 3], surface_tension: f64) -> Barostat {
+    Barostat {
+        kind: BarostatKind::MonteCarlo,
+        coupling,
+        pressure: [PRESSURE; 3],
+        surface_tension,
+        coupling_time: 0.0,
+        compressibility: free.map(|free| if free { 1.0 / PRESSURE } else { 0.0 }),
+        every: 1,
+    }
+}
+
+fn edge() -> f64 {
+    (MOLECULES as f64 * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
+}
+
+/// Edges of an ideal gas after each trial that adapts nothing, and the trial moves.
+fn ideal_gas(barostat: &Barostat) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
+    let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(); 3]), [TrialMoves::default(); 3]);
+    let mut step = |step| {
+        let trial = barostat.trial(TEMPERATURE, 0.002, step, (3, step));
+        let moves = &mut moves[trial.extent];
+        let change = trial.change_of(moves, cell.volume());
+        let stretched = cell.stretched(trial.factors(change));
+        let accepted = trial.is_accepted(change, 0.0, [&cell, &stretched], MOLECULES);
+        trial.count(moves, accepted);
+        cell = if accepted { stretched } else { cell };
+        let [a, b, c] = cell.rows();
+        [a.x, b.y, c.z]
+    };
+    let edges = (0..TRIALS).map(&mut step).skip(ADAPTING as usize).collect();
+    (edges, moves)
+}
+
+/// Mean over blocks of a quantity less what it should be, in standard errors.
+fn off(values: impl Iterator<Item = f64>, expected: f64) -> f64 {
+    let values: Vec<f64> = values.collect();
+    let blocks: Vec<f64> = values.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
+    let n = blocks.len() as f64;
+    let mean = blocks.iter().sum::<f64>() / n;
+    let variance = blocks.iter().map(|block| (block - mean).powi(2)).sum::<f64>() / (n * (n - 1.0));
+    (mean - expected) / variance.sqrt()
+}
+
+/// Values have the distribution Γ(N+1), of mean and variance N+1; one wrong by five percent would be seen.
+fn assert_gamma(values: &[f64], what: &str) {
+    let shape = MOLECULES as f64 + 1.0;
+    let mean = off(values.iter().copied(), shape);
+    let variance = off(values.iter().map(|value| (value - shape).powi(2)), shape);
+    assert!(mean.abs() < STANDARD_ERRORS && variance.abs() < STANDARD_ERRORS, "{what}: {mean} and {variance}");
+    let wrong = off(values.iter().map(|value| 1.05 * value), shape);
+    assert!(wrong.abs() > STANDARD_ERRORS, "{what}: five percent are {wrong} standard errors");
+}
+
+#[test]
+fn volume_follows_the_ensemble() {
+    for coupling in [PressureCoupling::Isotropic, PressureCoupling::SemiIsotropic, PressureCoupling::Anisotropic] {
+        let (edges, moves) = ideal_gas(&barostat(coupling, [true; 3], 0.0));
+        let scale = PRESSURE / (BOLTZMANN * TEMPERATURE);
+        let volumes: Vec<f64> = edges.iter().map(|[x, y, z]| x * y * z * scale).collect();
+        assert_gamma(&volumes, &format!("{coupling:?}"));
+        for (directions, moves) in coupling.extents().iter().zip(&moves) {
+            let share = moves.accepted as f64 / moves.tried as f64;
+            assert!((0.25..0.75).contains(&share), "{share} accepted along {directions:?}");
+            let expected = TRIALS as f64 / coupling.extents().len() as f64;
+            assert!((moves.tried as f64 / expected - 1.0).abs() < 0.01);
+        }
+        let alike = edges.iter().all(|[x, y, _]| (x / y - 1.0).abs() < 1e-9);
+        assert_eq!(alike, coupling != PressureCoupling::Anisotropic);
+    }
+}
+
+#[test]
+fn area_follows_the_ensemble_under_a_surface_tension() {
+    for surface_tension in [0.0, 0.25 * PRESSURE * edge(), -0.5 * PRESSURE * edge()] {
+        let barostat = barostat(PressureCoupling::SemiIsotropic, [true, true, false], surface_tension);
+        let (edges, _) = ideal_gas(&barostat);
+        assert!(edges.iter().all(|edges| edges[2] == edge()));
+        let scale = (PRESSURE * edge() - surface_tension) / (BOLTZMANN * TEMPERATURE);
+        let areas: Vec<f64> = edges.iter().map(|[x, y, _]| x * y * scale).collect();
+        assert_gamma(&areas, &format!("{surface_tension}"));
+    }
+}
+
+#[test]
+fn energies_that_are_no_numbers_are_refused() {
+    let trial = barostat(PressureCoupling::Isotropic, [true; 3], 0.0).trial(TEMPERATURE, 0.002, 1, (1, 1));
+    let cell = PeriodicCell::orthorhombic([3.0; 3]);
+    for energy in [f64::NAN, f64::INFINITY] {
+        assert!(!trial.is_accepted(0.0, energy, [&cell, &cell], 10));
+    }
+    assert!(trial.is_accepted(0.0, 0.0, [&cell, &cell], 10));
+}
+
+#[test]
+fn the_largest_change_stays_after_the_adaptation() {
+    let barostat = barostat(PressureCoupling::Isotropic, [true; 3], 0.0);
+    for (step, adapts) in [(0, true), (ADAPTING - 1, true), (ADAPTING, false), (10 * ADAPTING, false)] {
+        let trial = barostat.trial(TEMPERATURE, 0.002, step, (1, step));
+        for accepted in [true, false] {
+            let mut moves = TrialMoves { largest: 0.01, ..TrialMoves::default() };
+            trial.count(&mut moves, accepted);
+            assert_eq!(moves.largest != 0.01, adapts);
+            assert_eq!((moves.tried, moves.accepted), (1, u64::from(accepted)));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Distributions of the volume of argon at two pressures under each barostat.
+
+  pressures.py MD FOLDER [NAME...]      runs the binary MD in FOLDER, one after the other, and checks; all kinds without NAME
+
+In the isothermal-isobaric ensemble ln p₁(V)/p₂(V) is a straight line of slope −(P₁ − P₂)/kT whatever the substance; and so
+p₁(A)/p₂(A), of slope −(P₁ − P₂)L/kT, where the height L is fixed. physical_validation estimates the slope by maximum
+likelihood (M. R. Shirts, J. Chem. Theory Comput. 9, 909 (2013), doi:10.1021/ct300688p) from samples that it finds
+independent. Printed: the slope in units of the right one, its error, and how many errors they are apart; then the same with
+the difference of pressures wrong by 5 percent of the first pressure, which must show; the slope of the conserved energy.
+Needs numpy, physical_validation.
+"""
+
+import csv
+import io
+import pathlib
+import subprocess
+import sys
+from contextlib import redirect_stdout
+
+import numpy as np
+import physical_validation as pv
+
+HERE = pathlib.Path(__file__).resolve().parent
+PRESSURES = (300, 380)  # bar, two widths of the distribution apart
+TEMPERATURE = 120.0  # K
+SETTLED = 50.0  # ps left out
+SCALING = 'coupling_time = "2 ps", compressibility = "2e-4 1/bar"'
+TRIALS = 'kind = "monte-carlo", every = 20, compressibility = "2e-4 1/bar"'
+KINDS = {
+    "isotropic": f'kind = "c-rescale", {SCALING}',
+    "semi-isotropic": f'kind = "c-rescale", coupling = "semi-isotropic", {SCALING}',
+    "anisotropic": f'kind = "c-rescale", coupling = "anisotropic", {SCALING}',
+    "area": 'kind = "c-rescale", coupling = "semi-isotropic", coupling_time = "2 ps", '
+    'compressibility = ["2e-4 1/bar", "0 1/bar"]',
+    "trials": TRIALS,
+    "trials-semi-isotropic": f'{TRIALS}, coupling = "semi-isotropic"',
+    "trials-anisotropic": f'{TRIALS}, coupling = "anisotropic"',
+    "berendsen": f'kind = "berendsen", {SCALING}',
+}
+
+
+def run(md, folder, name, pressure):
+    """Columns of the run, which is made or goes on."""
+    text = (HERE / "argon.toml").read_text()
+    text = text.replace("../..", str(HERE.parent.parent))
+    text = text.replace("BAROSTAT", KINDS[name]).replace("PRESSURE", str(pressure)).replace("NAME", name)
+    path = folder / f"{name}-{pressure}.toml"
+    path.write_text(text)
+    subprocess.run([md, "run", path], check=True, capture_output=True)
+    with open(folder / f"out-{name}-{pressure}" / "energies.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["time (ps)"]]
+    columns = {key.split()[0]: np.array([float(row[key]) for row in rows]) for key in rows[0]}
+    kept = columns["time"] > SETTLED
+    return {key: values[kept] for key, values in columns.items()}
+
+
+def simulation(columns, pressure):
+    """For physical_validation, in units of GROMACS."""
+    natoms = 512
+    return pv.data.SimulationData(
+        units=pv.data.UnitData.units("GROMACS"),
+        ensemble=pv.data.EnsembleData("NPT", natoms=natoms, pressure=pressure, temperature=TEMPERATURE),
+        system=pv.data.SystemData(natoms=natoms, nconstraints=0, ndof_reduction_tra=3, ndof_reduction_rot=0, mass=[39.948] * natoms),
+        observables=pv.data.ObservableData(
+            kinetic_energy=columns["kinetic"],
+            potential_energy=columns["potential"],
+            total_energy=columns["total"],
+            volume=columns["volume"],
+        ),
+        dt=0.2,
+    )
+
+
+def check(found, pressures):
+    """Deviations in errors of the slope; physical_validation prints its estimates, which are returned as text."""
+    text = io.StringIO()
+    with redirect_stdout(text):
+        off = pv.ensemble.check(*(simulation(c, p) for c, p in zip(found, pressures)), verbosity=2, bootstrap_seed=1)
+    return off, text.getvalue()
+
+
+md, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+folder.mkdir(exist_ok=True)
+for name in sys.argv[3:] or KINDS:
+    found = [run(md, folder, name, pressure) for pressure in PRESSURES]
+    off, text = check(found, PRESSURES)
+    # the second state is taken for one at 5 % of the pressure more
+    wrong, _ = check(found, (PRESSURES[0], PRESSURES[1] * 1.05))
+    volumes = ", ".join(f"{columns['volume'].mean():.3f} ± {columns['volume'].std():.3f}" for columns in found)
+    slopes = [np.polyfit(columns["time"], columns["conserved"], 1)[0] for columns in found]
+    drift = ", ".join(f"{slope:+.4f}" for slope in slopes)
+    print(f"{name}: off by {off[0]:.2f} errors, with 5 % more {wrong[0]:.2f}; volumes {volumes} nm³; drift {drift} kJ/mol/ps")
+    print("\n".join("    " + line for line in text.splitlines() if line.strip()), flush=True)
