@@ -34,7 +34,7 @@ use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
+use crate::restraint::Restraining;
 use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
@@ -131,9 +131,13 @@ pub trait Backend: Send {
         let problem = Problem::new("this device takes no external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
-    /// Restrains positions from now on, in place of earlier restraints. A backend that cannot do it refuses.
-    fn restrain_positions(&mut self, _restraints: &[Arc<PositionRestraints>]) -> Result<()> {
-        Err(Problem::new("this device has no position restraints").help("set run.device = \"cpu\"").into())
+    /// The restraints of the present stage, which act in [`Backend::forces`]; `None` from a backend that cannot restrain.
+    fn restraining(&self) -> Option<&Restraining> {
+        None
+    }
+    /// As [`Backend::restraining`], to set them and the time of their centres.
+    fn restraining_mut(&mut self) -> Option<&mut Restraining> {
+        None
     }
     /// The result of the last [`Backend::forces`]; forces and virial are valid if energies were requested.
     fn evaluation(&self) -> &Evaluation;

@@ -13,7 +13,7 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, load, position_restraints, processors, refuse, warnings,
+    describe_lists, describe_lj_end, describe_methods, load, processors, refuse, restraints, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -35,7 +35,7 @@ impl Check {
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
-        position_restraints(&config.plan, &system, &state)?;
+        restraints(&config.plan, &system, &state)?;
         for (_, stage) in config.plan.dynamics() {
             Setup::new(&system, stage, config.plan.run.seed, state.cell.is_some())?;
         }

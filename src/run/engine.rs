@@ -12,9 +12,10 @@ use crate::backend::cuda::{self, Cuda, Programs};
 use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Workload};
 use crate::context::Context;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
-use crate::ensemble::thermostat::ThermostatKind;
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
+use crate::restraint::Restraints;
 use crate::simd::Level;
 use crate::system::{State, System};
 use crate::team::Team;
@@ -235,8 +236,20 @@ impl Engine {
     /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and is not compared with the
     /// CPU first: this function serves to compare them.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
+        self.restrained_point(plan, system, state, &Restraints::default())
+    }
+
+    /// The same with the restraints of a stage ([`super::restraints`]), as if it began there.
+    pub fn restrained_point(
+        &self,
+        plan: &Plan,
+        system: &System,
+        state: &State,
+        restraints: &Restraints,
+    ) -> Result<Evaluation> {
         self.pool.install(|| {
             let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
+            context.restrain(restraints, &[])?;
             context.set_state(state)?;
             context.forces(Workload { energy: true, virial: true }).cloned()
         })
@@ -303,18 +316,26 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
+/// What of a thermostat runs on the CPU only.
+fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
+    match thermostat.kind {
+        _ if !thermostat.groups.is_empty() => Some("has groups"),
+        ThermostatKind::Langevin | ThermostatKind::Andersen => Some("renews velocities"),
+        ThermostatKind::NoseHoover => Some("is a Nosé-Hoover chain"),
+        ThermostatKind::VRescale | ThermostatKind::Berendsen => None,
+    }
+}
+
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    plan.stages.iter().find_map(|Stage { name, kind, position_restraints }| match kind {
+    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen }| match kind {
         _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
-        StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. }) => {
-            let what = match thermostat.kind {
-                _ if !thermostat.groups.is_empty() => "has groups",
-                ThermostatKind::Langevin | ThermostatKind::Andersen => "renews velocities",
-                ThermostatKind::NoseHoover => "is a Nosé-Hoover chain",
-                ThermostatKind::VRescale | ThermostatKind::Berendsen => return None,
-            };
-            Some(format!("the thermostat of stage \"{name}\" {what}"))
+        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints")),
+        _ if frozen.is_some() => Some(format!("stage \"{name}\" freezes atoms")),
+        StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. })
+            if thermostat_on_cpu(thermostat).is_some() =>
+        {
+            thermostat_on_cpu(thermostat).map(|what| format!("the thermostat of stage \"{name}\" {what}"))
         }
         StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. }) if barostat.kind == BarostatKind::MonteCarlo => {
             Some(format!("the barostat of stage \"{name}\" makes trial moves of the volume"))
@@ -393,7 +414,6 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
-    use crate::ensemble::thermostat::Thermostat;
     use crate::run::plan::RunOptions;
 
     fn engine(automatic: bool) -> Engine {
@@ -430,8 +450,13 @@ mod tests {
     fn a_gpu_is_not_given_a_method_that_it_lacks() {
         let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 1.0, 1);
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
-        let stages =
-            vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics), position_restraints: vec![] }];
+        let stages = vec![Stage {
+            name: "hot".into(),
+            kind: StageKind::Dynamics(dynamics),
+            position_restraints: vec![],
+            restraints: vec![],
+            frozen: None,
+        }];
         let plan = |device| Plan {
             stages: stages.clone(),
             run: RunOptions { device, ..RunOptions::default() },

@@ -9,6 +9,7 @@ use crate::ensemble::is_due;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
+use crate::restraint::{Restraining, RestraintProgress};
 use crate::system::State;
 use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
@@ -17,6 +18,8 @@ use crate::vec3::Vec3;
 mod groups;
 #[cfg(test)]
 mod ideal_gas;
+#[cfg(test)]
+mod pulling;
 #[cfg(test)]
 mod refreshment;
 #[cfg(test)]
@@ -36,7 +39,9 @@ pub struct Observed {
     pub energies: Energies,
     /// kJ/mol, mean of both half steps
     pub kinetic: f64,
-    /// kinetic + potential − work of thermostat and barostat, kJ/mol
+    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    pub restraint_work: f64,
+    /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
     /// K
     pub temperature: f64,
@@ -177,6 +182,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.list_origins()
     }
 
+    /// What a checkpoint must hold of collective restraints.
+    pub fn restraints(&self) -> &[RestraintProgress] {
+        self.backend().restraining().map_or(&[], Restraining::progress)
+    }
+
     /// As [`Context::flush`]; before [`Simulation::download`].
     pub fn flush(&mut self) -> Result<()> {
         self.context.flush()
@@ -191,6 +201,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
+        if let Some(restraining) = self.context.backend_mut().restraining_mut() {
+            restraining.set_time(time);
+        }
         let workload = Workload { energy: energies, virial };
         match self.trial() {
             Some(trial) => self.context.forces_after_trial(workload, &trial)?,
@@ -277,10 +290,13 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
+        let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
+        let works = work.thermostat_work + work.barostat_work + restraint_work;
         Ok(Observed {
             energies,
             kinetic,
-            conserved: kinetic + energies.potential() - work.thermostat_work - work.barostat_work,
+            restraint_work,
+            conserved: kinetic + energies.potential() - works,
             temperature: 2.0 * kinetic / (free.max(1) as f64 * BOLTZMANN),
             pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
             pressure_along: cell

@@ -18,6 +18,8 @@ pub struct Coupling {
     pub chains: Vec<[f64; 3]>,
     /// trial moves of the extents of the cell
     pub trials: [TrialMoves; 3],
+    /// energy put into the system by the moving centres of restraints in the stages before this one, kJ/mol
+    pub restraint_work: f64,
 }
 
 /// Trial moves of a Monte Carlo barostat along one extent of the cell.

@@ -9,6 +9,7 @@ use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::memory;
 use crate::pair::ListSchedule;
+use crate::restraint::RestraintSample;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
@@ -21,6 +22,8 @@ pub(super) struct TrialScratch {
     /// positions, and the evaluation there, before a trial
     positions: Vec<Vec3>,
     evaluation: Evaluation,
+    /// collective restraints there
+    restraints: Vec<RestraintSample>,
     /// centres of mass of molecules
     centres: Vec<Vec3>,
     /// of Σ v·F
@@ -37,6 +40,7 @@ impl<F: ForceField> Host<F> {
         let stretched = cell.stretched(factors);
         check_minimum_image(&stretched, self.cutoff)?;
         memory::copy(&self.positions, &mut self.trial.positions);
+        memory::copy(self.restraints.samples(), &mut self.trial.restraints);
         std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);
         self.stretch_molecules(factors);
         self.set_cell(stretched);
@@ -53,6 +57,7 @@ impl<F: ForceField> Host<F> {
         } else {
             std::mem::swap(&mut self.positions, &mut self.trial.positions);
             std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);
+            self.restraints.restore(&self.trial.restraints);
             self.set_cell(cell);
         }
         trial.count(&mut self.coupling.trials[trial.extent], accepted);

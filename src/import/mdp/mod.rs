@@ -5,6 +5,7 @@ mod dynamics;
 mod forces;
 mod keys;
 mod output;
+mod restraints;
 mod temperature;
 
 use std::path::Path;
@@ -64,6 +65,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         }
     };
     output::translate(draft);
+    restraints::translate(draft);
     kind
 }
 

@@ -2,8 +2,9 @@
 
 use super::check_present;
 use crate::error::Result;
-use crate::observe::energies::EnergyTable;
+use crate::observe::energies::{Columns, EnergyRow};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::table::Table;
 use crate::run::plan::{ENERGIES, EnergyOptions};
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 
@@ -11,7 +12,8 @@ use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub(super) struct EnergyReporter {
     /// `None` where no rows are asked for
     options: Option<EnergyOptions>,
-    table: Option<EnergyTable>,
+    /// with its columns, while it is open
+    table: Option<(Table, Columns)>,
 }
 
 impl EnergyReporter {
@@ -32,7 +34,7 @@ impl Reporter for EnergyReporter {
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         match (&mut self.table, report.energy_row()) {
-            (Some(table), Some(row)) => table.write(&row),
+            (Some((table, columns)), Some(row)) => table.write(row.step, row.stage, |line| row.write(*columns, line)),
             _ => Ok(()),
         }
     }
@@ -40,20 +42,22 @@ impl Reporter for EnergyReporter {
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let path = run.file(ENERGIES);
         check_present(&path, checkpointed, "rows")?;
-        EnergyTable::check(&path, run.energy_columns(), checkpointed.extent)
+        Table::check(&path, &EnergyRow::header(run.energy_columns()), checkpointed.extent)
     }
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
-        let path = run.file(ENERGIES);
-        self.table = Some(match checkpointed {
-            Some(checkpointed) => EnergyTable::append(&path, run.energy_columns(), checkpointed.extent)?,
-            None => EnergyTable::create(&path, run.energy_columns())?,
-        });
+        let (path, columns) = (run.file(ENERGIES), run.energy_columns());
+        let header = EnergyRow::header(columns);
+        let table = match checkpointed {
+            Some(checkpointed) => Table::append(&path, &header, checkpointed.extent)?,
+            None => Table::create(&path, &header)?,
+        };
+        self.table = Some((table, columns));
         Ok(())
     }
 
     fn sync(&mut self) -> Result<Option<Mark>> {
-        let Some(table) = &mut self.table else { return Ok(None) };
+        let Some((table, _)) = &mut self.table else { return Ok(None) };
         Ok(Some(Mark { extent: table.sync()?, last_step: None }))
     }
 
@@ -64,6 +68,6 @@ impl Reporter for EnergyReporter {
     }
 
     fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
-        EnergyTable::extent(&run.file(ENERGIES), run.energy_columns()).is_ok_and(|found| found == extent)
+        Table::extent(&run.file(ENERGIES), &EnergyRow::header(run.energy_columns())).is_ok_and(|found| found == extent)
     }
 }
