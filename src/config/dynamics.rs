@@ -41,14 +41,15 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
     let frozen = frozen(table, problems);
-    let position_restraints = table.tables("position_restraints").iter().map(position_restraint);
     // every restraint is checked before the first failure ends the collection
+    let position_restraints: Vec<Option<PositionRestraint>> =
+        table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
     let restraints: Vec<Option<Restraint>> =
         table.tables("restraints").iter().map(|inner| restraint(inner, &kind, problems)).collect();
     Some(Stage {
         name: table.text("name")?.to_owned(),
         kind,
-        position_restraints: position_restraints.collect::<Option<_>>()?,
+        position_restraints: position_restraints.into_iter().collect::<Option<_>>()?,
         restraints: restraints.into_iter().collect::<Option<_>>()?,
         frozen: frozen?,
     })
@@ -70,10 +71,15 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
     Some(Some(text.to_owned()))
 }
 
-fn position_restraint(table: &Table) -> Option<PositionRestraint> {
+fn position_restraint(table: &Table, problems: &mut Vec<Problem>) -> Option<PositionRestraint> {
+    let force_constant = table.schedule("force_constant")?.clone();
+    if force_constant.largest() == 0.0 {
+        let message = "position_restraints.force_constant: zero restrains nothing";
+        report(problems, table, "force_constant", message, "take a larger one, or remove the restraint");
+    }
     Some(PositionRestraint {
         select: table.text("select")?.to_owned(),
-        force_constant: table.number("force_constant")?,
+        force_constant,
         flat_radius: table.number("flat_radius")?,
         reference: table.text("reference").map(Into::into),
         reference_scaling: table.meaning("reference_scaling", &words::REFERENCE_SCALINGS)?,

@@ -8,9 +8,10 @@
 //! W(t+½) = W(t−½) + v f(t) dt, and W(t) is the mean of both, zero at the start of the stage.
 //!
 //! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W as it does the energy where nothing moves: with a
-//! fluctuation of order dt² and no drift.
+//! fluctuation of order dt² and no drift. The force constant k of position restraints may change with time, too, which does
+//! the work ∂U/∂k dk in the same way.
 
-use super::{Potential, Restraints, Variable, VariableKind};
+use super::{PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::vec3::{Mat3, Vec3};
@@ -56,6 +57,17 @@ pub struct RestraintSample {
     pub work: f64,
 }
 
+/// All restraints at a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// of collective variables
+    pub collective: Vec<RestraintSample>,
+    /// ∂U/∂k of each of the position restraints, nm²
+    slopes: Vec<f64>,
+    /// W of the position restraints of that time since the start of the stage, kJ/mol; known after the step
+    work: f64,
+}
+
 /// Energies (kJ/mol) and virial of restraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Applied {
@@ -71,8 +83,9 @@ pub struct Applied {
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
+    /// of each collective restraint, and of all position restraints together
     progress: Vec<RestraintProgress>,
-    samples: Vec<RestraintSample>,
+    samples: Samples,
     /// ps since the start of the stage
     time: f64,
 }
@@ -81,8 +94,11 @@ impl Restraining {
     /// Of a stage that begins, or goes on after what has been `progress`.
     pub fn new(restraints: Restraints, progress: &[RestraintProgress]) -> Self {
         let count = restraints.collective.len();
-        let progress = if progress.is_empty() { vec![RestraintProgress::default(); count] } else { progress.to_vec() };
-        Restraining { restraints, progress, samples: vec![RestraintSample::default(); count], time: 0.0 }
+        let begins = vec![RestraintProgress::default(); count + 1];
+        let progress = if progress.is_empty() { begins } else { progress.to_vec() };
+        let slopes = vec![0.0; restraints.positions.len()];
+        let samples = Samples { collective: vec![RestraintSample::default(); count], slopes, work: 0.0 };
+        Restraining { restraints, progress, samples, time: 0.0 }
     }
 
     /// Centres are those of this time from now on, ps since the start of the stage.
@@ -97,24 +113,31 @@ impl Restraining {
 
     /// Collective restraints at the last [`Self::apply`].
     pub fn samples(&self) -> &[RestraintSample] {
+        &self.samples.collective
+    }
+
+    /// All restraints at the last [`Self::apply`].
+    pub fn all_samples(&self) -> &Samples {
         &self.samples
     }
 
     /// Takes back what [`Self::apply`] has found since these samples.
-    pub fn restore(&mut self, samples: &[RestraintSample]) {
-        self.samples.copy_from_slice(samples);
+    pub fn restore(&mut self, samples: &Samples) {
+        self.samples.clone_from(samples);
     }
 
     /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails where a force may be that of the wrong
     /// periodic image.
     pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
         let mut applied = Applied::default();
-        for restraints in &self.restraints.positions {
-            let (energy, virial) = restraints.apply(cell, positions, forces);
-            applied.positions += energy;
+        for (restraints, slope) in self.restraints.positions.iter().zip(&mut self.samples.slopes) {
+            let k = restraints.force_constant.at(self.time);
+            let (half_squares, virial) = restraints.apply(k, cell, positions, forces);
+            *slope = half_squares;
+            applied.positions += k * half_squares;
             applied.virial += virial;
         }
-        let running = self.progress.iter_mut().zip(&mut self.samples);
+        let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (index, (restraint, (progress, sample))) in self.restraints.collective.iter().zip(running).enumerate() {
             let CollectiveRestraint { variable, potential } = restraint.as_ref();
             let found = variable.find(cell, positions);
@@ -138,13 +161,23 @@ impl Restraining {
 
     /// The work of all restraints in the stage at the time of the last step, kJ/mol.
     pub fn work(&self) -> f64 {
-        self.samples.iter().map(|sample| sample.work).sum()
+        self.samples.collective.iter().map(|sample| sample.work).sum::<f64>() + self.samples.work
     }
 
-    /// After a step of `timestep` (ps): the work of the centres that have moved with the forces of the last
-    /// [`Self::apply`].
+    /// After a step of `timestep` (ps): the work of the centres that have moved, and of the force constants that have changed,
+    /// with the forces of the last [`Self::apply`].
     pub fn book_work(&mut self, timestep: f64) {
-        let running = self.progress.iter_mut().zip(&mut self.samples);
+        if let (Some(progress), false) = (self.progress.last_mut(), self.restraints.positions.is_empty()) {
+            let change = |from: f64, to: f64| -> f64 {
+                let restraints = self.restraints.positions.iter().zip(&self.samples.slopes);
+                let k = |restraints: &PositionRestraints, time: f64| restraints.force_constant.at(self.time + time);
+                restraints.map(|(restraints, slope)| (k(restraints, to) - k(restraints, from)) * slope).sum()
+            };
+            let work = progress.work.map_or(0.0, |before| before + change(-0.5 * timestep, 0.0));
+            progress.work = Some(work + change(0.0, 0.5 * timestep));
+            self.samples.work = work;
+        }
+        let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (restraint, (progress, sample)) in self.restraints.collective.iter().zip(running) {
             let Potential::Well(well) = restraint.potential else { continue };
             let half = 0.5 * well.rate * sample.force * timestep;
@@ -161,9 +194,9 @@ impl Restraining {
     /// Adds the forces of the last [`Self::apply`] again, which was at the same positions.
     pub fn again(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) {
         for restraints in &self.restraints.positions {
-            restraints.apply(cell, positions, forces);
+            restraints.apply(restraints.force_constant.at(self.time), cell, positions, forces);
         }
-        for (restraint, sample) in self.restraints.collective.iter().zip(&self.samples) {
+        for (restraint, sample) in self.restraints.collective.iter().zip(&self.samples.collective) {
             let found = restraint.variable.find(cell, positions);
             restraint.variable.push(&found, sample.force, positions, forces);
         }

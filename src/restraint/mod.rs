@@ -11,7 +11,7 @@ mod potential;
 mod tests;
 mod variable;
 
-pub use collective::{Applied, CollectiveRestraint, Restraining, RestraintProgress, RestraintSample};
+pub use collective::{Applied, CollectiveRestraint, Restraining, RestraintProgress, RestraintSample, Samples};
 pub use position::{PositionRestraints, ReferenceScaling};
 pub use potential::{Potential, Well};
 pub use variable::{Components, Found, Group, Superposed, Variable, VariableKind};

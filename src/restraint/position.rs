@@ -7,6 +7,7 @@
 //! as the cell and, from its origin, all atoms are stretched: W = Σ a⊗F with the arms a given there.
 
 use crate::cell::PeriodicCell;
+use crate::ensemble::schedule::Schedule;
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +26,8 @@ pub enum ReferenceScaling {
 /// Some atoms with their references.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionRestraints {
-    /// k, kJ/mol/nm²
-    pub force_constant: f64,
+    /// k, kJ/mol/nm², at times since the start of the stage
+    pub force_constant: Schedule,
     /// ρ, nm
     pub flat_radius: f64,
     /// how references follow the cell
@@ -40,14 +41,15 @@ pub struct PositionRestraints {
 }
 
 impl PositionRestraints {
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped); returns energy and virial in kJ/mol.
-    pub fn apply(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped) with the force constant k; returns ∂E/∂k = E/k (nm²)
+    /// and the virial (kJ/mol).
+    pub fn apply(&self, k: f64, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
         let moved = |r: Vec3| match (&self.cell, cell) {
             (Some(then), Some(now)) => now.to_cartesian(then.to_fractional(r)),
             _ => r,
         };
         let center = moved(self.center);
-        let (mut energy, mut virial) = (0.0, Mat3::ZERO);
+        let (mut slope, mut virial) = (0.0, Mat3::ZERO);
         for (atom, reference) in &self.references {
             let position = positions[*atom as usize];
             let (reference, origin) = match self.scaling {
@@ -55,21 +57,21 @@ impl PositionRestraints {
                 ReferenceScaling::CenterOfMass => (*reference + (center - self.center), center),
                 ReferenceScaling::All => (moved(*reference), moved(*reference)),
             };
-            let (force, potential) = self.well(position - reference);
+            let (force, half_square) = self.well(k, position - reference);
             forces[*atom as usize] += force;
-            energy += potential;
+            slope += half_square;
             virial += Mat3::outer(position - origin, force);
         }
-        (energy, virial)
+        (slope, virial)
     }
 
-    /// Force and energy at a displacement d.
-    fn well(&self, d: Vec3) -> (Vec3, f64) {
+    /// Force and E/k at a displacement d.
+    fn well(&self, k: f64, d: Vec3) -> (Vec3, f64) {
         let beyond = d.norm() - self.flat_radius;
         if beyond <= 0.0 {
             return (Vec3::ZERO, 0.0);
         }
-        (d * (-self.force_constant * beyond / d.norm()), 0.5 * self.force_constant * beyond * beyond)
+        (d * (-k * beyond / d.norm()), 0.5 * beyond * beyond)
     }
 }
 
@@ -78,6 +80,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
+    const K: f64 = 1000.0;
     const SCALINGS: [ReferenceScaling; 3] =
         [ReferenceScaling::None, ReferenceScaling::CenterOfMass, ReferenceScaling::All];
 
@@ -87,7 +90,7 @@ mod tests {
         let center = vec3(0.6, 0.3, 1.1);
         let positions = vec![vec3(0.3, 0.1, 0.3), Vec3::ZERO, vec3(1.0, -0.3, 2.3), vec3(0.71, 0.9, 1.0)];
         (
-            PositionRestraints { force_constant: 1000.0, flat_radius, scaling, cell: Some(cell), center, references },
+            PositionRestraints { force_constant: K.into(), flat_radius, scaling, cell: Some(cell), center, references },
             positions,
             cell,
         )
@@ -97,7 +100,8 @@ mod tests {
     fn harmonic_in_closed_form() {
         let (restraints, positions, cell) = restraints(ReferenceScaling::None, 0.0);
         let mut forces = vec![Vec3::ZERO; 4];
-        let (energy, _) = restraints.apply(Some(&cell), &positions, &mut forces);
+        let (slope, _) = restraints.apply(K, Some(&cell), &positions, &mut forces);
+        let energy = K * slope;
         // |d|² of 0.05, 0.11 and 0.0001
         assert!((energy - 500.0 * 0.1601).abs() < 1e-10);
         assert!((forces[0] - vec3(-200.0, 100.0, 0.0)).norm() < 1e-10 && forces[1] == Vec3::ZERO);
@@ -110,10 +114,10 @@ mod tests {
             let (restraints, positions, start) = restraints(scaling, flat);
             let cell = start.scaled(1.03);
             let energy = |cell: &PeriodicCell, positions: &[Vec3]| {
-                restraints.apply(Some(cell), positions, &mut [Vec3::ZERO; 4]).0
+                K * restraints.apply(K, Some(cell), positions, &mut [Vec3::ZERO; 4]).0
             };
             let mut forces = vec![Vec3::ZERO; 4];
-            let (_, virial) = restraints.apply(Some(&cell), &positions, &mut forces);
+            let (_, virial) = restraints.apply(K, Some(&cell), &positions, &mut forces);
             for atom in 0..4 {
                 for direction in [vec3(1.0, 0.0, 0.0), vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 1.0)] {
                     let at = |step: f64| {
@@ -138,7 +142,7 @@ mod tests {
     fn nothing_acts_within_a_flat_bottom() {
         let (restraints, positions, cell) = restraints(ReferenceScaling::All, 0.5);
         let mut forces = vec![Vec3::ZERO; 4];
-        assert_eq!(restraints.apply(Some(&cell), &positions, &mut forces), (0.0, Mat3::ZERO));
+        assert_eq!(restraints.apply(K, Some(&cell), &positions, &mut forces), (0.0, Mat3::ZERO));
         assert!(forces.iter().all(|force| *force == Vec3::ZERO));
     }
 }

@@ -12,6 +12,7 @@ use super::reporter::StepInfo;
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::Columns;
@@ -333,7 +334,7 @@ pub struct PositionRestraint {
     /// in the words of [`crate::select`]
     pub select: String,
     /// k of ½ k d², kJ/mol/nm²
-    pub force_constant: f64,
+    pub force_constant: Schedule,
     /// nm, within which nothing acts
     pub flat_radius: f64,
     /// coordinates of the references; `None` = those that the run starts from

@@ -93,7 +93,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     }
     let total: f64 = held.iter().map(|(atom, _)| mass(*atom)).sum();
     Ok(PositionRestraints {
-        force_constant: restraint.force_constant,
+        force_constant: restraint.force_constant.clone(),
         flat_radius: restraint.flat_radius,
         scaling: restraint.reference_scaling,
         cell: references.start.cell,

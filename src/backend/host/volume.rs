@@ -9,7 +9,7 @@ use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::memory;
 use crate::pair::ListSchedule;
-use crate::restraint::RestraintSample;
+use crate::restraint::Samples;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
@@ -22,8 +22,8 @@ pub(super) struct TrialScratch {
     /// positions, and the evaluation there, before a trial
     positions: Vec<Vec3>,
     evaluation: Evaluation,
-    /// collective restraints there
-    restraints: Vec<RestraintSample>,
+    /// restraints there
+    restraints: Samples,
     /// centres of mass of molecules
     centres: Vec<Vec3>,
     /// of Σ v·F
@@ -40,7 +40,7 @@ impl<F: ForceField> Host<F> {
         let stretched = cell.stretched(factors);
         check_minimum_image(&stretched, self.cutoff)?;
         memory::copy(&self.positions, &mut self.trial.positions);
-        memory::copy(self.restraints.samples(), &mut self.trial.restraints);
+        self.trial.restraints.clone_from(self.restraints.all_samples());
         std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);
         self.stretch_molecules(factors);
         self.set_cell(stretched);

@@ -279,10 +279,10 @@ static POSITION_RESTRAINTS: &[Key] = &[
     },
     Key {
         name: "force_constant",
-        kind: Quantity(ForceConstant, Range::POSITIVE),
+        kind: Kind::Schedule(ForceConstant, NOT_NEGATIVE),
         default: Is("\"1000 kJ/mol/nm^2\""),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; twice the restraint_wt of AMBER.",
+        doc: "k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; twice the restraint_wt of AMBER. A list of times from the start of the stage and values, [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"100 ps\", \"0 kJ/mol/nm^2\"]], changes it linearly.",
         ..KEY
     },
     Key {

@@ -24,7 +24,7 @@ fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
     let PositionRestraint { select, force_constant, flat_radius, reference, reference_scaling } = options;
     let mut members = vec![
         ("select", quote(select)),
-        ("force_constant", quote(&ForceConstant.spell(*force_constant))),
+        ("force_constant", super::schedule(ForceConstant, force_constant)),
         ("flat_radius", quote(&Length.spell(*flat_radius))),
         ("reference_scaling", word(&words::REFERENCE_SCALINGS, reference_scaling)),
     ];

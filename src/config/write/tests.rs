@@ -8,7 +8,7 @@ use crate::config::Config;
 /// Inputs that set every key among them.
 const INPUTS: [&str; 12] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
-     position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
+     position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = [[\"1 ps\", \"12 kJ/mol/nm^2\"], [\"3 ps\", \"0 kJ/mol/nm^2\"]], \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
      thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
      [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\

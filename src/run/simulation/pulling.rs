@@ -4,9 +4,12 @@ use super::ideal_gas::gas;
 use super::refreshment::Wells;
 use super::*;
 use crate::backend::Host;
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
-use crate::restraint::{CollectiveRestraint, Group, Potential, Restraints, Variable, Well};
+use crate::restraint::{
+    CollectiveRestraint, Group, PositionRestraints, Potential, ReferenceScaling, Restraints, Variable, Well,
+};
 use crate::rng::{Purpose, Stream};
 use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
@@ -115,4 +118,40 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
     let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
     let spread = dissipated * (2.0 / n).sqrt();
     assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
+}
+
+#[test]
+fn a_force_constant_that_changes_does_its_work() {
+    // a few atoms, swinging about references whose wells become a hundred times as stiff
+    let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
+    system.topology.atoms = vec![system.topology.atoms[0]; 3];
+    let velocities = vec![vec3(0.5, 0.0, 0.2), vec3(-0.3, 0.8, 0.0), vec3(0.1, 0.1, 1.1)];
+    let state = State { positions: vec![Vec3::ZERO; 3], velocities, ..State::default() };
+    let restraints = PositionRestraints {
+        force_constant: Schedule::new(vec![(0.1, 100.0), (1.7, 10_000.0)]).unwrap(),
+        flat_radius: 0.0,
+        scaling: ReferenceScaling::None,
+        cell: None,
+        center: Vec3::ZERO,
+        references: (0..3).map(|atom| (atom, vec3(0.02, 0.0, -0.01))).collect(),
+    };
+    let dynamics =
+        Dynamics { timestep: TIMESTEP, velocities: Velocities::File, com_removal: None, ..Dynamics::default() };
+    let host = Host::new(&system, Wells::NONE, Level::detect(), Team::single()).unwrap();
+    let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
+    let mut context = Context::new(Box::new(host), lists);
+    context.restrain(&Restraints { positions: vec![Arc::new(restraints)], ..Restraints::default() }, &[]).unwrap();
+    let setup = Setup::new(&system, &dynamics, 5, false).unwrap();
+    let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
+    let wanted = Wanted { energies: true };
+    let first = simulation.step(wanted, |_| Ok(())).unwrap();
+    let (mut last, mut furthest) = (first, 0.0f64);
+    for _ in 0..1000 {
+        last = simulation.step(wanted, |_| Ok(())).unwrap();
+        furthest = furthest.max((last.conserved - first.conserved).abs());
+    }
+    // the work is of the size of the energy, which oscillates by (ω dt)²/4 of itself: ω = 25/ps at last
+    assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
+    let energy = last.kinetic + last.energies.position_restraint;
+    assert!(furthest < 0.25 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");
 }
