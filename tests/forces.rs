@@ -358,7 +358,7 @@ fn lennard_jones_by_pme() {
     }
 }
 
-/// 12-6-4 ions with two cutoffs, shifted, with LJ-PME, exceptions, tables, another rule.
+/// 12-6-4 ions with two cutoffs, shifted, with LJ-PME, exceptions, tables, another rule, without a cutoff.
 #[test]
 fn twelve_six_four_ions() {
     let compare = |change: &dyn Fn(&mut System)| compare_changed("ions", &Level::available(), change);
@@ -374,13 +374,18 @@ fn twelve_six_four_ions() {
     });
     compare(&|system| scale_c12(system, [2, 0], 1.5));
     compare(&geometric);
+    let third_with_all = |system: &mut System| {
+        let types = system.nonbonded.types;
+        let is_pair = |k: usize| (k % types == 3) != (k / types == 3);
+        system.nonbonded.c4 = (0..types * types).map(|k| if is_pair(k) { 0.02 } else { 0.0 }).collect();
+    };
     for types in [12, 29, 58, 90] {
         compare(&|system| {
             many_types(system, types);
-            let is_pair = |k: usize| (k % types == 3) != (k / types == 3);
-            system.nonbonded.c4 = (0..types * types).map(|k| if is_pair(k) { 0.02 } else { 0.0 }).collect();
+            third_with_all(system);
         });
     }
+    compare_changed("peptide-vacuum", &Level::available(), third_with_all);
 }
 
 /// Parameters of pairs by the geometric rule.

@@ -219,7 +219,7 @@ fn what_md_cannot_compute_is_refused() {
     refused(&with_line(PRMTOP, "POINTERS", 5, "       0       8"), Some(pointers + 5), &["NCOPY"]);
     refused(&with_line(PRMTOP, "IPOL", 2, "       1"), Some(flag("IPOL")), &["polarizable"]);
     refused(&added("POLARIZABILITY"), Some(end), &["polarizable"]);
-    refused(&added("LENNARD_JONES_CCOEF"), Some(end), &["expected 6 values, found 1"]);
+    refused(&added("LENNARD_JONES_CCOEF"), Some(end + 2), &["expected 6 values, found 1"]);
     refused(&added("LENNARD_JONES_DCOEF"), Some(end), &["12-6-4"]);
     refused(&added("AMOEBA_FORCEFIELD"), Some(end), &["AMOEBA"]);
     refused(&added("LES_NTYP"), Some(end), &["locally enhanced"]);

@@ -39,10 +39,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
     fn run<S: Simd>(self) {
         let PairKernel { input, list, range, forces, output } = self;
         list.assert_of(input.grid);
-        let blocks = input.grid.blocks();
-        assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
-        assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
-        assert!(END != LJ_PME || input.dispersion.len() == blocks);
+        assert_lengths::<END>(&input, forces);
         let fixed = Fixed::<S>::new(&input);
         let mut scratch = [Staged::<S>::zero(); BATCH];
         for chunk in &list.chunks[range] {
@@ -107,6 +104,14 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
             }
         }
     }
+}
+
+/// Every array has one element per block of the grid.
+fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
+    let blocks = input.grid.blocks();
+    assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
+    assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
+    assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
 /// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a

@@ -38,16 +38,6 @@ pub(super) fn run(
             )
         };
     }
-    macro_rules! each_output {
-        ($rule:expr) => {
-            match (split, energy) {
-                (false, false) => run!($rule, false, TRUNCATED, false),
-                (false, true) => run!($rule, false, TRUNCATED, true),
-                (true, false) => run!($rule, true, TRUNCATED, false),
-                (true, true) => run!($rule, true, TRUNCATED, true),
-            }
-        };
-    }
     // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
@@ -55,6 +45,14 @@ pub(super) fn run(
                 (false, false) => run!($rule, false, $end, false),
                 (true, false) => run!($rule, true, $end, false),
                 _ => run!($rule, true, $end, true),
+            }
+        };
+    }
+    macro_rules! each_output {
+        ($rule:expr) => {
+            match (split, energy) {
+                (false, true) => run!($rule, false, TRUNCATED, true),
+                _ => shared_energy!($rule, TRUNCATED),
             }
         };
     }
@@ -71,38 +69,27 @@ pub(super) fn run(
         (None, None) if input.c4_table.is_empty() => TRUNCATED,
         (None, None) => INDUCED_DIPOLES,
     };
+    macro_rules! by_rule {
+        ($run:ident, $end:expr) => {
+            match rule {
+                GEOMETRIC => $run!(GEOMETRIC, $end),
+                LORENTZ_BERTHELOT => $run!(LORENTZ_BERTHELOT, $end),
+                ROWS_OF_16 => $run!(ROWS_OF_16, $end),
+                ROWS_OF_32 => $run!(ROWS_OF_32, $end),
+                ROWS_OF_64 => $run!(ROWS_OF_64, $end),
+                _ => shared!(TYPE_TABLE, $end),
+            }
+        };
+    }
     match (rule, end) {
         (UNLIMITED, INDUCED_DIPOLES) => shared!(UNLIMITED, INDUCED_DIPOLES),
         (UNLIMITED, _) => shared!(UNLIMITED, TRUNCATED),
         (GEOMETRIC, TRUNCATED) => each_output!(GEOMETRIC),
         (LORENTZ_BERTHELOT, TRUNCATED) => each_output!(LORENTZ_BERTHELOT),
-        (ROWS_OF_16, TRUNCATED) => shared_energy!(ROWS_OF_16, TRUNCATED),
-        (ROWS_OF_32, TRUNCATED) => shared_energy!(ROWS_OF_32, TRUNCATED),
-        (ROWS_OF_64, TRUNCATED) => shared_energy!(ROWS_OF_64, TRUNCATED),
-        (_, TRUNCATED) => shared!(TYPE_TABLE, TRUNCATED),
-        (GEOMETRIC, FORCE_SWITCH) => shared_energy!(GEOMETRIC, FORCE_SWITCH),
-        (LORENTZ_BERTHELOT, FORCE_SWITCH) => shared_energy!(LORENTZ_BERTHELOT, FORCE_SWITCH),
-        (ROWS_OF_16, FORCE_SWITCH) => shared_energy!(ROWS_OF_16, FORCE_SWITCH),
-        (ROWS_OF_32, FORCE_SWITCH) => shared_energy!(ROWS_OF_32, FORCE_SWITCH),
-        (ROWS_OF_64, FORCE_SWITCH) => shared_energy!(ROWS_OF_64, FORCE_SWITCH),
-        (_, FORCE_SWITCH) => shared!(TYPE_TABLE, FORCE_SWITCH),
-        (GEOMETRIC, POTENTIAL_SWITCH) => shared_energy!(GEOMETRIC, POTENTIAL_SWITCH),
-        (LORENTZ_BERTHELOT, POTENTIAL_SWITCH) => shared_energy!(LORENTZ_BERTHELOT, POTENTIAL_SWITCH),
-        (ROWS_OF_16, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_16, POTENTIAL_SWITCH),
-        (ROWS_OF_32, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_32, POTENTIAL_SWITCH),
-        (ROWS_OF_64, POTENTIAL_SWITCH) => shared_energy!(ROWS_OF_64, POTENTIAL_SWITCH),
-        (_, POTENTIAL_SWITCH) => shared!(TYPE_TABLE, POTENTIAL_SWITCH),
-        (GEOMETRIC, LJ_PME) => shared!(GEOMETRIC, LJ_PME),
-        (LORENTZ_BERTHELOT, LJ_PME) => shared!(LORENTZ_BERTHELOT, LJ_PME),
-        (ROWS_OF_16, LJ_PME) => shared!(ROWS_OF_16, LJ_PME),
-        (ROWS_OF_32, LJ_PME) => shared!(ROWS_OF_32, LJ_PME),
-        (ROWS_OF_64, LJ_PME) => shared!(ROWS_OF_64, LJ_PME),
-        (_, LJ_PME) => shared!(TYPE_TABLE, LJ_PME),
-        (GEOMETRIC, _) => shared!(GEOMETRIC, INDUCED_DIPOLES),
-        (LORENTZ_BERTHELOT, _) => shared!(LORENTZ_BERTHELOT, INDUCED_DIPOLES),
-        (ROWS_OF_16, _) => shared!(ROWS_OF_16, INDUCED_DIPOLES),
-        (ROWS_OF_32, _) => shared!(ROWS_OF_32, INDUCED_DIPOLES),
-        (ROWS_OF_64, _) => shared!(ROWS_OF_64, INDUCED_DIPOLES),
-        (_, _) => shared!(TYPE_TABLE, INDUCED_DIPOLES),
+        (_, TRUNCATED) => by_rule!(shared_energy, TRUNCATED),
+        (_, FORCE_SWITCH) => by_rule!(shared_energy, FORCE_SWITCH),
+        (_, POTENTIAL_SWITCH) => by_rule!(shared_energy, POTENTIAL_SWITCH),
+        (_, LJ_PME) => by_rule!(shared, LJ_PME),
+        (_, _) => by_rule!(shared, INDUCED_DIPOLES),
     }
 }
