@@ -200,15 +200,9 @@ fn scalar(
             Ok((Value::Schedule(schedule), text))
         }
         (Kind::Quantities(dimension, admissible), Node::Text(_) | Node::Array(_)) => {
-            let items =
-                if let Node::Array(items) = node { items.iter().map(|item| &item.node).collect() } else { vec![node] };
-            let (values, written) = quantities(&items, *dimension).map_err(named)?;
-            if values.is_empty() || values.iter().any(|value| !admissible.contains(*value)) {
-                return Err(range(admissible.words));
-            }
-            let list = matches!(node, Node::Array(_));
-            let text = if list { format!("[{}]", written.join(", ")) } else { written.concat() };
-            Ok((Value::Numbers(values), text))
+            let (values, text) = quantities(node, *dimension).map_err(named)?;
+            let inside = !values.is_empty() && values.iter().all(|value| admissible.contains(*value));
+            if inside { Ok((Value::Numbers(values), text)) } else { Err(range(admissible.words)) }
         }
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
@@ -220,14 +214,17 @@ fn scalar(
     }
 }
 
-/// Values of texts with number and unit, and how they are written.
-fn quantities(items: &[&Node], dimension: Dimension) -> Result<(Vec<f64>, Vec<String>), Problem> {
-    let one = |item: &&Node| match item {
+/// The values of a text with number and unit, or of a list of such, and how they are written.
+fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), Problem> {
+    let one = |node: &Node| match node {
         Node::Text(text) => Ok((dimension.parse(text)?, quote(text.trim()))),
         Node::Number { text, .. } => Err(dimension.bare(text)),
         other => Err(Problem::new(format!("expected {}; found {}", dimension.name(), other.type_name()))),
     };
-    items.iter().map(one).collect::<Result<Vec<_>, _>>().map(|pairs| pairs.into_iter().unzip())
+    let Node::Array(items) = node else { return one(node).map(|(value, text)| (vec![value], text)) };
+    let pairs = items.iter().map(|item| one(&item.node)).collect::<Result<Vec<_>, _>>()?;
+    let (values, written): (Vec<f64>, Vec<String>) = pairs.into_iter().unzip();
+    Ok((values, format!("[{}]", written.join(", "))))
 }
 
 /// The absolute path of one that is relative to the folder of the input file.
