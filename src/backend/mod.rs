@@ -82,8 +82,8 @@ pub struct Kinetic {
     pub before: f64,
     /// of the velocities half a step after
     pub after: f64,
-    /// along x, y, z at the time of the forces, zero unless the virial is requested, and from a device that scales cells
-    /// isotropically only
+    /// along x, y, z at the time of the forces; zero unless the virial is requested, and from a device that only scales cells
+    /// isotropically
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,

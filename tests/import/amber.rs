@@ -106,7 +106,8 @@ fn wrong_files_are_refused_at_their_lines() {
 #[test]
 fn trial_moves_and_surface_tensions() {
     let barostat = |keys: &str| {
-        let imported = text("x.mdin", &format!("x\n &cntrl ntt=3, gamma_ln=1, ntb=2, pres0=1, {keys} /\n"));
+        let imported =
+            text("x.mdin", &format!("x\n &cntrl irest=1, ntx=5, ig=1, ntt=3, gamma_ln=1, ntb=2, pres0=1, {keys} /\n"));
         (imported.dynamics().barostat.unwrap(), imported.differing().join(" "))
     };
     let (trials, differing) = barostat("ntp=1, barostat=2");
