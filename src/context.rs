@@ -4,11 +4,10 @@
 //! evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces here.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
 use crate::system::State;
-use std::sync::Arc;
 
 /// Positions and cell that the present pair lists were made from: what a restart needs to make the same lists again.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -76,9 +75,15 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.add_external_force(Box::new(force))
     }
 
-    /// Restrains positions from the next evaluation on, in place of earlier restraints; a GPU refuses it.
-    pub fn restrain_positions(&mut self, restraints: &[Arc<PositionRestraints>]) -> Result<()> {
-        if restraints.is_empty() { Ok(()) } else { self.backend.restrain_positions(restraints) }
+    /// The restraints of a stage from the next evaluation on; a GPU refuses them. The stage begins, or goes on after what has
+    /// been `progress`.
+    pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        match self.backend.restraining_mut() {
+            Some(restraining) => *restraining = Restraining::new(restraints.clone(), progress),
+            None if restraints.is_empty() => {}
+            None => return Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into()),
+        }
+        Ok(())
     }
 
     /// Take over positions, velocities, cell and couplings. Lists stay as they are.

@@ -247,6 +247,7 @@ pub mod rng;
 pub mod run;
 pub mod select;
 pub mod simd;
+pub mod superpose;
 pub mod system;
 pub mod team;
 pub mod term;

@@ -28,7 +28,6 @@ mod pca;
 mod rg;
 mod rmsd;
 mod rmsd_to;
-mod superpose;
 
 pub use frames::Frames;
 pub use output::{Array, Findings, Origin, Values, write};
@@ -37,7 +36,6 @@ pub use pca::{LARGEST_PROBLEM, Pca};
 pub use rg::RadiusOfGyration;
 pub use rmsd::{RmsdMatrix, rmsd_matrix};
 pub use rmsd_to::{Reference, RmsdToReference};
-pub use superpose::{Correlation, overlap, rotation};
 
 use clap::{ArgMatches, Args, Command};
 

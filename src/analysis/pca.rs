@@ -5,11 +5,11 @@ use rayon::prelude::*;
 
 use super::output::{Array, Findings};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
-use super::superpose::{Correlation, rotation};
 use super::{Frames, ObservableOptions};
 use crate::compute::{Matrix, gemm};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
+use crate::superpose::{Correlation, rotation};
 
 /// File of the result: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames × components), /mean
 /// (nm, atoms × 3), /time, /step, /atoms

@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use super::output::{Array, Findings, Values};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::rmsd_to::{Reference, RmsdToReference};
-use super::superpose::{Correlation, overlap};
 use super::{Frames, ObservableOptions};
 use crate::compute::{Core, CudaCore, HostCore, Operand};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
 use crate::run::Device;
+use crate::superpose::{Correlation, overlap};
 
 /// File of the result: /rmsd (nm; frames × frames, or of each frame from the reference), /time, /step, /atoms
 #[derive(Debug, clap::Args)]

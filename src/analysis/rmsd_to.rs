@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::output::{Array, Findings};
 use super::pass::{Observable, SelectedFrame, Selection, Selector};
-use super::superpose::{Correlation, overlap};
 use crate::error::{Problem, Result};
 use crate::format::{check_order, read_coordinates};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
+use crate::superpose::{Correlation, overlap};
 use crate::vec3::Vec3;
 
 /// The reference of an RMSD.

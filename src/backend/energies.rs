@@ -14,6 +14,8 @@ macro_rules! define_energies {
             pub external: f64,
             /// restraints of positions ([`crate::restraint`])
             pub position_restraint: f64,
+            /// restraints of collective variables ([`crate::restraint`])
+            pub restraint: f64,
             /// Lennard-Jones: pairs + 1-4 + dispersion correction
             pub lj: f64,
             /// the 1-4 part of `lj`
@@ -36,6 +38,7 @@ macro_rules! define_energies {
                 "cmap",
                 "external",
                 "position_restraint",
+                "restraint",
                 "lj",
                 "lj_14",
                 "dispersion_correction",
@@ -52,6 +55,7 @@ macro_rules! define_energies {
                     self.cmap,
                     self.external,
                     self.position_restraint,
+                    self.restraint,
                     self.lj,
                     self.lj_14,
                     self.dispersion_correction,
@@ -65,7 +69,7 @@ macro_rules! define_energies {
             /// The sum of all terms.
             pub fn potential(&self) -> f64 {
                 let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);
-                bonded + self.cmap + self.external + self.position_restraint + self.lj + self.coulomb
+                bonded + self.cmap + self.external + self.position_restraint + self.restraint + self.lj + self.coulomb
             }
         }
 
@@ -75,6 +79,7 @@ macro_rules! define_energies {
                 self.cmap += other.cmap;
                 self.external += other.external;
                 self.position_restraint += other.position_restraint;
+                self.restraint += other.restraint;
                 self.lj += other.lj;
                 self.lj_14 += other.lj_14;
                 self.dispersion_correction += other.dispersion_correction;

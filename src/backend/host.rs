@@ -19,7 +19,7 @@ use crate::ensemble::thermostat::{Rescaling, pending, pending_work, scaling_work
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
+use crate::restraint::{Applied, Restraining};
 use crate::simd::{Level, dispatch};
 use crate::system::{Coupling, Molecules, State, System};
 use crate::team::Team;
@@ -41,7 +41,7 @@ const NAMED_ATOMS: usize = 5;
 pub struct Host<F> {
     field: F,
     external: Vec<Box<dyn ExternalForce>>,
-    restraints: Vec<Arc<PositionRestraints>>,
+    restraints: Restraining,
     level: Level,
     team: Arc<Team>,
     masses: Vec<f64>,
@@ -91,7 +91,7 @@ impl<F: ForceField> Host<F> {
         Ok(Host {
             field,
             external: vec![],
-            restraints: vec![],
+            restraints: Restraining::default(),
             level,
             team,
             inverse_masses,
@@ -357,12 +357,14 @@ impl<F: ForceField> Backend for Host<F> {
                 evaluation.virial += virial;
             }
         }
-        for restraints in &self.restraints {
-            let (energy, virial) = restraints.apply(cell, &self.positions, &mut evaluation.forces);
-            evaluation.energies.position_restraint += if workload.energy { energy } else { 0.0 };
-            if workload.virial {
-                evaluation.virial += virial;
-            }
+        let Applied { positions, collective, virial } =
+            self.restraints.apply(cell, &self.positions, &mut evaluation.forces)?;
+        if workload.energy {
+            evaluation.energies.position_restraint += positions;
+            evaluation.energies.restraint += collective;
+        }
+        if workload.virial {
+            evaluation.virial += virial;
         }
         let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
         if workload.virial {
@@ -376,9 +378,12 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
-    fn restrain_positions(&mut self, restraints: &[Arc<PositionRestraints>]) -> Result<()> {
-        self.restraints = restraints.to_vec();
-        Ok(())
+    fn restraining(&self) -> Option<&Restraining> {
+        Some(&self.restraints)
+    }
+
+    fn restraining_mut(&mut self) -> Option<&mut Restraining> {
+        Some(&mut self.restraints)
     }
 
     fn evaluation(&self) -> &Evaluation {
@@ -404,6 +409,7 @@ impl<F: ForceField> Backend for Host<F> {
         let [before, after] = self.kinetic_energies();
         self.kinetic_after = after;
         self.check_motion(before + after)?;
+        self.restraints.book_work(step.timestep);
         if step.pending_work {
             self.finish_thermostat_work();
         }

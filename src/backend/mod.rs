@@ -32,10 +32,9 @@ use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::Rescaling;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
+use crate::restraint::Restraining;
 use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
-use std::sync::Arc;
 
 /// What a force evaluation computes in addition to forces. Decided once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,9 +125,13 @@ pub trait Backend: Send {
         let problem = Problem::new("this device takes no external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
-    /// Restrains positions from now on, in place of earlier restraints. A backend that cannot do it refuses.
-    fn restrain_positions(&mut self, _restraints: &[Arc<PositionRestraints>]) -> Result<()> {
-        Err(Problem::new("this device has no position restraints").help("set run.device = \"cpu\"").into())
+    /// The restraints of the present stage, which act in [`Backend::forces`]; `None` from a backend that cannot restrain.
+    fn restraining(&self) -> Option<&Restraining> {
+        None
+    }
+    /// As [`Backend::restraining`], to set them and the time of their centres.
+    fn restraining_mut(&mut self) -> Option<&mut Restraining> {
+        None
     }
     /// The result of the last [`Backend::forces`]; forces and virial are valid if energies were requested.
     fn evaluation(&self) -> &Evaluation;

@@ -11,7 +11,7 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
-    describe_lj_end, describe_methods, load, position_restraints, processors, refuse, warnings,
+    describe_lj_end, describe_methods, load, processors, refuse, restraints, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -33,7 +33,7 @@ impl Check {
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
-        position_restraints(&config.plan, &system, &state)?;
+        restraints(&config.plan, &system, &state)?;
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
         }

@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, OutputOptions, Plan, PmeSpec,
-    Precision, RESERVED, RunOptions, Setting, SystemFiles, TrajectoryOptions,
+    Precision, RESERVED, RestraintOptions, RunOptions, Setting, SystemFiles, TrajectoryOptions,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 
@@ -264,6 +264,10 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
         energies: match table.word("energies") {
             Some(_) => None,
             None => Some(EnergyOptions { every: table.table("energies")?.interval("every")? }),
+        },
+        restraints: match table.word("restraints") {
+            Some(_) => None,
+            None => Some(RestraintOptions { every: table.table("restraints")?.interval("every")? }),
         },
         checkpoint: CheckpointOptions { every: wall_time(checkpoint, "every", checkpoint.number("every")?, problems)? },
     })

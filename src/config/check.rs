@@ -11,6 +11,7 @@ pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
             (_, Value::Table(nested)) => missing_files(nested, problems),
+            (_, Value::Tables(nested)) => nested.iter().for_each(|table| missing_files(table, problems)),
             (Kind::File, Value::Text(text)) => {
                 problems.extend(missing_file(key, text).map(|problem| entry.place.problem(problem)));
             }

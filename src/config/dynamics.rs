@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use super::build::report;
+use super::restraints::restraint;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS};
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::Problem;
-use crate::run::{Dynamics, Minimize, PositionRestraint, Stage, StageKind, Velocities};
+use crate::run::{Dynamics, Minimize, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
 /// Every stage; `None` where a problem has been recorded.
 pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
@@ -39,11 +40,32 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
     let position_restraints = table.tables("position_restraints").iter().map(position_restraint);
+    // every restraint is checked before the first failure ends the collection
+    let restraints: Vec<Option<Restraint>> =
+        table.tables("restraints").iter().map(|inner| restraint(inner, &kind, problems)).collect();
     Some(Stage {
         name: table.text("name")?.to_owned(),
         kind,
         position_restraints: position_restraints.collect::<Option<_>>()?,
+        restraints: restraints.into_iter().collect::<Option<_>>()?,
+        frozen: frozen(table, problems)?,
     })
+}
+
+/// The selection of frozen atoms, `Some(None)` where there is none.
+fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> {
+    let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
+    if table.table("barostat").is_some() {
+        let message = "frozen atoms and a barostat exclude each other: it would move them with the cell";
+        report(problems, table, "frozen", message, "remove one of them, or hold the atoms by position_restraints");
+        return None;
+    }
+    if table.integer("com_removal").is_some() {
+        let message = "com_removal would move the frozen atoms";
+        report(problems, table, "com_removal", message, "remove it: frozen atoms hold the rest in place");
+        return None;
+    }
+    Some(Some(text.to_owned()))
 }
 
 fn position_restraint(table: &Table) -> Option<PositionRestraint> {

@@ -52,6 +52,8 @@ pub enum Kind {
     Number(Range),
     /// text with number and unit
     Quantity(Dimension, Range),
+    /// the same of the first dimension, or of the second where an earlier key of the same table has one of these words
+    QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
     /// simulated time, or a number of steps
     Interval,
     /// three whole numbers: points along a, b, c
@@ -136,6 +138,14 @@ impl Key {
             Kind::Quantity(dimension, _) => {
                 format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
             }
+            Kind::QuantityBy([usual, other], (name, words), _) => format!(
+                "text with {}, for example \"{}\"; with {name} = {} {}, for example \"{}\"",
+                usual.name(),
+                usual.example(),
+                quoted(words, " or "),
+                other.name(),
+                other.example()
+            ),
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()
             }

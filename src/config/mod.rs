@@ -14,6 +14,7 @@ pub mod key;
 pub mod keys;
 mod raw;
 mod resolve;
+mod restraints;
 mod template;
 mod value;
 mod words;

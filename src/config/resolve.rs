@@ -56,8 +56,15 @@ impl Resolver<'_> {
                 return None;
             }
         }
+        let dimension = match key.kind {
+            Kind::QuantityBy([usual, other], (name, words), _) => {
+                Some(if table.word(name).is_some_and(|word| words.contains(&word)) { other } else { usual })
+            }
+            Kind::Quantity(dimension, _) => Some(dimension),
+            _ => None,
+        };
         if let Some(member) = member {
-            return self.value(path, key, &member.value);
+            return self.value(path, key, dimension, &member.value);
         }
         let text = match key.default {
             Default::Required => {
@@ -71,10 +78,10 @@ impl Resolver<'_> {
             Default::Rule(_, rule) => rule(table)?,
         };
         let raw = raw::parse_default(&text).expect("defaults are valid TOML, a test reads them all");
-        self.value(path, key, &raw)
+        self.value(path, key, dimension, &raw)
     }
 
-    fn value(&mut self, path: &str, key: &'static Key, raw: &Raw) -> Option<Entry> {
+    fn value(&mut self, path: &str, key: &'static Key, dimension: Option<Dimension>, raw: &Raw) -> Option<Entry> {
         let entry = |value: Value, text: String| Some(Entry { value, place: raw.place.clone(), text });
         if let Node::Text(text) = &raw.node
             && let Some(word) = key.words.iter().find(|word| *word == text)
@@ -102,7 +109,7 @@ impl Resolver<'_> {
                 let tables = tables.collect();
                 entry(Value::Tables(tables), String::new())
             }
-            _ => match scalar(path, key, &raw.node, self.base) {
+            _ => match scalar(path, key, dimension, &raw.node, self.base) {
                 Ok((value, text)) => entry(value, text),
                 Err(problem) => {
                     self.problems.push(raw.place.problem(problem));
@@ -114,7 +121,13 @@ impl Resolver<'_> {
 }
 
 /// A value that is not a table, and its canonical text.
-fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, String), Problem> {
+fn scalar(
+    path: &str,
+    key: &Key,
+    dimension: Option<Dimension>,
+    node: &Node,
+    base: &Path,
+) -> Result<(Value, String), Problem> {
     let name = format!("{path}{}", key.name);
     let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
     let range =
@@ -153,18 +166,20 @@ fn scalar(path: &str, key: &Key, node: &Node, base: &Path) -> Result<(Value, Str
                 Err(range(admissible.words))
             }
         }
-        (Kind::Quantity(dimension, admissible), Node::Text(text)) => {
+        (Kind::Quantity(_, admissible) | Kind::QuantityBy(.., admissible), Node::Text(text)) => {
             if nearest(text, key.words.iter().copied()).is_some() {
                 return Err(unknown_word(&name, key, text));
             }
-            let value = dimension.parse(text).map_err(named)?;
+            let value = dimension.expect("a quantity has one").parse(text).map_err(named)?;
             if admissible.contains(value) {
                 Ok((Value::Number(value), quote(text.trim())))
             } else {
                 Err(range(admissible.words))
             }
         }
-        (Kind::Quantity(dimension, _), Node::Number { text, .. }) => Err(named(dimension.bare(text))),
+        (Kind::Quantity(..) | Kind::QuantityBy(..), Node::Number { text, .. }) => {
+            Err(named(dimension.expect("a quantity has one").bare(text)))
+        }
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
             let problem = Problem::new("missing unit: an interval is written as text with its unit");

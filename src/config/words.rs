@@ -3,7 +3,7 @@
 
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
-use crate::restraint::ReferenceScaling;
+use crate::restraint::{Components, ReferenceScaling, VariableKind};
 use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
 use crate::system::Modifier;
 
@@ -127,6 +127,28 @@ pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
     ("center-of-mass", ReferenceScaling::CenterOfMass),
     ("all", ReferenceScaling::All),
     ("none", ReferenceScaling::None),
+];
+
+/// `restraints.kind`
+pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
+    ("distance", VariableKind::Distance),
+    ("angle", VariableKind::Angle),
+    ("torsion", VariableKind::Torsion),
+    ("rmsd", VariableKind::Rmsd),
+];
+
+/// Those of them that are angles.
+pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
+
+/// `restraints.along`
+pub(super) const COMPONENTS: [(&str, Components); 7] = [
+    ("xyz", [true, true, true]),
+    ("x", [true, false, false]),
+    ("y", [false, true, false]),
+    ("z", [false, false, true]),
+    ("xy", [true, true, false]),
+    ("xz", [true, false, true]),
+    ("yz", [false, true, true]),
 ];
 
 /// `barostat.kind`

@@ -10,13 +10,12 @@ use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, Velociti
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, PositionRestraint,
-    RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, OutputOptions, Plan, PmeSpec, RunOptions, Setting,
+    Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier};
 use crate::units::Dimension::{
-    Compressibility, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time,
-    WallTime,
+    Compressibility, EnergyRate, Force, InverseLength, Length, Mass, Pressure, Rate, Temperature, Time, WallTime,
 };
 
 /// A line of an input file.
@@ -212,6 +211,7 @@ fn run(options: &RunOptions) -> Vec<Member> {
 fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
     let trajectories: Vec<String> = options.trajectories.iter().map(trajectory).collect();
     let energies = options.energies.map(|energies| braces(vec![("every", quote(&interval(energies.every)))]));
+    let restraints = options.restraints.map(|table| braces(vec![("every", quote(&interval(table.every)))]));
     vec![
         ("directory", quote(&relative(&options.directory, base))),
         (
@@ -223,6 +223,7 @@ fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
             },
         ),
         ("energies", energies.unwrap_or_else(|| quote("none"))),
+        ("restraints", restraints.unwrap_or_else(|| quote("none"))),
         ("checkpoint", braces(vec![("every", quote(&WallTime.spell(options.checkpoint.every.as_secs_f64())))])),
     ]
 }
@@ -257,21 +258,7 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
         StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
     };
     let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
-    let restraints: Vec<String> = stage.position_restraints.iter().map(|one| position_restraint(one, base)).collect();
-    let restraints = (!restraints.is_empty()).then(|| ("position_restraints", format!("[{}]", restraints.join(", "))));
-    names.into_iter().chain(members).chain(restraints).collect()
-}
-
-fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
-    let PositionRestraint { select, force_constant, flat_radius, reference, reference_scaling } = options;
-    let mut members = vec![
-        ("select", quote(select)),
-        ("force_constant", quote(&ForceConstant.spell(*force_constant))),
-        ("flat_radius", quote(&Length.spell(*flat_radius))),
-        ("reference_scaling", word(&words::REFERENCE_SCALINGS, reference_scaling)),
-    ];
-    members.extend(reference.as_ref().map(|path| ("reference", quote(&relative(path, base)))));
-    braces(members)
+    names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).collect()
 }
 
 fn dynamics(options: &Dynamics) -> Vec<Member> {
@@ -318,5 +305,6 @@ fn barostat(options: &Barostat) -> String {
     ])
 }
 
+mod restraints;
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,11 @@
 
 use nalgebra::Vector3;
 
-use crate::analysis::{Correlation, Selector, rotation};
+use crate::analysis::Selector;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::observe::trajectory::{StoredFrame, WholeMolecules};
+use crate::superpose::{Correlation, rotation};
 use crate::system::{Molecules, Topology};
 use crate::vec3::{Vec3, vec3};
 

@@ -96,7 +96,13 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
     let settings = (program.read)(path, text)?;
     let mut draft = Draft::new(&settings, start(program, files, base)?);
     let kind = (program.translate)(&mut draft);
-    draft.plan.stages = vec![Stage { name: stage_name(path, &kind), kind, position_restraints: vec![] }];
+    draft.plan.stages = vec![Stage {
+        name: stage_name(path, &kind),
+        kind,
+        position_restraints: vec![],
+        restraints: vec![],
+        frozen: None,
+    }];
     let finished = draft.finish().map_err(Error::Input)?;
     let lines = write(&finished.plan, base, &|key| finished.note(key));
     let text = whole_text(program, path, &finished, &lines);

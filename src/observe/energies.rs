@@ -1,25 +1,21 @@
-//! `energies.csv`: one row of numbers per recorded step, every column with its unit in the header.
-//!
-//! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary tie it to
-//! its run: they store the number of rows and a checksum of their text ([`Extent`]).
+//! `energies.csv`: one row of numbers per recorded step ([`super::table`]).
 
-use std::cmp::Ordering;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crc32fast::Hasher;
-
-use super::extent::Extent;
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::units;
 
 /// Columns after the energies that exist with or without a cell.
-const STATE: [(&str, &str); 4] =
-    [("kinetic", "kJ/mol"), ("total", "kJ/mol"), ("conserved", "kJ/mol"), ("temperature", "K")];
+const STATE: [(&str, &str); 5] = [
+    ("kinetic", "kJ/mol"),
+    ("total", "kJ/mol"),
+    ("restraint_work", "kJ/mol"),
+    ("conserved", "kJ/mol"),
+    ("temperature", "K"),
+];
 /// Columns that only a periodic system has.
 const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
@@ -65,7 +61,9 @@ pub struct EnergyRow {
     pub energies: Energies,
     /// kJ/mol, mean of the two half steps
     pub kinetic: f64,
-    /// kinetic + potential − work of thermostat and barostat, kJ/mol
+    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    pub restraint_work: f64,
+    /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
     /// K
     pub temperature: f64,
@@ -88,7 +86,8 @@ impl EnergyRow {
         let mut values = [f64::NAN; COLUMNS.len()];
         values[..TERMS].copy_from_slice(&self.energies.values());
         let total = self.kinetic + self.energies.potential();
-        values[TERMS..COMMON].copy_from_slice(&[self.kinetic, total, self.conserved, self.temperature]);
+        let state = [self.kinetic, total, self.restraint_work, self.conserved, self.temperature];
+        values[TERMS..COMMON].copy_from_slice(&state);
         if let Some(cell) = &self.cell {
             let ([a, b, c], volume) = (cell.rows(), cell.volume());
             let density = units::DENSITY * self.mass / volume;
@@ -97,111 +96,22 @@ impl EnergyRow {
         }
         values
     }
-}
 
-/// Writes the table. Each row is written in one system call, so that readers see it at once.
-#[derive(Debug)]
-pub struct EnergyTable {
-    path: PathBuf,
-    file: File,
-    columns: usize,
-    written: Rows,
-    line: String,
-}
-
-/// The rows of a table from its beginning.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    count: u64,
-    checksum: Hasher,
-    /// step and stage of the last one
-    last: Option<(u64, u32)>,
-}
-
-impl Rows {
-    fn extent(&self) -> Extent {
-        Extent { count: self.count, checksum: self.checksum.clone().finalize() }
+    /// The first line of the table.
+    pub fn header(periodic: bool) -> String {
+        let columns = Self::columns(periodic).iter().map(|(name, unit)| format!("{name} ({unit})"));
+        format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
     }
 
-    fn add(&mut self, line: &[u8], place: Option<(u64, u32)>) {
-        self.count += 1;
-        self.checksum.update(line);
-        self.last = place;
-    }
-}
-
-impl EnergyTable {
-    /// Creates `path`, in which there must be no rows.
-    pub fn create(path: &Path, periodic: bool) -> Result<Self> {
-        if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header(periodic).len() as u64) {
-            std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
-        }
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => Problem::new("the energies of another run are here")
-                .in_file(path)
-                .help("continue that run, or use --force to move its output aside")
-                .into(),
-            _ => Error::io(path, e),
-        })?;
-        let mut table = Self::new(path, file, periodic, Rows::default());
-        table.line = header(periodic);
-        table.write_line()?;
-        Ok(table)
-    }
-
-    /// Continues an existing table after the rows of `checkpointed`, and cuts off what follows them; refuses a table that
-    /// does not begin with these.
-    pub fn append(path: &Path, periodic: bool, checkpointed: Extent) -> Result<Self> {
-        let io = |e| Error::io(path, e);
-        let (length, rows) = checkpointed_rows(path, periodic, checkpointed)?;
-        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
-        file.set_len(length).map_err(io)?;
-        file.seek(SeekFrom::End(0)).map_err(io)?;
-        Ok(Self::new(path, file, periodic, rows))
-    }
-
-    /// Refuses what [`Self::append`] would refuse; changes nothing.
-    pub fn check(path: &Path, periodic: bool, checkpointed: Extent) -> Result<()> {
-        checkpointed_rows(path, periodic, checkpointed).map(|_| ())
-    }
-
-    /// Extent of a closed table.
-    pub fn extent(path: &Path, periodic: bool) -> Result<Extent> {
-        read_rows(path, &header(periodic), u64::MAX).map(|(_, rows)| rows.extent())
-    }
-
-    fn new(path: &Path, file: File, periodic: bool, written: Rows) -> Self {
-        let columns = EnergyRow::columns(periodic).len();
-        Self { path: path.to_owned(), file, columns, written, line: String::with_capacity(1024) }
-    }
-
-    /// Writes one row, unless the last one was of the same step and stage: a run that continues repeats it.
-    pub fn write(&mut self, row: &EnergyRow) -> Result<()> {
-        let place = Some((row.step, row.stage));
-        if self.written.last == place {
-            return Ok(());
-        }
-        self.line.clear();
+    /// Appends the row as a line.
+    pub fn write(&self, periodic: bool, line: &mut String) {
         // writing to a string does not fail
-        let _ = write!(self.line, "{},{:.6},{}", row.step, row.time, row.stage);
-        for value in &row.values()[..self.columns] {
+        let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
+        for value in &self.values()[..Self::columns(periodic).len()] {
             // six decimals resolve the drift of the largest system; beyond 1e9 only a clash being minimised goes
-            let _ = if value.abs() < 1e9 { write!(self.line, ",{value:.6}") } else { write!(self.line, ",{value:e}") };
+            let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
-        self.line.push('\n');
-        self.write_line()?;
-        self.written.add(self.line.as_bytes(), place);
-        Ok(())
-    }
-
-    /// Waits until all rows are on disk; returns the extent for a checkpoint.
-    pub fn sync(&mut self) -> Result<Extent> {
-        self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
-        Ok(self.written.extent())
-    }
-
-    fn write_line(&mut self) -> Result<()> {
-        self.file.write_all(self.line.as_bytes()).map_err(|e| Error::io(&self.path, e))
+        line.push('\n');
     }
 }
 
@@ -238,49 +148,6 @@ pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     Ok(EnergyRecord { columns, rows })
 }
 
-fn header(periodic: bool) -> String {
-    let columns = EnergyRow::columns(periodic).iter().map(|(name, unit)| format!("{name} ({unit})"));
-    format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
-}
-
-/// The rows of `checkpointed`, and where they end.
-fn checkpointed_rows(path: &Path, periodic: bool, checkpointed: Extent) -> Result<(u64, Rows)> {
-    let (length, rows) = read_rows(path, &header(periodic), checkpointed.count)?;
-    let message = match rows.count.cmp(&checkpointed.count) {
-        _ if rows.extent() == checkpointed => return Ok((length, rows)),
-        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, checkpointed.count),
-        _ => format!("the first {} rows are not those the checkpoint was written after", checkpointed.count),
-    };
-    let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
-    Err(Problem::new(message).in_file(path).help(help).into())
-}
-
-/// The first `most` rows that are complete, and where they end.
-fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
-    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
-    let mut line = vec![];
-    let mut next = |line: &mut Vec<u8>| {
-        line.clear();
-        reader.read_until(b'\n', line).map(|_| line.ends_with(b"\n")).map_err(|e| Error::io(path, e))
-    };
-    if !next(&mut line)? || line != header.as_bytes() {
-        let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
-        return Err(problem.help("restore the file, or see `md run --help` for --no-append and --force").into());
-    }
-    let (mut end, mut rows) = (line.len() as u64, Rows::default());
-    while rows.count < most && next(&mut line)? {
-        rows.add(&line, step_and_stage(&line));
-        end += line.len() as u64;
-    }
-    Ok((end, rows))
-}
-
-fn step_and_stage(line: &[u8]) -> Option<(u64, u32)> {
-    let mut fields = std::str::from_utf8(line).ok()?.split(',');
-    let (step, _, stage) = (fields.next()?.parse().ok()?, fields.next()?, fields.next()?.parse().ok()?);
-    Some((step, stage))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,6 +160,7 @@ mod tests {
             stage,
             energies,
             kinetic: 7.25,
+            restraint_work: 0.5,
             conserved: -1.0,
             temperature: 300.5,
             pressure: units::BAR,
@@ -301,17 +169,16 @@ mod tests {
         }
     }
 
-    fn lines(path: &Path) -> Vec<String> {
-        std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+    fn line(row: &EnergyRow, periodic: bool) -> String {
+        let mut line = String::new();
+        row.write(periodic, &mut line);
+        line
     }
 
     #[test]
     fn columns_and_units_are_in_place() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("energies.csv");
-        EnergyTable::create(&path, true).unwrap().write(&row(5, 1)).unwrap();
-        let lines = lines(&path);
-        let fields: Vec<(&str, &str)> = lines[0].split(',').zip(lines[1].split(',')).collect();
+        let (header, line) = (EnergyRow::header(true), line(&row(5, 1), true));
+        let fields: Vec<(&str, &str)> = header.trim().split(',').zip(line.trim().split(',')).collect();
         for expected in [
             ("step", "5"),
             ("time (ps)", "0.010000"),
@@ -320,6 +187,7 @@ mod tests {
             ("lj (kJ/mol)", "-200000.000000"),
             ("potential (kJ/mol)", "-199998.500000"),
             ("total (kJ/mol)", "-199991.250000"),
+            ("restraint_work (kJ/mol)", "0.500000"),
             ("conserved (kJ/mol)", "-1.000000"),
             ("temperature (K)", "300.500000"),
             ("pressure (bar)", "1.000000"),
@@ -331,68 +199,13 @@ mod tests {
         ] {
             assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
         }
-        assert_eq!(fields.len(), 32);
-    }
-
-    #[test]
-    fn continued_after_a_checkpoint_without_gaps_or_doubles() {
-        let directory = tempfile::tempdir().unwrap();
-        let (whole, parts) = (directory.path().join("whole.csv"), directory.path().join("parts.csv"));
-        let rows = [(0, 1), (10, 1), (20, 1), (20, 2), (30, 2), (40, 2)];
-        let write = |table: &mut EnergyTable, rows: &[(u64, u32)]| {
-            rows.iter().for_each(|&(step, stage)| table.write(&row(step, stage)).unwrap());
-        };
-        let mut table = EnergyTable::create(&whole, false).unwrap();
-        write(&mut table, &rows);
-        let all = table.sync().unwrap();
-        let mut table = EnergyTable::create(&parts, false).unwrap();
-        write(&mut table, &rows[..4]);
-        let kept = table.sync().unwrap();
-        write(&mut table, &rows[4..5]);
-        // killed in the middle of a row, the checkpoint is of step 20 of stage 2
-        OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
-        let mut table = EnergyTable::append(&parts, false, kept).unwrap();
-        assert_eq!(lines(&parts).len(), 5);
-        write(&mut table, &rows[3..]);
-        assert_eq!((table.sync().unwrap(), all.count), (all, 6));
-        assert_eq!(lines(&whole), lines(&parts));
-        // at the end everything is kept
-        drop(EnergyTable::append(&parts, false, all).unwrap());
-        assert_eq!(lines(&whole), lines(&parts));
-        assert_eq!(EnergyTable::extent(&parts, false).unwrap(), all);
-    }
-
-    #[test]
-    fn foreign_and_changed_files_are_refused_and_left_alone() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("energies.csv");
-        let mut table = EnergyTable::create(&path, false).unwrap();
-        table.write(&row(0, 1)).unwrap();
-        table.write(&row(10, 1)).unwrap();
-        let written = table.sync().unwrap();
-        assert_eq!(EnergyTable::create(&path, false).unwrap_err().exit_code(), 2);
-        let good = std::fs::read_to_string(&path).unwrap();
-        let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
-        for (text, periodic, reason) in [
-            (&good, true, "columns are not the ones"),
-            (&cut, false, "1 rows found, the checkpoint was written after 2"),
-            (&good.replace("7.25", "7.26"), false, "the first 2 rows are not those"),
-            (&String::new(), false, "columns are not the ones"),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            let error = EnergyTable::append(&path, periodic, written).unwrap_err();
-            assert!(error.exit_code() == 2 && error.to_string().contains(reason), "{error}");
-            assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
-        }
+        assert_eq!(fields.len(), 34);
     }
 
     #[test]
     fn huge_and_broken_numbers_are_written() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("energies.csv");
         let energies = Energies { lj: 1.25e40, bond: f64::NAN, ..Energies::default() };
-        EnergyTable::create(&path, false).unwrap().write(&EnergyRow { energies, ..row(0, 1) }).unwrap();
-        let text = &lines(&path)[1];
+        let text = line(&EnergyRow { energies, ..row(0, 1) }, false);
         assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
     }
 }

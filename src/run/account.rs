@@ -1,10 +1,11 @@
 //! Header and end of the log, and the summary.
 
 use super::engine::{Engine, Placement};
+use super::freeze::frozen_system;
 use super::job::Outcome;
 use super::lj_end::{describe_conventions, describe_lj_end};
 use super::methods::describe_methods;
-use super::plan::{Device, Plan, Precision};
+use super::plan::{Device, Plan, Precision, StageKind};
 use super::timing::Timing;
 use super::warnings::warnings;
 use crate::backend::{StepCounts, Work, useful_pairs};
@@ -108,15 +109,18 @@ pub(super) fn write_header(
 
 /// The degrees of freedom of each stage of dynamics; one number if all agree.
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
-    let removed: Vec<RemovedMotion> = plan.dynamics().map(|(_, stage)| stage.removed_motion(periodic)).collect();
-    let of = |removed| degrees_of_freedom(&system.topology, &system.constraints, removed).to_string();
-    match removed[..] {
-        [first, ref others @ ..] if others.iter().all(|other| *other == first) => of(first),
-        [] => of(if periodic { RemovedMotion::Translation } else { RemovedMotion::TranslationAndRotation }),
-        _ => {
-            let each = plan.dynamics().zip(removed).map(|((name, _), removed)| format!("{} ({name})", of(removed)));
-            each.collect::<Vec<_>>().join(", ")
-        }
+    let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
+    let stages = plan.stages.iter().filter_map(|stage| {
+        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let (frozen, removed) = (frozen_system(stage, system).ok().flatten(), dynamics.removed_motion(periodic));
+        Some((&stage.name, of(frozen.as_ref().unwrap_or(system), removed)))
+    });
+    let stages: Vec<(&String, usize)> = stages.collect();
+    match stages[..] {
+        [(_, first), ref others @ ..] if others.iter().all(|(_, other)| *other == first) => first.to_string(),
+        [] if periodic => of(system, RemovedMotion::Translation).to_string(),
+        [] => of(system, RemovedMotion::TranslationAndRotation).to_string(),
+        _ => stages.iter().map(|(name, free)| format!("{free} ({name})")).collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -11,13 +11,14 @@ use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
 use crate::observe::tuning::Tuning;
 use crate::pair::ListSchedule;
+use crate::restraint::RestraintProgress;
 use crate::system::State;
 use crate::vec3::Vec3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the contents below.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// The state of a run, complete for a restart.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -62,12 +63,15 @@ pub struct RunPosition {
     pub schedule: Option<ListSchedule>,
     /// a minimisation in progress, and the positions from which its lists were built
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
+    /// centres of collective restraints that the start of the stage decided, and works
+    pub restraints: Vec<RestraintProgress>,
 }
 
 impl RunPosition {
     /// In a minimisation whose lists were built from `origin`.
-    pub fn descending(minimizer: Minimizer, origin: &[Vec3]) -> Self {
-        RunPosition { done: minimizer.steps(), minimizer: Some((minimizer, origin.to_vec())), ..RunPosition::default() }
+    pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
+        let done = minimizer.steps();
+        RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
     }
 }
 

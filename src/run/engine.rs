@@ -304,8 +304,10 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
     let refreshes = |dynamics: &Dynamics| dynamics.thermostat.is_some_and(|thermostat| thermostat.kind.refreshes());
-    plan.stages.iter().find_map(|Stage { name, kind, position_restraints }| match kind {
+    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen }| match kind {
         _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
+        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints")),
+        _ if frozen.is_some() => Some(format!("stage \"{name}\" freezes atoms")),
         StageKind::Dynamics(dynamics) if refreshes(dynamics) => {
             Some(format!("the thermostat of stage \"{name}\" renews velocities"))
         }
@@ -416,8 +418,13 @@ mod tests {
         let thermostat =
             Thermostat { kind: ThermostatKind::Langevin, temperature: 300.0, coupling_time: 1.0, every: 1 };
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
-        let stages =
-            vec![Stage { name: "hot".into(), kind: StageKind::Dynamics(dynamics), position_restraints: vec![] }];
+        let stages = vec![Stage {
+            name: "hot".into(),
+            kind: StageKind::Dynamics(dynamics),
+            position_restraints: vec![],
+            restraints: vec![],
+            frozen: None,
+        }];
         let plan = |device| Plan {
             stages: stages.clone(),
             run: RunOptions { device, ..RunOptions::default() },

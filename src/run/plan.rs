@@ -15,7 +15,7 @@ use crate::ensemble::barostat::Barostat;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, PmeSpec, Setting, TuningMethod};
-use crate::restraint::ReferenceScaling;
+use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,7 @@ impl Default for Plan {
                 directory: PathBuf::new(),
                 trajectories: vec![],
                 energies: None,
+                restraints: None,
                 checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
             },
             stages: vec![],
@@ -193,15 +194,18 @@ pub struct OutputOptions {
     pub trajectories: Vec<TrajectoryOptions>,
     /// rows of the energy table; `None` = none are written
     pub energies: Option<EnergyOptions>,
+    /// rows of the tables of restraints, one for each stage that has some; `None` = none are written
+    pub restraints: Option<RestraintOptions>,
     /// restart points
     pub checkpoint: CheckpointOptions,
 }
 
 impl OutputOptions {
-    /// Names of trajectories and energy table.
+    /// Names of trajectories and tables.
     pub fn names(&self) -> Vec<String> {
         let trajectories = self.trajectories.iter().map(|options| options.file.clone());
-        trajectories.chain(self.energies.map(|_| ENERGIES.to_owned())).collect()
+        let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS)];
+        trajectories.chain(tables.into_iter().flatten().map(str::to_owned)).collect()
     }
 }
 
@@ -209,6 +213,8 @@ impl OutputOptions {
 pub const RESERVED: [&str; 2] = ["final.pdb", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
+/// Name of the table of collective restraints.
+pub const RESTRAINTS: &str = "restraints.csv";
 
 /// Frames of one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,6 +238,13 @@ pub struct TrajectoryOptions {
 /// Rows of the energy table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyOptions {
+    /// interval between rows
+    pub every: Interval,
+}
+
+/// Rows of the tables of restraints.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RestraintOptions {
     /// interval between rows
     pub every: Interval,
 }
@@ -278,6 +291,27 @@ pub struct Stage {
     /// atoms that are held near reference positions
     #[serde(default)]
     pub position_restraints: Vec<PositionRestraint>,
+    /// restraints of collective variables
+    #[serde(default)]
+    pub restraints: Vec<Restraint>,
+    /// atoms that do not move, in the words of [`crate::select`]
+    #[serde(default)]
+    pub frozen: Option<String>,
+}
+
+/// A restraint of a collective variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restraint {
+    /// what is restrained
+    pub kind: VariableKind,
+    /// its groups of atoms, in the words of [`crate::select`]
+    pub groups: Vec<String>,
+    /// of a distance
+    pub along: Components,
+    /// coordinates of the reference of an RMSD; `None` = those that the run starts from
+    pub reference: Option<PathBuf>,
+    /// its energy
+    pub potential: Potential,
 }
 
 /// Position restraints of some atoms.

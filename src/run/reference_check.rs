@@ -11,11 +11,10 @@ use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sample
 use crate::error::{Error, Result};
 use crate::observe::log::Level;
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
+use crate::restraint::Restraining;
 use crate::system::{Electrostatics, State, System};
 use crate::vec3::Vec3;
 use std::f64::consts::PI;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// RMS error of the forces over their RMS: the project's bar for interactions in `f32` (`tests/forces.rs`).
@@ -54,13 +53,12 @@ enum Verdict {
 /// Compares the forces and energies that `backend` has just computed; returns a line for the log. Fails if they differ.
 pub(super) fn verify<B: Backend + ?Sized>(
     system: &System,
-    restraints: &[Arc<PositionRestraints>],
     lists: &ListSchedule,
     backend: &B,
     on_gpu: bool,
 ) -> Result<(Level, String)> {
     let start = Instant::now();
-    let verdict = compare(system, restraints, lists, backend)?;
+    let verdict = compare(system, lists, backend)?;
     let time = format!("; compared in {:.2} s", start.elapsed().as_secs_f64());
     match verdict {
         Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
@@ -85,12 +83,7 @@ pub(super) fn verify<B: Backend + ?Sized>(
     }
 }
 
-fn compare<B: Backend + ?Sized>(
-    system: &System,
-    restraints: &[Arc<PositionRestraints>],
-    schedule: &ListSchedule,
-    backend: &B,
-) -> Result<Verdict> {
+fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
     let [mut now, mut searched, mut pruned] = [(); 3].map(|()| State::default());
     backend.download(&mut now)?;
     backend.list_positions(ListLevel::Outer, &mut searched)?;
@@ -102,7 +95,9 @@ fn compare<B: Backend + ?Sized>(
         _ => false,
     };
     let mut found = BackendForces::new(backend, &atoms, large);
-    found.take_off(restraints, &atoms, &now);
+    if let Some(restraining) = backend.restraining().filter(|restraining| restraining.acts()) {
+        found.take_off(restraining, &atoms, &now);
+    }
     let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
     Ok(judge(system, &atoms, &found, &reference))
 }
@@ -128,19 +123,14 @@ impl BackendForces {
         BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
     }
 
-    /// Takes off what restraints contribute.
-    fn take_off(&mut self, restraints: &[Arc<PositionRestraints>], atoms: &[u32], state: &State) {
-        if restraints.is_empty() {
-            return;
-        }
-        let mut own = vec![Vec3::ZERO; state.positions.len()];
-        for restraint in restraints {
-            restraint.apply(state.cell.as_ref(), &state.positions, &mut own);
-        }
+    /// Takes off what restraints contribute: the reference has none.
+    fn take_off(&mut self, restraining: &Restraining, atoms: &[u32], now: &State) {
+        let mut own = vec![Vec3::ZERO; now.positions.len()];
+        restraining.again(now.cell.as_ref(), &now.positions, &mut own);
         for (force, atom) in self.forces.iter_mut().zip(atoms) {
             *force -= own[*atom as usize];
         }
-        self.energies.position_restraint = 0.0;
+        (self.energies.position_restraint, self.energies.restraint) = (0.0, 0.0);
     }
 }
 
@@ -267,7 +257,7 @@ mod tests {
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
-        compare(&sample.system, &[], &lists, &computed(sample, &system, lists, &sample.state)).expect("two states")
+        compare(&sample.system, &lists, &computed(sample, &system, lists, &sample.state)).expect("two states")
     }
 
     #[track_caller]
@@ -288,7 +278,7 @@ mod tests {
                 host.build_lists().expect("lists");
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
-                let verdict = compare(&sample.system, &[], &lists, &host).expect("a verdict");
+                let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
                 // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
@@ -354,7 +344,7 @@ mod tests {
         let mut then = sample.state.clone();
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
-        let verdict = compare(&sample.system, &[], &lists, &host).expect("a verdict");
+        let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
         assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
         // older ones, said to be of now
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
@@ -369,7 +359,7 @@ mod tests {
         // lists that are shorter than they say
         let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
         let host = computed(&sample, &sample.system, short, &sample.state);
-        differs(compare(&sample.system, &[], &lists, &host).expect("a verdict"), "forces");
+        differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");
     }
 
     #[test]
@@ -435,7 +425,7 @@ mod tests {
         differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
         sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);
         host = computed(&sample, &sample.system, lists, &sample.state);
-        assert_eq!(compare(&sample.system, &[], &lists, &host).expect("a verdict"), Verdict::Undecided);
+        assert_eq!(compare(&sample.system, &lists, &host).expect("a verdict"), Verdict::Undecided);
     }
 
     #[test]
@@ -443,12 +433,12 @@ mod tests {
         let sample = Sample::load("peptide-vacuum");
         let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
         let right = computed(&sample, &sample.system, lists, &sample.state);
-        let (level, how) = verify(&sample.system, &[], &lists, &right, false).expect("it agrees");
+        let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
         assert!(level == Level::Note && how.starts_with("forces on 74 atoms are within"), "{how}");
         wrong.topology.bonded.angles.pop();
         let host = computed(&sample, &wrong, lists, &sample.state);
         for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {
-            let error = verify(&sample.system, &[], &lists, &host, on_gpu).expect_err("a term is missing");
+            let error = verify(&sample.system, &lists, &host, on_gpu).expect_err("a term is missing");
             let text = error.to_string();
             assert!(error.exit_code() == code && text.contains(help) && text.contains("please report"), "{text}");
             assert!(

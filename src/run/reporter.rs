@@ -36,6 +36,7 @@ use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::observe::energies::EnergyRow;
 use crate::observe::extent::{Extent, Mark};
+use crate::restraint::RestraintSample;
 use crate::system::System;
 use crate::vec3::Vec3;
 
@@ -50,6 +51,8 @@ pub struct Quantities {
     pub forces: bool,
     /// energies, temperature, pressure
     pub energies: bool,
+    /// collective restraints
+    pub restraints: bool,
 }
 
 impl Quantities {
@@ -60,6 +63,7 @@ impl Quantities {
             velocities: self.velocities || other.velocities,
             forces: self.forces || other.forces,
             energies: self.energies || other.energies,
+            restraints: self.restraints || other.restraints,
         }
     }
 
@@ -99,6 +103,8 @@ pub struct Report<'a> {
     pub forces: &'a [Vec3],
     /// energies, temperature, pressure
     pub observed: Option<&'a Observed>,
+    /// collective restraints of the stage
+    pub restraints: &'a [RestraintSample],
     /// total mass, amu
     pub mass: f64,
 }
@@ -114,6 +120,7 @@ impl Report<'_> {
             stage,
             energies: observed.energies,
             kinetic: observed.kinetic,
+            restraint_work: observed.restraint_work,
             conserved: observed.conserved,
             temperature: observed.temperature,
             pressure: observed.pressure,

@@ -10,13 +10,14 @@ use super::checkpoint::{Checkpoint, RunPosition};
 use super::directory::Directory;
 use super::engine::{Engine, run_on_first_thread};
 use super::fingerprint::Fingerprint;
+use super::freeze::{frozen_system, stop};
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::Outputs;
 use super::plan::{Dynamics, Precision, Stage, StageKind};
 use super::reference_check::verify;
 use super::reporter::{Quantities, RunInfo, StepInfo};
-use super::restrain::position_restraints;
+use super::restrain::restraints;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{RunStart, cut_stages, find_start, open_outputs};
 use super::simulation::{Observed, Setup, Simulation, StageProgress, Wanted};
@@ -35,8 +36,8 @@ use crate::observe::statistics::Statistics;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
-use crate::restraint::PositionRestraints;
-use crate::system::State;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
+use crate::system::{State, System};
 use history::History;
 use monitor::Monitor;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ struct Session<'a> {
     /// the next step is compared with the reference
     unverified: bool,
     /// of each stage
-    restraints: Vec<Vec<Arc<PositionRestraints>>>,
+    restraints: Vec<Restraints>,
     /// dropped last: stays locked until all files in it are closed
     directory: Directory,
 }
@@ -73,11 +74,11 @@ pub fn run(
 ) -> Result<Outcome> {
     // before the output folder is created
     refuse(job.plan, &job.system)?;
-    let restraints = position_restraints(job.plan, &job.system, &job.start)?;
+    let restraints = restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
     let directory = Directory::open(job.plan, job.force)?;
     let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
-    let mut outputs = Outputs::new(&job.plan.output, std::mem::take(&mut job.reporters), &job.system)?;
+    let mut outputs = Outputs::new(job.plan, std::mem::take(&mut job.reporters), &job.system)?;
     let system = Arc::clone(&job.system);
     let about = RunInfo {
         run_id: &run_id,
@@ -201,20 +202,28 @@ impl Session<'_> {
             self.history.statistics = Statistics::new(EnergyRow::columns(state.cell.is_some()));
         }
         if place.schedule.is_none() {
-            prepare(&self.job.system, options, plan.run.seed, state)
+            let system = self.system_of(index)?;
+            stop(&self.job.system, &system, state);
+            prepare(&system, options, plan.run.seed, state)
                 .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
         }
         let place = self.adapt_to_device(place, state)?;
         let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
-        let system = Arc::clone(&self.job.system);
+        let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
         let choices = self.engine.choices(plan, &system, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
         let mut context = self.engine.context(plan, &system, lists)?;
-        context.restrain_positions(&self.restraints[index])?;
-        self.integrate(index, options, state, place, context)
+        context.restrain(&self.restraints[index], &place.restraints)?;
+        self.integrate(index, options, state, place, (&system, context))
+    }
+
+    /// The system of a stage, in which some atoms may be frozen.
+    fn system_of(&self, index: usize) -> Result<Arc<System>> {
+        let frozen = frozen_system(&self.job.plan.stages[index], &self.job.system)?;
+        Ok(frozen.map_or_else(|| Arc::clone(&self.job.system), Arc::new))
     }
 
     /// The position in the run, for the present device. Lists that were chosen for the other kind of device, GPU or CPU,
@@ -258,9 +267,9 @@ impl Session<'_> {
         options: &Dynamics,
         state: &mut State,
         place: RunPosition,
-        context: Context,
+        (system, context): (&System, Context),
     ) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
+        let plan = self.job.plan;
         let removed = options.removed_motion(state.cell.is_some());
         let degrees_of_freedom = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let RunPosition { done, first_time, lists, schedule, .. } = place;
@@ -268,7 +277,8 @@ impl Session<'_> {
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
-            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None })
+            let restraints = simulation.restraints().to_vec();
+            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints })
         };
         let target = self.job.plan.target(options.steps);
         let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
@@ -296,6 +306,7 @@ impl Session<'_> {
         self.timing.searches += simulation.searches();
         self.monitor.set_progress((simulation.local_step, target, simulation.time()));
         let (place, statistics) = (position(&simulation)?, self.history.statistics.clone());
+        let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         // the last state is reported too: this needs the forces of one more step, whose result is dropped
         let is_last = !stopped && index + 1 == plan.stages.len() && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
@@ -303,6 +314,7 @@ impl Session<'_> {
         let statistics = std::mem::replace(&mut self.history.statistics, statistics);
         self.checkpoint(index, state, place)?;
         self.history.statistics = statistics;
+        state.coupling.restraint_work += if stopped { 0.0 } else { work };
         last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
     }
 
@@ -336,12 +348,11 @@ impl Session<'_> {
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
         let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
-        let restraints = &self.restraints[index];
         let mut agreement = None;
         let observed = simulation.step(Wanted { energies }, |simulation| {
             if let Some(lists) = &unverified {
                 let on_gpu = engine.placement(system)?.is_gpu();
-                agreement = Some(verify(system, restraints, lists, simulation.backend(), on_gpu)?);
+                agreement = Some(verify(system, lists, simulation.backend(), on_gpu)?);
             }
             if state && energies {
                 outputs.hold_state(|state| simulation.download(state))?;
@@ -359,7 +370,8 @@ impl Session<'_> {
             None => {}
         }
         if wanted.any() {
-            let row = self.outputs.report(info, energies.then_some(&observed))?;
+            let restraints = simulation.backend().restraining().map_or(&[][..], Restraining::samples);
+            let row = self.outputs.report(info, energies.then_some(&observed), restraints)?;
             let averaged = self.job.plan.output.energies.filter(|options| options.every.is_due(&info));
             if let (Some(row), Some(_)) = (row, averaged) {
                 self.history.statistics.add(info.time, &row);

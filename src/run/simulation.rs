@@ -8,6 +8,7 @@ use crate::ensemble::barostat::{self, Barostat};
 use crate::ensemble::is_due;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::error::Result;
+use crate::restraint::{Restraining, RestraintProgress};
 use crate::system::State;
 use crate::units::BOLTZMANN;
 
@@ -32,7 +33,9 @@ pub struct Observed {
     pub energies: Energies,
     /// kJ/mol, mean of both half steps
     pub kinetic: f64,
-    /// kinetic + potential − work of thermostat and barostat, kJ/mol
+    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    pub restraint_work: f64,
+    /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
     /// K
     pub temperature: f64,
@@ -178,6 +181,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.list_origins()
     }
 
+    /// What a checkpoint must hold of collective restraints.
+    pub fn restraints(&self) -> &[RestraintProgress] {
+        self.backend().restraining().map_or(&[], Restraining::progress)
+    }
+
     /// As [`Context::flush`]; before [`Simulation::download`].
     pub fn flush(&mut self) -> Result<()> {
         self.context.flush()
@@ -191,6 +199,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let random = (self.setup.seed, self.step_number());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
+        if let Some(restraining) = self.context.backend_mut().restraining_mut() {
+            restraining.set_time(step as f64 * dynamics.timestep);
+        }
         self.context.forces(Workload { energy: energies, virial })?;
         observe(self)?;
         let kinetic = self.context.integrate(Leapfrog {
@@ -243,10 +254,13 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
+        let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
+        let works = work.thermostat_work + work.barostat_work + restraint_work;
         Ok(Observed {
             energies,
             kinetic,
-            conserved: kinetic + energies.potential() - work.thermostat_work - work.barostat_work,
+            restraint_work,
+            conserved: kinetic + energies.potential() - works,
             temperature: 2.0 * kinetic / (free.max(1) as f64 * BOLTZMANN),
             pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
             cell,

@@ -70,6 +70,8 @@ impl Engine {
             name: "dynamics".to_owned(),
             kind: StageKind::Dynamics(dynamics.clone()),
             position_restraints: vec![],
+            restraints: vec![],
+            frozen: None,
         };
         let plan = Plan { stages: vec![stage], ..plan.clone() };
         let context = self.pool.install(|| {

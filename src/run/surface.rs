@@ -5,6 +5,7 @@ use crate::backend::{Backend, Workload};
 use crate::constraint::ConstraintPlan;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
+use crate::restraint::RestraintProgress;
 use crate::system::{State, System};
 use crate::team::Team;
 use crate::vec3::Vec3;
@@ -18,6 +19,8 @@ pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     team: Arc<Team>,
     /// passed to the context; velocities are zero
     state: State,
+    /// without mass: virtual sites, which follow, and frozen atoms
+    massless: Vec<usize>,
     context: Context<B>,
 }
 
@@ -39,12 +42,18 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
             context.restore_lists(&origins, 0)?;
         }
         let (sites, team) = (SitePlan::new(&system.topology), Team::single());
-        Ok(ForceSurface { constraints, sites, team, state: still, context })
+        let massless = (0..atoms).filter(|&atom| system.topology.atoms[atom].mass == 0.0).collect();
+        Ok(ForceSurface { constraints, sites, team, state: still, massless, context })
     }
 
     /// Device, threads and instruction set, for the log.
     pub(super) fn description(&self) -> String {
         self.context.backend().description()
+    }
+
+    /// What a checkpoint must hold of collective restraints.
+    pub(super) fn restraints(&self) -> Vec<RestraintProgress> {
+        self.context.backend().restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec())
     }
 
     /// The positions from which the lists were built.
@@ -62,11 +71,13 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
         match self.context.forces(Workload { energy: true, virial: false }) {
             Ok(found) => {
                 forces.copy_from_slice(&found.forces);
+                self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
                 Ok(found.energies.potential())
             }
             // overlapping atoms, whose forces a GPU cannot sum
             Err(Error::Unstable { .. }) => {
                 forces.fill(Vec3::splat(f64::NAN));
+                self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
                 Ok(f64::INFINITY)
             }
             Err(error) => Err(error),

@@ -1,5 +1,6 @@
 //! Warnings about a plan, for `md check` and the log: each with its reason and advice.
 
+use super::freeze::frozen_system;
 use super::lj_end::describe_lj_end;
 use super::plan::{Dynamics, Plan, StageKind};
 use super::vibration::{Vibration, fastest};
@@ -35,10 +36,11 @@ const SHRINKING: f64 = 0.05;
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, and a time step that is too long for the fastest vibration. Bonded terms that
+/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step that is too long for the fastest vibration. Bonded terms that
 /// constraints hold fixed must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
+    plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
     let Some(vibration) = fastest(system) else { return Ok(()) };
     let problems: Vec<Problem> = plan
         .dynamics()

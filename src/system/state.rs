@@ -14,6 +14,8 @@ pub struct Coupling {
     pub pending_scaling: f64,
     /// 1 − 1/λ of a velocity rescaling whose work is counted only in part so far
     pub pending_rescaling: f64,
+    /// energy put into the system by the moving centres of restraints in the stages before this one, kJ/mol
+    pub restraint_work: f64,
 }
 
 /// Positions, velocities, cell and time, in topology order.

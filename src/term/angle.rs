@@ -3,23 +3,29 @@
 use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// Harmonic angle E = ½ k (θ − θ₀)² between `u` = r_i − r_j and `v` = r_k − r_j (nm), θ₀ = `equilibrium` (rad),
-/// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k (kJ/mol/nm) and E.
+/// The angle θ (rad) between `u` and `v` (nm), with ∂θ/∂u and ∂θ/∂v.
 ///
 /// θ = atan2(|u × v|, u · v) keeps its precision at 0 and π, and ∂θ/∂u = u × n̂/|u|² with n̂ the direction of u × v is
-/// bounded by 1/|u| everywhere; where n̂ is undefined the force is zero.
+/// bounded by 1/|u| everywhere; where n̂ is undefined it is zero.
 #[inline(always)]
-pub fn angle<T: Real>([u, v]: [Vec3<T>; 2], [equilibrium, force_constant]: [T; 2]) -> ([Vec3<T>; 3], T) {
+pub fn bend<T: Real>([u, v]: [Vec3<T>; 2]) -> (T, [Vec3<T>; 2]) {
     let normal = u.cross(v);
     let squared = normal.norm_squared();
     let inverse = inverse_norm(squared);
     let direction = normal * inverse;
-    let deviation = (squared * inverse).atan2(u.dot(v)) - equilibrium;
-    let torque = force_constant * deviation;
-
     let (inverse_u, inverse_v) = (inverse_norm(u.norm_squared()), inverse_norm(v.norm_squared()));
-    let force_i = u.cross(direction) * (-(torque * inverse_u * inverse_u));
-    let force_k = v.cross(direction) * (torque * inverse_v * inverse_v);
+    let gradients = [u.cross(direction) * (inverse_u * inverse_u), v.cross(direction) * -(inverse_v * inverse_v)];
+    ((squared * inverse).atan2(u.dot(v)), gradients)
+}
+
+/// Harmonic angle E = ½ k (θ − θ₀)² between `u` = r_i − r_j and `v` = r_k − r_j (nm), θ₀ = `equilibrium` (rad),
+/// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k (kJ/mol/nm) and E.
+#[inline(always)]
+pub fn angle<T: Real>([u, v]: [Vec3<T>; 2], [equilibrium, force_constant]: [T; 2]) -> ([Vec3<T>; 3], T) {
+    let (value, [along_u, along_v]) = bend([u, v]);
+    let deviation = value - equilibrium;
+    let torque = force_constant * deviation;
+    let (force_i, force_k) = (along_u * -torque, along_v * -torque);
     ([force_i, -(force_i + force_k), force_k], T::constant(0.5) * torque * deviation)
 }
 

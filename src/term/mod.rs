@@ -32,7 +32,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use angle::angle;
+pub use angle::{angle, bend};
 pub use bond::bond;
 pub use chain::{DISPLACEMENTS, relative_positions};
 pub use cmap::{CmapTable, Patch, cmap};

@@ -37,11 +37,19 @@ pub enum Dimension {
     Compressibility,
     /// rad
     Angle,
+    /// nm/ps
+    Velocity,
+    /// rad/ps
+    AngularVelocity,
+    /// kJ/mol/rad
+    Torque,
+    /// kJ/mol/rad²
+    AngularForceConstant,
 }
 
 use Dimension::{
-    Angle, Compressibility, Energy, EnergyRate, Force, ForceConstant, InverseLength, Length, Mass, Pressure, Rate,
-    Temperature, Time, WallTime,
+    Angle, AngularForceConstant, AngularVelocity, Compressibility, Energy, EnergyRate, Force, ForceConstant,
+    InverseLength, Length, Mass, Pressure, Rate, Temperature, Time, Torque, Velocity, WallTime,
 };
 
 /// Spelling, dimension, size in internal units. The first of a dimension is the one messages recommend.
@@ -97,6 +105,21 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("1/Pa", Compressibility, 1e5 / BAR),
     ("deg", Angle, std::f64::consts::PI / 180.0),
     ("rad", Angle, 1.0),
+    ("nm/ns", Velocity, 1e-3),
+    ("nm/ps", Velocity, 1.0),
+    ("A/ns", Velocity, 1e-3 * ANGSTROM),
+    ("A/ps", Velocity, ANGSTROM),
+    ("m/s", Velocity, 1e-3),
+    ("deg/ns", AngularVelocity, 1e-3 * std::f64::consts::PI / 180.0),
+    ("deg/ps", AngularVelocity, std::f64::consts::PI / 180.0),
+    ("rad/ns", AngularVelocity, 1e-3),
+    ("rad/ps", AngularVelocity, 1.0),
+    ("kJ/mol/rad", Torque, 1.0),
+    ("kcal/mol/rad", Torque, KCAL),
+    ("kJ/mol/rad^2", AngularForceConstant, 1.0),
+    ("kJ/mol/rad²", AngularForceConstant, 1.0),
+    ("kcal/mol/rad^2", AngularForceConstant, KCAL),
+    ("kcal/mol/rad²", AngularForceConstant, KCAL),
 ];
 
 impl Dimension {
@@ -117,6 +140,10 @@ impl Dimension {
             Pressure => "a pressure",
             Compressibility => "a compressibility",
             Angle => "an angle",
+            Velocity => "a velocity",
+            AngularVelocity => "an angular velocity",
+            Torque => "a torque",
+            AngularForceConstant => "a force constant of an angle",
         }
     }
 
@@ -137,6 +164,10 @@ impl Dimension {
             Pressure => "1 bar",
             Compressibility => "4.5e-5 1/bar",
             Angle => "90 deg",
+            Velocity => "1 nm/ns",
+            AngularVelocity => "1 deg/ns",
+            Torque => "10 kJ/mol/rad",
+            AngularForceConstant => "100 kJ/mol/rad^2",
         }
     }
 

@@ -230,7 +230,7 @@ impl<D: Device> Cuda<D> {
 
 fn coupling(status: &Status) -> Coupling {
     let Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = *status;
-    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling }
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, restraint_work: 0.0 }
 }
 
 fn diagonal(value: f64) -> Mat3 {
@@ -246,7 +246,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.cell.set(state.cell);
         self.cell_is_old.set(false);
         let a = &self.arguments;
-        let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling } = state.coupling;
+        let Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = state.coupling;
         let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
         write(&self.device, a.status, &[no_fault])?;

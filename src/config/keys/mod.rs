@@ -1,6 +1,7 @@
 //! Every key of the input file.
 
 mod forces;
+mod restraints;
 mod stage;
 
 use super::key::Default::{Is, Required, Rule, Unset};
@@ -224,6 +225,15 @@ static OUTPUT: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "restraints",
+        kind: Kind::Table(RESTRAINTS),
+        words: &["none"],
+        default: Is("{}"),
+        example: "{ every = \"0.1 ps\" }",
+        doc: "Table of the restraints of stages, restraints.csv: the value of each, its centre, force, energy and work. A run without restraints has none.",
+        ..KEY
+    },
+    Key {
         name: "checkpoint",
         kind: Kind::Table(CHECKPOINT),
         default: Is("{}"),
@@ -297,6 +307,15 @@ static ENERGIES: &[Key] = &[Key {
     kind: Interval,
     default: Is("\"1 ps\""),
     example: "\"1 ps\"",
+    doc: "Interval between rows; a time is rounded to whole steps.",
+    ..KEY
+}];
+
+static RESTRAINTS: &[Key] = &[Key {
+    name: "every",
+    kind: Interval,
+    default: Is("\"0.1 ps\""),
+    example: "\"0.1 ps\"",
     doc: "Interval between rows; a time is rounded to whole steps.",
     ..KEY
 }];

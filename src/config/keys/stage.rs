@@ -1,5 +1,6 @@
 //! Keys of `[[stage]]`.
 
+use super::restraints::RESTRAINTS;
 use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{File, Integer, Quantity, Text};
@@ -8,7 +9,8 @@ use crate::config::words;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::units::Dimension::{Compressibility, Force, ForceConstant, Length, Pressure, Rate, Temperature, Time};
 
-const NOT_NEGATIVE: Range = Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
+pub(super) const NOT_NEGATIVE: Range =
+    Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
 /// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
@@ -121,15 +123,32 @@ pub(super) static STAGE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "restraints",
+        kind: Kind::OneOrMore(RESTRAINTS),
+        words: &["none"],
+        default: Is("\"none\""),
+        example: "{ kind = \"distance\", groups = [\"index 0\", \"index 9\"], at = \"0.8 nm\", force_constant = \"1000 kJ/mol/nm^2\" }",
+        doc: "Restraints of distances, angles, torsions and deviations, which may pull; in braces, or a list of such.",
+        ..KEY
+    },
+    Key {
+        name: "frozen",
+        kind: Text,
+        default: Rule("no atom", |_| None),
+        example: "\"resname GRA\"",
+        doc: "Atoms that do not move in this stage, in the words of output.trajectory.select: all or none of those that constraints hold together. Not with a barostat.",
+        ..KEY
+    },
+    Key {
         name: "com_removal",
         kind: Integer(1, 1_000_000),
         words: &["none"],
         default: Rule(
-            "100; \"none\" with position restraints, or a thermostat of kind \"langevin\" or \"andersen\"",
+            "100; \"none\" with position restraints, frozen atoms, or a thermostat of kind \"langevin\" or \"andersen\"",
             |table| {
                 let kind =
                     table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
-                let restrained = table.word("position_restraints").is_none();
+                let restrained = table.word("position_restraints").is_none() || table.is_set("frozen");
                 if restrained || kind.is_some_and(ThermostatKind::refreshes) {
                     quoted("none")
                 } else {

@@ -2,8 +2,9 @@
 
 use super::check_present;
 use crate::error::Result;
-use crate::observe::energies::EnergyTable;
+use crate::observe::energies::EnergyRow;
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::table::Table;
 use crate::run::plan::{ENERGIES, EnergyOptions};
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 
@@ -11,7 +12,7 @@ use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub(super) struct EnergyReporter {
     /// `None` where no rows are asked for
     options: Option<EnergyOptions>,
-    table: Option<EnergyTable>,
+    table: Option<Table>,
 }
 
 impl EnergyReporter {
@@ -32,7 +33,7 @@ impl Reporter for EnergyReporter {
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         match (&mut self.table, report.energy_row()) {
-            (Some(table), Some(row)) => table.write(&row),
+            (Some(table), Some(row)) => table.write(row.step, row.stage, |line| row.write(row.cell.is_some(), line)),
             _ => Ok(()),
         }
     }
@@ -40,14 +41,14 @@ impl Reporter for EnergyReporter {
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let path = run.file(ENERGIES);
         check_present(&path, checkpointed, "rows")?;
-        EnergyTable::check(&path, run.periodic, checkpointed.extent)
+        Table::check(&path, &EnergyRow::header(run.periodic), checkpointed.extent)
     }
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
-        let path = run.file(ENERGIES);
+        let (path, header) = (run.file(ENERGIES), EnergyRow::header(run.periodic));
         self.table = Some(match checkpointed {
-            Some(checkpointed) => EnergyTable::append(&path, run.periodic, checkpointed.extent)?,
-            None => EnergyTable::create(&path, run.periodic)?,
+            Some(checkpointed) => Table::append(&path, &header, checkpointed.extent)?,
+            None => Table::create(&path, &header)?,
         });
         Ok(())
     }
@@ -64,6 +65,6 @@ impl Reporter for EnergyReporter {
     }
 
     fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
-        EnergyTable::extent(&run.file(ENERGIES), run.periodic).is_ok_and(|found| found == extent)
+        Table::extent(&run.file(ENERGIES), &EnergyRow::header(run.periodic)).is_ok_and(|found| found == extent)
     }
 }

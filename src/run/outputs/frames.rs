@@ -149,7 +149,7 @@ impl Reporter for TrajectoryReporter {
             return Quantities::default();
         }
         let Fields { velocities, forces, .. } = self.fields;
-        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables }
+        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables, restraints: false }
     }
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {

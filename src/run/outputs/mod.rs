@@ -2,18 +2,21 @@
 
 mod energies;
 mod frames;
+mod restraints;
 
 use super::checkpoint::Written;
 use super::directory::Directory;
-use super::plan::{ENERGIES, OutputOptions};
+use super::plan::{ENERGIES, Plan, RESTRAINTS};
 use super::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 use super::simulation::Observed;
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
+use crate::restraint::RestraintSample;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 use energies::EnergyReporter;
 use frames::TrajectoryReporter;
+use restraints::RestraintReporter;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -33,13 +36,17 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// The reporters of the plan and those added by a program, before they are opened.
-    pub(super) fn new(output: &OutputOptions, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
-        let mut reporters: Vec<Box<dyn Reporter>> = vec![];
+    pub(super) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
+        let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
         for options in &output.trajectories {
             reporters.push(Box::new(TrajectoryReporter::new(options, &system.topology)?));
         }
         reporters
             .extend(output.energies.map(|options| Box::new(EnergyReporter::new(Some(options))) as Box<dyn Reporter>));
+        let restrained: Vec<bool> = plan.stages.iter().map(|stage| !stage.restraints.is_empty()).collect();
+        if let Some(options) = output.restraints.filter(|_| restrained.contains(&true)) {
+            reporters.push(Box::new(RestraintReporter::new(Some(options.every), restrained)));
+        }
         reporters.extend(more);
         for (index, reporter) in reporters.iter().enumerate() {
             if reporters[..index].iter().any(|other| other.name() == reporter.name()) {
@@ -145,13 +152,19 @@ impl Outputs {
 
     /// Passes the stored state and forces and the energies of the step to the reporters that want them; returns the row of
     /// the energy table, if energies were wanted.
-    pub(super) fn report(&mut self, step: StepInfo, observed: Option<&Observed>) -> Result<Option<Vec<f64>>> {
+    pub(super) fn report(
+        &mut self,
+        step: StepInfo,
+        observed: Option<&Observed>,
+        restraints: &[RestraintSample],
+    ) -> Result<Option<Vec<f64>>> {
         let held = std::mem::take(&mut self.holds_state);
         let state = if held { &self.state } else { &State::default() };
         let cell = if held { state.cell } else { observed.and_then(|observed| observed.cell) };
         let State { positions, velocities, .. } = state;
         let forces = std::mem::take(&mut self.forces);
-        let report = Report { step, cell, positions, velocities, forces: &forces, observed, mass: self.mass };
+        let report =
+            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass: self.mass };
         for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
@@ -192,6 +205,7 @@ impl Outputs {
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(EnergyReporter::new(None))),
+        RESTRAINTS => Some(Box::new(RestraintReporter::new(None, vec![]))),
         _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }

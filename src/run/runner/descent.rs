@@ -11,7 +11,6 @@ use crate::run::plan::Minimize;
 use crate::run::stage::{minimize_lists, minimize_settings};
 use crate::run::surface::ForceSurface;
 use crate::system::State;
-use std::sync::Arc;
 
 impl Session<'_> {
     pub(super) fn minimize(
@@ -21,7 +20,7 @@ impl Session<'_> {
         state: &mut State,
         place: RunPosition,
     ) -> Result<Outcome> {
-        let (plan, system) = (self.job.plan, Arc::clone(&self.job.system));
+        let (plan, system) = (self.job.plan, self.system_of(index)?);
         let lists = minimize_lists(&system);
         let mut context = if self.engine.is_undecided() {
             self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
@@ -29,7 +28,7 @@ impl Session<'_> {
         } else {
             self.engine.context(plan, &system, lists)?
         };
-        context.restrain_positions(&self.restraints[index])?;
+        context.restrain(&self.restraints[index], &place.restraints)?;
         let target = self.job.plan.target(options.steps);
         let settings = minimize_settings(options, plan.run.precision);
         let (stored, origin) = place.minimizer.unzip();
@@ -43,13 +42,21 @@ impl Session<'_> {
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll((minimizer.steps(), target, state.time))? {
-                self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
+                self.checkpoint(
+                    index,
+                    state,
+                    RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()),
+                )?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due() {
-                self.checkpoint(index, state, RunPosition::descending(minimizer.clone(), &surface.origin()?))?;
+                self.checkpoint(
+                    index,
+                    state,
+                    RunPosition::descending(minimizer.clone(), &surface.origin()?, surface.restraints()),
+                )?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -67,7 +74,7 @@ impl Session<'_> {
         ))?;
         self.monitor.set_progress((minimizer.steps(), target, state.time));
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?))?;
+        self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()))?;
         Ok(Outcome::Finished)
     }
 }

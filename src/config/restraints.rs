@@ -1,0 +1,119 @@
+//! From checked values to the restraints of a stage.
+
+use super::build::report;
+use super::value::Table;
+use super::words;
+use crate::error::Problem;
+use crate::restraint::{Potential, VariableKind, Well};
+use crate::run::{Restraint, StageKind};
+use std::f64::consts::{PI, TAU};
+
+/// A restraint of a stage of some kind; `None` where a problem has been recorded.
+pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Problem>) -> Option<Restraint> {
+    let kind = table.meaning("kind", &words::VARIABLES)?;
+    let groups = table.texts("groups")?.to_vec();
+    let before = problems.len();
+    if groups.len() != kind.groups() {
+        let message =
+            format!("restraints.groups: {} groups, where {} needs {}", groups.len(), named(kind), kind.groups());
+        report(problems, table, "groups", message, "write one selection for each");
+    }
+    if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
+        let message = "restraints.rate: in a minimisation no time goes by";
+        report(problems, table, "rate", message, "remove rate, or pull in a stage of dynamics");
+    }
+    let potential = if table.is_set("force") { force(kind, table, problems) } else { well(kind, table, problems) };
+    if problems.len() > before {
+        return None;
+    }
+    Some(Restraint {
+        kind,
+        groups,
+        along: table.meaning("along", &words::COMPONENTS).unwrap_or([true; 3]),
+        reference: table.text("reference").map(Into::into),
+        potential: potential?,
+    })
+}
+
+fn named(kind: VariableKind) -> String {
+    let article = if matches!(kind, VariableKind::Angle | VariableKind::Rmsd) { "an" } else { "a" };
+    format!("{article} {}", if kind == VariableKind::Rmsd { "RMSD" } else { kind.name() })
+}
+
+/// A constant force.
+fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
+    for name in ["at", "flat", "lower", "upper", "force_constant", "linear_beyond", "rate"] {
+        if table.is_given(name) {
+            let message = format!("restraints: force and {name} exclude each other");
+            report(problems, table, name, message, "a constant force acts alike everywhere");
+        }
+    }
+    if kind == VariableKind::Torsion {
+        let message = "restraints.force: a constant force on a torsion has no energy that a full turn leaves as it is";
+        report(problems, table, "force", message, "pull the torsion by at and rate");
+    }
+    table.number("force").map(Potential::Force)
+}
+
+/// A harmonic restraint, perhaps with a flat bottom, or walls.
+fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
+    let before = problems.len();
+    if !table.is_set("force_constant") {
+        let message = "restraints: neither force_constant nor force is given";
+        let example = if kind.is_angular() { "100 kJ/mol/rad^2" } else { "1000 kJ/mol/nm^2" };
+        report(problems, table, "", message, &format!("write force_constant = \"{example}\""));
+    }
+    let walls = ["lower", "upper"].map(|name| table.is_set(name));
+    for name in ["at", "flat"].into_iter().filter(|name| table.is_given(name) && walls.contains(&true)) {
+        let message = format!("restraints: {name} and walls exclude each other");
+        report(problems, table, name, message, "keep lower and upper, or at and flat");
+    }
+    if kind == VariableKind::Torsion && walls[0] != walls[1] {
+        let message = "restraints: one wall does not bound a torsion, which comes round";
+        report(problems, table, "", message, "set lower and upper");
+    }
+    let [lower, upper] = ["lower", "upper"].map(|name| table.number(name));
+    let (center, below, above) = match (lower, upper) {
+        (None, None) => {
+            let flat = table.number("flat").unwrap_or(0.0);
+            (table.number("at"), Some(flat), Some(flat))
+        }
+        (Some(lower), Some(upper)) => {
+            let half = 0.5 * (upper - lower);
+            (Some(0.5 * (lower + upper)), Some(half), Some(half))
+        }
+        (Some(lower), None) => (Some(lower), Some(0.0), None),
+        (None, Some(upper)) => (Some(upper), None, Some(0.0)),
+    };
+    if let (Some(lower), Some(upper)) = (lower, upper)
+        && lower > upper
+    {
+        report(problems, table, "lower", "restraints.lower is above upper", "exchange them");
+    }
+    if kind == VariableKind::Torsion && below.is_some_and(|half| half >= PI) {
+        let message = "restraints: the bottom is flat all around the torsion";
+        report(problems, table, "", message, "choose walls less than 360 deg apart, or remove the restraint");
+    }
+    bounds(kind, center, table, problems);
+    if problems.len() > before {
+        return None;
+    }
+    let (rate, linear_beyond) = (table.number("rate").unwrap_or(0.0), table.number("linear_beyond"));
+    let force_constant = table.number("force_constant")?;
+    Some(Potential::Well(Well { center, rate, below, above, force_constant, linear_beyond }))
+}
+
+/// Refuses a centre or wall that the variable cannot have.
+fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut Vec<Problem>) {
+    let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
+    let Some(center) = center else { return };
+    let (fits, words) = match kind {
+        VariableKind::Angle => ((0.0..=PI).contains(&center), "angles are from 0 to 180 deg"),
+        VariableKind::Torsion => (center.abs() <= TAU, "torsions are from -180 to 180 deg"),
+        VariableKind::Distance | VariableKind::Rmsd => (center >= 0.0, "it is never negative"),
+    };
+    if !fits {
+        let message = format!("restraints.{name} is a value that {} cannot have", named(kind));
+        report(problems, table, name, message, words);
+    }
+}

@@ -1,0 +1,234 @@
+//! Tables of numbers that a run writes: one row per line, every column with its unit in the header.
+//!
+//! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary tie it to
+//! its run: they store the number of rows and a checksum of their text ([`Extent`]).
+
+use std::cmp::Ordering;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crc32fast::Hasher;
+
+use super::extent::Extent;
+use crate::error::{Error, Problem, Result};
+
+/// Writes a table. The rows of a step are written in one system call, so that readers see them at once.
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    file: File,
+    written: Rows,
+    lines: String,
+}
+
+/// The rows of a table from its beginning.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    count: u64,
+    checksum: Hasher,
+    /// step and stage of the last one
+    last: Option<(u64, u32)>,
+}
+
+impl Rows {
+    fn extent(&self) -> Extent {
+        Extent { count: self.count, checksum: self.checksum.clone().finalize() }
+    }
+
+    fn add(&mut self, lines: &[u8], place: Option<(u64, u32)>) {
+        self.count += lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.checksum.update(lines);
+        self.last = place;
+    }
+}
+
+impl Table {
+    /// Creates `path`, in which there must be no rows, with a header (a line).
+    pub fn create(path: &Path, header: &str) -> Result<Self> {
+        if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header.len() as u64) {
+            std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => Problem::new("the table of another run is here")
+                .in_file(path)
+                .help("continue that run, or use --force to move its output aside")
+                .into(),
+            _ => Error::io(path, e),
+        })?;
+        let mut table = Self::new(path, file, Rows::default());
+        header.clone_into(&mut table.lines);
+        table.write_lines()?;
+        Ok(table)
+    }
+
+    /// Continues an existing table after the rows of `checkpointed`, and cuts off what follows them; refuses a table that
+    /// does not begin with these.
+    pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
+        let io = |e| Error::io(path, e);
+        let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        file.set_len(length).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        Ok(Self::new(path, file, rows))
+    }
+
+    /// Refuses what [`Self::append`] would refuse; changes nothing.
+    pub fn check(path: &Path, header: &str, checkpointed: Extent) -> Result<()> {
+        checkpointed_rows(path, header, checkpointed).map(|_| ())
+    }
+
+    /// Extent of a closed table.
+    pub fn extent(path: &Path, header: &str) -> Result<Extent> {
+        read_rows(path, header, u64::MAX).map(|(_, rows)| rows.extent())
+    }
+
+    fn new(path: &Path, file: File, written: Rows) -> Self {
+        Self { path: path.to_owned(), file, written, lines: String::with_capacity(1024) }
+    }
+
+    /// Writes the rows of a step of a stage, unless the last ones were of the same: a run that continues repeats them.
+    /// `fill` appends lines that begin with step, time and stage.
+    pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
+        let place = Some((step, stage));
+        if self.written.last == place {
+            return Ok(());
+        }
+        self.lines.clear();
+        fill(&mut self.lines);
+        self.write_lines()?;
+        self.written.add(self.lines.as_bytes(), place);
+        Ok(())
+    }
+
+    /// Waits until all rows are on disk; returns the extent for a checkpoint.
+    pub fn sync(&mut self) -> Result<Extent> {
+        self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
+        Ok(self.written.extent())
+    }
+
+    fn write_lines(&mut self) -> Result<()> {
+        self.file.write_all(self.lines.as_bytes()).map_err(|e| Error::io(&self.path, e))
+    }
+}
+
+/// The rows of `checkpointed`, and where they end.
+fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
+    let (length, rows) = read_rows(path, header, checkpointed.count)?;
+    let message = match rows.count.cmp(&checkpointed.count) {
+        _ if rows.extent() == checkpointed => return Ok((length, rows)),
+        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, checkpointed.count),
+        _ => format!("the first {} rows are not those the checkpoint was written after", checkpointed.count),
+    };
+    let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
+    Err(Problem::new(message).in_file(path).help(help).into())
+}
+
+/// The first `most` rows that are complete, and where they end.
+fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
+    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
+    let mut line = vec![];
+    let mut next = |line: &mut Vec<u8>| {
+        line.clear();
+        reader.read_until(b'\n', line).map(|_| line.ends_with(b"\n")).map_err(|e| Error::io(path, e))
+    };
+    if !next(&mut line)? || line != header.as_bytes() {
+        let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
+        return Err(problem.help("restore the file, or see `md run --help` for --no-append and --force").into());
+    }
+    let (mut end, mut rows) = (line.len() as u64, Rows::default());
+    while rows.count < most && next(&mut line)? {
+        rows.add(&line, step_and_stage(&line));
+        end += line.len() as u64;
+    }
+    Ok((end, rows))
+}
+
+fn step_and_stage(line: &[u8]) -> Option<(u64, u32)> {
+    let mut fields = std::str::from_utf8(line).ok()?.split(',');
+    let (step, _, stage) = (fields.next()?.parse().ok()?, fields.next()?, fields.next()?.parse().ok()?);
+    Some((step, stage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+
+    const HEADER: &str = "step,time (ps),stage,value (nm)\n";
+    const OTHER: &str = "step,time (ps),stage,value (rad)\n";
+
+    fn write_row(table: &mut Table, step: u64, stage: u32) {
+        let row = |lines: &mut String| writeln!(lines, "{step},{:.6},{stage},7.25", 0.002 * step as f64).unwrap();
+        table.write(step, stage, row).unwrap();
+    }
+
+    fn lines(path: &Path) -> Vec<String> {
+        std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn continued_after_a_checkpoint_without_gaps_or_doubles() {
+        let directory = tempfile::tempdir().unwrap();
+        let (whole, parts) = (directory.path().join("whole.csv"), directory.path().join("parts.csv"));
+        let rows = [(0, 1), (10, 1), (20, 1), (20, 2), (30, 2), (40, 2)];
+        let write = |table: &mut Table, rows: &[(u64, u32)]| {
+            rows.iter().for_each(|&(step, stage)| write_row(table, step, stage));
+        };
+        let mut table = Table::create(&whole, HEADER).unwrap();
+        write(&mut table, &rows);
+        let all = table.sync().unwrap();
+        let mut table = Table::create(&parts, HEADER).unwrap();
+        write(&mut table, &rows[..4]);
+        let kept = table.sync().unwrap();
+        write(&mut table, &rows[4..5]);
+        // killed in the middle of a row, the checkpoint is of step 20 of stage 2
+        OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
+        let mut table = Table::append(&parts, HEADER, kept).unwrap();
+        assert_eq!(lines(&parts).len(), 5);
+        write(&mut table, &rows[3..]);
+        assert_eq!((table.sync().unwrap(), all.count), (all, 6));
+        assert_eq!(lines(&whole), lines(&parts));
+        // at the end everything is kept
+        drop(Table::append(&parts, HEADER, all).unwrap());
+        assert_eq!(lines(&whole), lines(&parts));
+        assert_eq!(Table::extent(&parts, HEADER).unwrap(), all);
+    }
+
+    #[test]
+    fn foreign_and_changed_files_are_refused_and_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.csv");
+        let mut table = Table::create(&path, HEADER).unwrap();
+        write_row(&mut table, 0, 1);
+        write_row(&mut table, 10, 1);
+        let written = table.sync().unwrap();
+        assert_eq!(Table::create(&path, HEADER).unwrap_err().exit_code(), 2);
+        let good = std::fs::read_to_string(&path).unwrap();
+        let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
+        for (text, header, reason) in [
+            (&good, OTHER, "columns are not the ones"),
+            (&cut, HEADER, "1 rows found, the checkpoint was written after 2"),
+            (&good.replace("7.25", "7.26"), HEADER, "the first 2 rows are not those"),
+            (&String::new(), HEADER, "columns are not the ones"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = Table::append(&path, header, written).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains(reason), "{error}");
+            assert_eq!(&std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_step_count_one_by_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.csv");
+        let mut table = Table::create(&path, HEADER).unwrap();
+        for _ in 0..2 {
+            table.write(3, 1, |lines| lines.push_str("3,0,1,2\n3,0,1,4\n")).unwrap();
+        }
+        let extent = table.sync().unwrap();
+        assert_eq!((extent.count, lines(&path).len()), (2, 3));
+        assert_eq!(Table::extent(&path, HEADER).unwrap(), extent);
+    }
+}

@@ -1,0 +1,177 @@
+//! Restraints of collective variables over the steps of a stage: centres that move, and their work.
+//!
+//! A moving centre ξ₀(t) = ξ₀ + v t makes the energy depend on time. Take it for one more coordinate, of infinite mass, which
+//! moves at v whatever acts on it: its momentum p obeys dp/dt = −∂U/∂ξ₀, and K + U + v p is conserved. W = −v p is the work
+//! that the centre has done, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the variable. Leapfrog of this coordinate
+//! along with the others kicks p with the forces of whole steps:
+//!
+//! W(t+½) = W(t−½) + v f(t) dt, and W(t) is the mean of both, zero at the start of the stage.
+//!
+//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W as it does the energy where nothing moves: with a
+//! fluctuation of order dt² and no drift.
+
+use super::{Potential, Restraints, Variable, VariableKind};
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Result};
+use crate::vec3::{Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+
+/// A restraint of a collective variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveRestraint {
+    /// what is restrained
+    pub variable: Variable,
+    /// its energy
+    pub potential: Potential,
+}
+
+/// What the rest of a stage depends on, of one restraint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RestraintProgress {
+    /// the centre at the start of the stage, once it is known
+    center: Option<f64>,
+    /// W half a step after the last step, kJ/mol; `None` before the first
+    work: Option<f64>,
+}
+
+impl RestraintProgress {
+    /// The work done in the stage, kJ/mol: half a step after its last step.
+    pub fn work(&self) -> f64 {
+        self.work.unwrap_or(0.0)
+    }
+}
+
+/// A restraint at a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RestraintSample {
+    /// ξ, nm or rad
+    pub value: f64,
+    /// ξ₀ of that time, nm or rad; NaN of a constant force
+    pub center: f64,
+    /// f = −∂U/∂ξ, kJ/mol/nm or kJ/mol/rad
+    pub force: f64,
+    /// U, kJ/mol
+    pub energy: f64,
+    /// W of that time since the start of the stage, kJ/mol; known after the step
+    pub work: f64,
+}
+
+/// Energies (kJ/mol) and virial of restraints.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Applied {
+    /// of positions
+    pub positions: f64,
+    /// of collective variables
+    pub collective: f64,
+    /// Σ r⊗F
+    pub virial: Mat3,
+}
+
+/// The restraints of a stage in progress.
+#[derive(Clone, Debug, Default)]
+pub struct Restraining {
+    restraints: Restraints,
+    progress: Vec<RestraintProgress>,
+    samples: Vec<RestraintSample>,
+    /// ps since the start of the stage
+    time: f64,
+}
+
+impl Restraining {
+    /// Of a stage that begins, or goes on after what has been `progress`.
+    pub fn new(restraints: Restraints, progress: &[RestraintProgress]) -> Self {
+        let count = restraints.collective.len();
+        let progress = if progress.is_empty() { vec![RestraintProgress::default(); count] } else { progress.to_vec() };
+        Restraining { restraints, progress, samples: vec![RestraintSample::default(); count], time: 0.0 }
+    }
+
+    /// Centres are those of this time from now on, ps since the start of the stage.
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// For a checkpoint.
+    pub fn progress(&self) -> &[RestraintProgress] {
+        &self.progress
+    }
+
+    /// Collective restraints at the last [`Self::apply`].
+    pub fn samples(&self) -> &[RestraintSample] {
+        &self.samples
+    }
+
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails where a force may be that of the wrong
+    /// periodic image.
+    pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
+        let mut applied = Applied::default();
+        for restraints in &self.restraints.positions {
+            let (energy, virial) = restraints.apply(cell, positions, forces);
+            applied.positions += energy;
+            applied.virial += virial;
+        }
+        let running = self.progress.iter_mut().zip(&mut self.samples);
+        for (index, (restraint, (progress, sample))) in self.restraints.collective.iter().zip(running).enumerate() {
+            let CollectiveRestraint { variable, potential } = restraint.as_ref();
+            let found = variable.find(cell, positions);
+            let center = match potential {
+                Potential::Well(well) => {
+                    progress.center.get_or_insert(well.center.unwrap_or(found.value)).to_owned() + well.rate * self.time
+                }
+                Potential::Force(_) => f64::NAN,
+            };
+            let periodic = variable.kind() == VariableKind::Torsion;
+            let (energy, force) = potential.at(found.value, center, periodic);
+            if found.ambiguous && force != 0.0 {
+                return Err(too_far(index, found.value));
+            }
+            applied.virial += variable.push(&found, force, positions, forces);
+            applied.collective += energy;
+            *sample = RestraintSample { value: found.value, center, force, energy, work: sample.work };
+        }
+        Ok(applied)
+    }
+
+    /// The work of all restraints in the stage at the time of the last step, kJ/mol.
+    pub fn work(&self) -> f64 {
+        self.samples.iter().map(|sample| sample.work).sum()
+    }
+
+    /// After a step of `timestep` (ps): the work of the centres that have moved with the forces of the last
+    /// [`Self::apply`].
+    pub fn book_work(&mut self, timestep: f64) {
+        let running = self.progress.iter_mut().zip(&mut self.samples);
+        for (restraint, (progress, sample)) in self.restraints.collective.iter().zip(running) {
+            let Potential::Well(well) = restraint.potential else { continue };
+            let half = 0.5 * well.rate * sample.force * timestep;
+            sample.work = progress.work.map_or(0.0, |before| before + half);
+            progress.work = Some(sample.work + half);
+        }
+    }
+
+    /// True where something is restrained.
+    pub fn acts(&self) -> bool {
+        !self.restraints.is_empty()
+    }
+
+    /// Adds the forces of the last [`Self::apply`] again, which was at the same positions.
+    pub fn again(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) {
+        for restraints in &self.restraints.positions {
+            restraints.apply(cell, positions, forces);
+        }
+        for (restraint, sample) in self.restraints.collective.iter().zip(&self.samples) {
+            let found = restraint.variable.find(cell, positions);
+            restraint.variable.push(&found, sample.force, positions, forces);
+        }
+    }
+}
+
+fn too_far(index: usize, value: f64) -> Error {
+    Error::unstable(
+        format!(
+            "restraint {} of the stage reaches so far through the periodic cell (its value is {value:.4}) that the nearest \
+             images of its groups are not certain: it needs a larger cell, or fewer components in along",
+            index + 1
+        ),
+        vec![],
+    )
+}

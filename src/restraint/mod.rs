@@ -1,0 +1,35 @@
+//! Restraints: potentials that a stage adds to those of the force field.
+//!
+//! Position restraints ([`PositionRestraints`]) hold atoms near reference positions. Collective restraints
+//! ([`CollectiveRestraint`]) act on one number each, the value ξ of a collective variable ([`Variable`]) of some atoms,
+//! with the energy of a [`Potential`]; its centre may move, which pulls.
+
+mod collective;
+mod position;
+mod potential;
+#[cfg(test)]
+mod tests;
+mod variable;
+
+pub use collective::{Applied, CollectiveRestraint, Restraining, RestraintProgress, RestraintSample};
+pub use position::{PositionRestraints, ReferenceScaling};
+pub use potential::{Potential, Well};
+pub use variable::{Components, Found, Group, Superposed, Variable, VariableKind};
+
+use std::sync::Arc;
+
+/// The restraints of a stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restraints {
+    /// of positions
+    pub positions: Vec<Arc<PositionRestraints>>,
+    /// of collective variables
+    pub collective: Vec<Arc<CollectiveRestraint>>,
+}
+
+impl Restraints {
+    /// True where nothing is restrained.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty() && self.collective.is_empty()
+    }
+}

@@ -1,0 +1,109 @@
+//! The energy of a restraint as a function of the value ξ of its variable.
+
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+
+/// A function of the value of a variable, in nm or rad.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Potential {
+    /// harmonic, perhaps with a flat bottom, or a wall
+    Well(Well),
+    /// −F ξ: the constant force F, kJ/mol/nm or kJ/mol/rad
+    Force(f64),
+}
+
+/// E = ½ k e², with the excess e of δ = ξ − ξ₀ over a flat bottom: δ − a where δ > a, δ + b where δ < −b, else 0. Of a
+/// periodic variable δ is the nearest of its images. Where |e| exceeds the width w the energy goes on with its slope there:
+/// k w (|e| − w/2), as AMBER's `nmropt` and GROMACS' distance restraints do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Well {
+    /// ξ₀ at the start of the stage, nm or rad; `None` = the value there
+    pub center: Option<f64>,
+    /// speed of ξ₀, nm/ps or rad/ps
+    pub rate: f64,
+    /// b; `None` = nothing acts below the centre
+    pub below: Option<f64>,
+    /// a; `None` = nothing acts above the centre
+    pub above: Option<f64>,
+    /// k, kJ/mol/nm² or kJ/mol/rad²
+    pub force_constant: f64,
+    /// w; `None` = harmonic everywhere
+    pub linear_beyond: Option<f64>,
+}
+
+impl Potential {
+    /// Energy (kJ/mol) and force −dE/dξ at a value, with a centre; of a variable with period 2π or none.
+    pub fn at(&self, value: f64, center: f64, periodic: bool) -> (f64, f64) {
+        match self {
+            Potential::Force(force) => (-force * value, *force),
+            Potential::Well(well) => well.at(difference(value - center, periodic)),
+        }
+    }
+}
+
+impl Well {
+    fn at(&self, deviation: f64) -> (f64, f64) {
+        let excess = match (self.below, self.above) {
+            (_, Some(above)) if deviation > above => deviation - above,
+            (Some(below), _) if deviation < -below => deviation + below,
+            _ => return (0.0, 0.0),
+        };
+        let k = self.force_constant;
+        match self.linear_beyond {
+            Some(width) if excess.abs() > width => {
+                (k * width * (excess.abs() - 0.5 * width), -k * width * excess.signum())
+            }
+            _ => (0.5 * k * excess * excess, -k * excess),
+        }
+    }
+}
+
+/// A difference of angles in [−π, π] where the variable is periodic.
+fn difference(deviation: f64, periodic: bool) -> f64 {
+    if periodic { deviation - TAU * (deviation / TAU).round() } else { deviation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WELL: Well = Well {
+        center: Some(1.0),
+        rate: 0.0,
+        below: Some(0.25),
+        above: Some(0.5),
+        force_constant: 8.0,
+        linear_beyond: Some(0.5),
+    };
+
+    #[test]
+    fn bottom_walls_and_lines_are_where_they_should_be() {
+        let at = |value: f64| Potential::Well(WELL).at(value, 1.0, false);
+        for (value, energy, force) in [
+            (1.0, 0.0, 0.0),
+            (1.5, 0.0, 0.0),
+            (0.75, 0.0, 0.0),
+            (2.0, 1.0, -4.0),
+            (2.5, 3.0, -4.0),
+            (0.5, 0.25, 2.0),
+            (0.0, 1.0 + 4.0 * 0.25, 4.0),
+        ] {
+            assert_eq!(at(value), (energy, force), "{value}");
+        }
+        let wall = Potential::Well(Well { below: None, above: Some(0.0), linear_beyond: None, ..WELL });
+        assert_eq!([0.5, 2.0].map(|value| wall.at(value, 1.0, false)), [(0.0, 0.0), (4.0, -8.0)]);
+        assert_eq!(Potential::Force(3.0).at(2.0, 0.0, false), (-6.0, 3.0));
+    }
+
+    #[test]
+    fn angles_differ_by_the_nearest_image() {
+        let well = Well { below: Some(0.0), above: Some(0.0), linear_beyond: None, ..WELL };
+        let (energy, force) = Potential::Well(well).at(-3.0, 3.0, true);
+        let deviation = TAU - 6.0;
+        assert!((energy - 4.0 * deviation * deviation).abs() < 1e-14 && (force + 8.0 * deviation).abs() < 1e-14);
+        // a centre that has turned many times
+        let turned = Potential::Well(well).at(-3.0, 3.0 + 100.0 * TAU, true);
+        assert!((turned.0 - energy).abs() < 1e-11 && (turned.1 - force).abs() < 1e-11);
+    }
+}

@@ -1,0 +1,267 @@
+//! Collective variables: numbers that positions of atoms make, with their gradients.
+//!
+//! Distances, angles and torsions are those of centres of mass of groups; a group of one atom is that atom. Positions are
+//! unwrapped and molecules whole, so that centres need no periodic image; the displacement of one centre from another is
+//! that to the nearest image. Where a direction is undefined (coinciding centres, collinear ones) the gradient is zero, as
+//! in OpenMM.
+
+use crate::cell::{PeriodicCell, displacement};
+use crate::superpose::{Correlation, rotation};
+use crate::term::{Dihedral, bend};
+use crate::vec3::{Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+
+/// Kinds of variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VariableKind {
+    /// between two centres, nm
+    Distance,
+    /// of three centres, at the second, rad, from 0 to π
+    Angle,
+    /// of four centres, IUPAC sign, rad, from −π to π
+    Torsion,
+    /// root mean square deviation from a reference after the best superposition, nm
+    Rmsd,
+}
+
+impl VariableKind {
+    /// The groups of atoms that it needs.
+    pub fn groups(self) -> usize {
+        match self {
+            VariableKind::Rmsd => 1,
+            VariableKind::Distance => 2,
+            VariableKind::Angle => 3,
+            VariableKind::Torsion => 4,
+        }
+    }
+
+    /// True for angles, which are in rad.
+    pub fn is_angular(self) -> bool {
+        matches!(self, VariableKind::Angle | VariableKind::Torsion)
+    }
+
+    /// The word for it in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            VariableKind::Distance => "distance",
+            VariableKind::Angle => "angle",
+            VariableKind::Torsion => "torsion",
+            VariableKind::Rmsd => "rmsd",
+        }
+    }
+}
+
+/// Which components of a displacement count in a distance: GROMACS' `pull-coord-dim`.
+pub type Components = [bool; 3];
+
+/// Atoms whose centre of mass counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// with their shares of the mass
+    atoms: Vec<(u32, f64)>,
+}
+
+impl Group {
+    /// Of atoms with masses; `None` if these are zero in all.
+    pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64) -> Option<Self> {
+        let total: f64 = atoms.iter().map(|&atom| mass(atom)).sum();
+        let massive = atoms.iter().filter(|&&atom| mass(atom) > 0.0);
+        (total > 0.0).then(|| Group { atoms: massive.map(|&atom| (atom, mass(atom) / total)).collect() })
+    }
+
+    /// Its centre. Sums run over differences from the first atom, so that far from the origin little is rounded.
+    fn center(&self, positions: &[Vec3]) -> Vec3 {
+        let first = positions[self.atoms[0].0 as usize];
+        let offset: Vec3 = self.atoms.iter().map(|&(atom, share)| (positions[atom as usize] - first) * share).sum();
+        first + offset
+    }
+
+    fn push(&self, force: Vec3, forces: &mut [Vec3]) {
+        for &(atom, share) in &self.atoms {
+            forces[atom as usize] += force * share;
+        }
+    }
+}
+
+/// Atoms of a root mean square deviation, with equal weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Superposed {
+    /// with their references about the centre of these, nm
+    atoms: Vec<(u32, Vec3)>,
+}
+
+impl Superposed {
+    /// Of atoms with references, at least one.
+    pub fn new(references: &[(u32, Vec3)]) -> Self {
+        let center = references.iter().map(|(_, r)| *r).sum::<Vec3>() / references.len() as f64;
+        Superposed { atoms: references.iter().map(|(atom, r)| (*atom, *r - center)).collect() }
+    }
+
+    /// Deviation, the rotation Rᵀ that turns references onto atoms, by rows, and the centre of the atoms.
+    fn find(&self, positions: &[Vec3]) -> (f64, [Vec3; 3], Vec3) {
+        let (count, first) = (self.atoms.len() as f64, positions[self.atoms[0].0 as usize]);
+        let offset: Vec3 = self.atoms.iter().map(|(atom, _)| positions[*atom as usize] - first).sum();
+        let center = first + offset / count;
+        let mut correlation: Correlation = [[0.0; 3]; 3];
+        for (atom, reference) in &self.atoms {
+            let (y, x) = (reference.to_array(), (positions[*atom as usize] - center).to_array());
+            for (row, y) in correlation.iter_mut().zip(y) {
+                row.iter_mut().zip(x).for_each(|(element, x)| *element += y * x);
+            }
+        }
+        // of references onto atoms
+        let turn = rotation(&correlation);
+        let rows = [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| turn[(i, j)])));
+        let square = |(atom, reference): &(u32, Vec3)| {
+            (positions[*atom as usize] - center - turned(&rows, *reference)).norm_squared()
+        };
+        let sum: f64 = self.atoms.iter().map(square).sum();
+        ((sum / count).sqrt(), rows, center)
+    }
+}
+
+fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
+    Vec3::from(rows.map(|row| row.dot(r)))
+}
+
+/// A collective variable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Variable {
+    /// between two centres, in some components
+    Distance([Group; 2], Components),
+    /// of three centres
+    Angle([Group; 3]),
+    /// of four centres
+    Torsion([Group; 4]),
+    /// from a reference
+    Rmsd(Superposed),
+}
+
+/// The value of a variable, and what its forces follow from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// ξ, nm or rad
+    pub value: f64,
+    slope: Slope,
+    /// a displacement may as well be that to another image
+    pub ambiguous: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slope {
+    /// ∂ξ/∂R of the centres, and Σ R⊗∂ξ/∂R
+    Centers([Vec3; 4], Mat3),
+    /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the change of R adds nothing
+    /// (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004), doi:10.1002/jcc.20110)
+    Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
+}
+
+/// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may be that to another image,
+/// as in GROMACS.
+const NEAREST: f64 = 0.49;
+
+impl Variable {
+    /// What it is.
+    pub fn kind(&self) -> VariableKind {
+        match self {
+            Variable::Distance(..) => VariableKind::Distance,
+            Variable::Angle(_) => VariableKind::Angle,
+            Variable::Torsion(_) => VariableKind::Torsion,
+            Variable::Rmsd(_) => VariableKind::Rmsd,
+        }
+    }
+
+    /// Its value at `positions` (nm, not wrapped).
+    pub fn find(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Found {
+        let nearest = |from: Vec3, to: Vec3| displacement(cell, to - from);
+        match self {
+            Variable::Distance(groups, components) => {
+                let [a, b] = groups.each_ref().map(|group| group.center(positions));
+                let whole = nearest(a, b);
+                let counted = masked(whole, *components);
+                let value = counted.norm();
+                let direction = if value > 0.0 { counted / value } else { Vec3::ZERO };
+                let slope =
+                    Slope::Centers([-direction, direction, Vec3::ZERO, Vec3::ZERO], Mat3::outer(whole, direction));
+                Found { value, slope, ambiguous: is_ambiguous(cell, counted, *components) }
+            }
+            Variable::Angle(groups) => {
+                let [a, b, c] = groups.each_ref().map(|group| group.center(positions));
+                let [u, v] = [nearest(b, a), nearest(b, c)];
+                let (value, [du, dv]) = bend([u, v]);
+                let virial = Mat3::outer(u, du) + Mat3::outer(v, dv);
+                let ambiguous = [u, v].iter().any(|d| is_ambiguous(cell, *d, ALL));
+                Found { value, slope: Slope::Centers([du, -(du + dv), dv, Vec3::ZERO], virial), ambiguous }
+            }
+            Variable::Torsion(groups) => {
+                let [a, b, c, d] = groups.each_ref().map(|group| group.center(positions));
+                let [ij, kj, lk] = [nearest(b, a), nearest(b, c), nearest(c, d)];
+                let dihedral = Dihedral::new([ij, kj, lk]);
+                let [di, _, dk, dl] = dihedral.gradient;
+                // of the displacements: that of l from j is lk + kj
+                let virial = Mat3::outer(ij, di) + Mat3::outer(kj, dk) + Mat3::outer(kj + lk, dl);
+                let ambiguous = [ij, kj, lk].iter().any(|d| is_ambiguous(cell, *d, ALL));
+                Found { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
+            }
+            Variable::Rmsd(superposed) => {
+                let (value, rows, center) = superposed.find(positions);
+                let scale = if value > 0.0 { 1.0 / (superposed.atoms.len() as f64 * value) } else { 0.0 };
+                Found { value, slope: Slope::Superposed { rows, center, scale }, ambiguous: false }
+            }
+        }
+    }
+
+    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ at the positions where it was found; returns
+    /// their virial, kJ/mol.
+    pub fn push(&self, found: &Found, force: f64, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
+        if force == 0.0 {
+            return Mat3::ZERO;
+        }
+        match (self, &found.slope) {
+            (Variable::Rmsd(superposed), Slope::Superposed { rows, center, scale }) => {
+                let mut virial = Mat3::ZERO;
+                for (atom, reference) in &superposed.atoms {
+                    let arm = positions[*atom as usize] - *center;
+                    let push = (arm - turned(rows, *reference)) * (*scale * force);
+                    forces[*atom as usize] += push;
+                    virial += Mat3::outer(arm, push);
+                }
+                virial
+            }
+            (_, Slope::Centers(gradients, virial)) => {
+                for (group, gradient) in self.groups().iter().zip(gradients) {
+                    group.push(*gradient * force, forces);
+                }
+                virial.scaled(force)
+            }
+            _ => unreachable!("a variable finds the slope of its own kind"),
+        }
+    }
+
+    fn groups(&self) -> &[Group] {
+        match self {
+            Variable::Distance(groups, _) => groups,
+            Variable::Angle(groups) => groups,
+            Variable::Torsion(groups) => groups,
+            Variable::Rmsd(_) => &[],
+        }
+    }
+}
+
+const ALL: Components = [true; 3];
+
+fn masked(d: Vec3, components: Components) -> Vec3 {
+    let [x, y, z] = d.to_array();
+    let keep = |value: f64, kept: bool| if kept { value } else { 0.0 };
+    Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
+}
+
+/// Whether the components of a displacement are so long that those to another image may be shorter.
+fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
+    cell.is_some_and(|cell| {
+        let faces = cell.face_distances();
+        let shortest = (0..3).filter(|&i| components[i]).map(|i| faces[i]).fold(f64::INFINITY, f64::min);
+        d.norm() > NEAREST * shortest
+    })
+}

@@ -1,0 +1,74 @@
+//! The reporter that writes the table of collective restraints.
+
+use super::check_present;
+use crate::error::Result;
+use crate::observe::extent::{Extent, Mark};
+use crate::observe::restraints::{HEADER, write};
+use crate::observe::table::Table;
+use crate::run::plan::{Interval, RESTRAINTS};
+use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
+
+/// Writes the rows of `restraints.csv`.
+pub(super) struct RestraintReporter {
+    /// `None` where no rows are asked for
+    every: Option<Interval>,
+    /// the stages that have restraints
+    restrained: Vec<bool>,
+    table: Option<Table>,
+}
+
+impl RestraintReporter {
+    pub(super) fn new(every: Option<Interval>, restrained: Vec<bool>) -> Self {
+        Self { every, restrained, table: None }
+    }
+}
+
+impl Reporter for RestraintReporter {
+    fn name(&self) -> &str {
+        RESTRAINTS
+    }
+
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        let acts = self.restrained.get(step.stage as usize - 1).is_some_and(|acts| *acts);
+        let restraints = acts && self.every.is_some_and(|every| every.is_due(step));
+        Quantities { restraints, ..Quantities::default() }
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> Result<()> {
+        let StepInfo { step, time, stage, .. } = report.step;
+        match &mut self.table {
+            Some(table) => table.write(step, stage, |lines| write(report.restraints, (step, time, stage), lines)),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
+        let path = run.file(RESTRAINTS);
+        check_present(&path, checkpointed, "rows")?;
+        Table::check(&path, HEADER, checkpointed.extent)
+    }
+
+    fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
+        let path = run.file(RESTRAINTS);
+        self.table = Some(match checkpointed {
+            Some(checkpointed) => Table::append(&path, HEADER, checkpointed.extent)?,
+            None => Table::create(&path, HEADER)?,
+        });
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<Mark>> {
+        let Some(table) = &mut self.table else { return Ok(None) };
+        Ok(Some(Mark { extent: table.sync()?, last_step: None }))
+    }
+
+    fn close(&mut self) -> Result<Option<Mark>> {
+        let mark = self.sync()?;
+        self.table = None;
+        Ok(mark)
+    }
+
+    fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
+        Table::extent(&run.file(RESTRAINTS), HEADER).is_ok_and(|found| found == extent)
+    }
+}
