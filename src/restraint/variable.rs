@@ -157,6 +157,9 @@ enum Slope {
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
+/// Deviation (nm) below which there are only roundings, and no direction.
+const SAME: f64 = 1e-10;
+
 /// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may be that to another image,
 /// as in GROMACS.
 const NEAREST: f64 = 0.49;
@@ -206,7 +209,7 @@ impl Variable {
             }
             Variable::Rmsd(superposed) => {
                 let (value, rows, center) = superposed.find(positions);
-                let scale = if value > 0.0 { 1.0 / (superposed.atoms.len() as f64 * value) } else { 0.0 };
+                let scale = if value > SAME { 1.0 / (superposed.atoms.len() as f64 * value) } else { 0.0 };
                 Found { value, slope: Slope::Superposed { rows, center, scale }, ambiguous: false }
             }
         }

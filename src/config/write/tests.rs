@@ -6,13 +6,35 @@ use super::*;
 use crate::config::Config;
 
 /// Inputs that set every key among them.
-const INPUTS: [&str; 7] = [
+const INPUTS: [&str; 8] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = \"12 kJ/mol/nm^2\", \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
      thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
      [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
      thermostat = { kind = \"andersen\", temperature = \"310 K\", coupling_time = \"3 ps\" }",
+    r#"
+[output]
+restraints = { every = "7 steps" }
+[[stage]]
+name = "hold"
+kind = "minimize"
+frozen = "resname \"SLAB\""
+restraints = { kind = "rmsd", groups = ["protein"], reference = "r.gro", upper = "2 A", force_constant = "3 kcal/mol/A^2" }
+[[stage]]
+kind = "dynamics"
+steps = 3
+timestep = "2 fs"
+frozen = "index 0"
+restraints = [
+    { kind = "distance", groups = ["index 1", "index 2"], along = "xy", force_constant = "10 kJ/mol/nm^2", rate = "-2 A/ns" },
+    { kind = "distance", groups = ["index 1", "index 2"], lower = "0.4 nm", force_constant = "10 kJ/mol/nm^2", linear_beyond = "1 A" },
+    { kind = "distance", groups = ["index 1", "index 2"], force = "-20 kJ/mol/nm" },
+    { kind = "angle", groups = ["index 1", "index 2", "index 3"], force = "2 kJ/mol/rad" },
+    { kind = "distance", groups = ["index 1", "index 2"], lower = "0.25 nm", upper = "1.3 nm", force_constant = "10 kJ/mol/nm^2" },
+    { kind = "torsion", groups = ["index 1", "index 2", "index 3", "index 4"], at = "-60 deg", flat = "10 deg", force_constant = "10 kcal/mol/rad^2", rate = "1.5 deg/ps" },
+]
+"#,
     r#"
 [system]
 topology = "data/a b.top"
