@@ -32,6 +32,8 @@ pub(super) struct Draft<'a> {
     settings: &'a Settings,
     /// what becomes of it
     pub(super) plan: Plan,
+    /// atoms that the stage freezes
+    pub(super) frozen: Option<String>,
     /// comments on keys of the input file
     notes: BTreeMap<&'static str, Note>,
     remarks: Vec<Remark>,
@@ -75,7 +77,7 @@ impl Finished {
 impl<'a> Draft<'a> {
     pub(super) fn new(settings: &'a Settings, plan: Plan) -> Self {
         let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
-        Draft { settings, plan, notes, remarks, spoken, wrong, problems: settings.unknown() }
+        Draft { settings, plan, frozen: None, notes, remarks, spoken, wrong, problems: settings.unknown() }
     }
 
     /// True where the file sets the key to something.

@@ -95,13 +95,17 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
     })?;
     let settings = (program.read)(path, text)?;
     let mut draft = Draft::new(&settings, start(program, files, base)?);
-    let kind = (program.translate)(&mut draft);
+    let mut kind = (program.translate)(&mut draft);
+    if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
+        // it would move frozen atoms
+        dynamics.com_removal = None;
+    }
     draft.plan.stages = vec![Stage {
         name: stage_name(path, &kind),
         kind,
         position_restraints: vec![],
         restraints: vec![],
-        frozen: None,
+        frozen: draft.frozen.take(),
     }];
     let finished = draft.finish().map_err(Error::Input)?;
     let lines = write(&finished.plan, base, &|key| finished.note(key));

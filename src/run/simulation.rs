@@ -15,6 +15,8 @@ use crate::units::BOLTZMANN;
 #[cfg(test)]
 mod ideal_gas;
 #[cfg(test)]
+mod pulling;
+#[cfg(test)]
 mod refreshment;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ mod physics;
 #[path = "../python/probe.rs"]
 mod probe;
 mod restart;
+mod restraints;
 mod signals;
 mod steps;
 mod trust;

@@ -1,5 +1,7 @@
 //! A run in pieces is the same run, bit for bit.
 
+use std::path::Path;
+
 use crate::case::{Case, Record, assert_same, signal, wait_for};
 
 /// Forces of a periodic system; the cell is 2 nm wide, a barostat needs room below half of that.
@@ -69,6 +71,27 @@ fn friction_noise_and_restraints() {
         &input("threads = 2", PERIODIC, &andersen.replace("protein and heavy", "name O")),
         ["7", "20", "21", "60"],
     );
+}
+
+#[test]
+fn pulling_and_frozen_atoms() {
+    // the centre of the first restraint is where the stage finds it; the minimisation before moves the atoms
+    let restraints = "restraints = [\
+        { kind = \"distance\", groups = [\"protein and name CA\", \"index 100\"], force_constant = \"500 kJ/mol/nm^2\", rate = \"0.2 nm/ps\" },\
+        { kind = \"rmsd\", groups = [\"protein and heavy\"], at = \"0.05 nm\", force_constant = \"900 kJ/mol/nm^2\" },\
+        { kind = \"angle\", groups = [\"index 0\", \"index 4\", \"index 9\"], force = \"5 kJ/mol/rad\" }]";
+    let still = restraints.replace(", rate = \"0.2 nm/ps\"", "");
+    let minimize = format!("[[stage]]\nname = \"down\"\nkind = \"minimize\"\nsteps = 9\n{still}");
+    let stage = format!("{minimize}\n{NVE}\n{restraints}\nfrozen = \"resid 9\"");
+    let case = Case::new("peptide-charged", &format!("{}\n{OUTPUT}", input("threads = 2", PERIODIC, &stage)));
+    case.ends_with(0, &["--steps", "200"]);
+    for part in ["5", "37", "100", "110", "200"] {
+        case.ends_with(0, &["--steps", part, "--output-dir", "parts"]);
+    }
+    assert_same(&case.record("whole"), &case.record("parts"));
+    let [whole, parts] =
+        ["whole", "parts"].map(|name| case.contents(name).remove(Path::new("restraints.csv")).unwrap());
+    assert_eq!(String::from_utf8(whole).unwrap(), String::from_utf8(parts).unwrap());
 }
 
 #[test]

@@ -47,7 +47,10 @@ pub(super) enum Part {
     System,
 }
 
-const RESTRAINTS: &str = "restraints are not supported; leave the macro undefined that switches them on";
+const RESTRAINTS: &str = "restraints of distances, angles and torsions are set in the stage (restraints); leave the macro \
+     undefined that switches these on";
+const ORIENTATIONS: &str =
+    "restraints of orientations are not supported; leave the macro undefined that switches them on";
 const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
     switches these on";
 const POLARIZATION: &str = "polarisable force fields are not supported";
@@ -83,9 +86,9 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("pairs_nb", Directive::Unsupported("list the pairs in [ pairs ]"), Part::Molecule),
     ("position_restraints", Directive::Unsupported(POSITION_RESTRAINTS), Part::Molecule),
     ("angle_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
-    ("angle_restraints_z", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("angle_restraints_z", Directive::Unsupported(ORIENTATIONS), Part::Molecule),
     ("distance_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
-    ("orientation_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
+    ("orientation_restraints", Directive::Unsupported(ORIENTATIONS), Part::Molecule),
     ("dihedral_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
     ("polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),
     ("water_polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),

@@ -30,9 +30,15 @@ const RUN: &[Key] = &[
     ),
     part("restraint_wt", "ntr"),
     part("restraintmask", "ntr"),
-    absent("ibelly", "0", "no atom is frozen"),
+    absent("ibelly", "0", "no atom is frozen: set frozen in the stage to what bellymask leaves out"),
     part("bellymask", "ibelly"),
-    absent("nmropt", "0", "md has no restraints, and the temperature of a stage is constant: heat in several stages"),
+    absent(
+        "nmropt",
+        "0",
+        "the DISANG file is not read: set restraints in the stage, with r2 and r3 as lower and upper (or at where they are equal), \
+         twice rk2 as force_constant and r4 - r3 as linear_beyond; the temperature of a stage is constant: heat in several \
+         stages",
+    ),
     no_use("nsnb", "md renews its lists when they need it"),
 ];
 

@@ -5,6 +5,7 @@ mod dynamics;
 mod forces;
 mod keys;
 mod output;
+mod restraints;
 
 use std::path::Path;
 
@@ -63,6 +64,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         }
     };
     output::translate(draft);
+    restraints::translate(draft);
     kind
 }
 

@@ -69,19 +69,22 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
 }
 
+/// The selection of a group that GROMACS makes without an index file.
+pub(super) fn selection_of(group: &str) -> Option<&'static str> {
+    GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(group)).map(|(_, words)| *words)
+}
+
 /// The atoms of compressed frames: `None` = all.
 fn selection(draft: &mut Draft<'_>, names: &mut Vec<&str>) -> Option<String> {
     let groups = draft.words("compressed-x-grps");
     if groups.is_empty() {
         return None;
     }
-    let known =
-        |group: &&str| GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(group)).map(|(_, words)| *words);
     if groups.iter().any(|group| group.eq_ignore_ascii_case("system")) {
         names.push("compressed-x-grps");
         return None;
     }
-    let selections: Option<Vec<&str>> = groups.iter().map(known).collect();
+    let selections: Option<Vec<&str>> = groups.iter().map(|group| selection_of(group)).collect();
     let Some(selections) = selections else {
         let text = format!(
             "md knows no index groups: all atoms are written; set select in place of {}",

@@ -1,0 +1,118 @@
+//! Particles dragged through a bath, whose works are known.
+
+use super::ideal_gas::gas;
+use super::refreshment::Wells;
+use super::*;
+use crate::backend::Host;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::pair::ListSchedule;
+use crate::restraint::{CollectiveRestraint, Group, Potential, Restraints, Variable, Well};
+use crate::rng::{Purpose, Stream};
+use crate::run::plan::Velocities;
+use crate::simd::Level;
+use crate::system::Constraints;
+use crate::team::Team;
+use crate::vec3::{Vec3, vec3};
+use std::sync::Arc;
+
+const TEMPERATURE: f64 = 300.0;
+const TIMESTEP: f64 = 0.002;
+const MASS: f64 = 16.0;
+/// kJ/mol/nm²: 20 steps for each radian
+const FORCE_CONSTANT: f64 = MASS * 625.0;
+/// nm/ps, 1/ps, and steps
+const SPEED: f64 = 1.5;
+const FRICTION: f64 = 20.0;
+const STEPS: u64 = 400;
+const PAIRS: usize = 4000;
+/// Standard errors allowed; the seed is fixed.
+const STANDARD_ERRORS: f64 = 4.0;
+
+/// Works of dragging particles, each in equilibrium at first, away from a partner that is frozen.
+fn works() -> Vec<f64> {
+    let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
+    let atom = system.topology.atoms[0];
+    // frozen atoms have no mass
+    let frozen = crate::system::Atom { mass: 0.0, ..atom };
+    system.topology.atoms = (0..2 * PAIRS).map(|i| if i % 2 == 0 { frozen } else { atom }).collect();
+    let (kt, mut random) = (BOLTZMANN * TEMPERATURE, Stream::new(3, Purpose::Test, 0, 0));
+    let mut state = State { velocities: vec![Vec3::ZERO; 2 * PAIRS], ..State::default() };
+    for pair in 0..PAIRS {
+        let origin = vec3(0.0, pair as f64, 0.0);
+        let offset = 1.0 + random.gaussian() * (kt / FORCE_CONSTANT).sqrt();
+        state.positions.extend([origin, origin + vec3(offset, 0.0, 0.0)]);
+        state.velocities[2 * pair + 1] = vec3(random.gaussian(), 0.0, 0.0) * (kt / MASS).sqrt();
+    }
+    let restraint = |pair: u32| {
+        let group = |atom: u32| Group::new(&[atom], |_| 1.0).unwrap();
+        let well = Well {
+            center: Some(1.0),
+            rate: SPEED,
+            below: Some(0.0),
+            above: Some(0.0),
+            force_constant: FORCE_CONSTANT,
+            linear_beyond: None,
+        };
+        let variable = Variable::Distance([group(2 * pair), group(2 * pair + 1)], [true, false, false]);
+        Arc::new(CollectiveRestraint { variable, potential: Potential::Well(well) })
+    };
+    let collective = (0..PAIRS as u32).map(restraint).collect();
+    let kind = ThermostatKind::Langevin;
+    let thermostat = Thermostat { kind, temperature: TEMPERATURE, coupling_time: 1.0 / FRICTION, every: 1 };
+    let dynamics = Dynamics {
+        timestep: TIMESTEP,
+        velocities: Velocities::File,
+        thermostat: Some(thermostat),
+        com_removal: None,
+        ..Dynamics::default()
+    };
+    let host = Host::new(&system, Wells::NONE, Level::detect(), Team::single()).unwrap();
+    let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
+    let mut context = Context::new(Box::new(host), lists);
+    context.restrain(&Restraints { collective, ..Restraints::default() }, &[]).unwrap();
+    let setup = Setup { dynamics: &dynamics, seed: 5, degrees_of_freedom: 3 * PAIRS };
+    let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
+    let mut observed = Observed::default();
+    for step in 0..=STEPS {
+        observed = simulation.step(Wanted { energies: step == STEPS }, |_| Ok(())).unwrap();
+    }
+    let works: Vec<f64> = simulation.backend().restraining().unwrap().samples().iter().map(|s| s.work).collect();
+    assert!((observed.restraint_work - works.iter().sum::<f64>()).abs() < 1e-9 * observed.restraint_work.abs());
+    let mut after = state.clone();
+    simulation.download(&mut after).unwrap();
+    let held = |state: &State| state.positions.iter().step_by(2).copied().collect::<Vec<Vec3>>();
+    assert_eq!(held(&after), held(&state), "frozen atoms moved");
+    works
+}
+
+/// Mean work of Langevin's equation for the mean position, m x″ = −m γ x′ − k (x − v t), by small steps.
+fn mean_work() -> f64 {
+    const FINE: u64 = 100;
+    let dt = TIMESTEP / FINE as f64;
+    let (mut x, mut v, mut work) = (0.0, 0.0, 0.0);
+    for step in 0..STEPS * FINE {
+        // the force on the variable in the middle of the step
+        let force = -FORCE_CONSTANT * (x + 0.5 * v * dt - SPEED * (step as f64 + 0.5) * dt);
+        work += SPEED * force * dt;
+        v += (force / MASS - FRICTION * v) * dt;
+        x += v * dt;
+    }
+    work
+}
+
+#[test]
+fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
+    let works = works();
+    let n = works.len() as f64;
+    let mean = works.iter().sum::<f64>() / n;
+    let variance = works.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let error = (variance / n).sqrt();
+    let expected = mean_work();
+    assert!(error < 0.03 * expected, "{error} of {expected}");
+    assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{mean} +- {error}, expected {expected}");
+    // works in a harmonic well are normal and the free energy does not change: ⟨exp(−W/kT)⟩ = 1 makes the mean half of the
+    // variance over kT (Jarzynski, Phys. Rev. Lett. 78, 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
+    let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
+    let spread = dissipated * (2.0 / n).sqrt();
+    assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
+}

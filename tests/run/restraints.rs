@@ -1,0 +1,142 @@
+//! Restraints, pulling and frozen atoms in whole runs.
+
+use std::path::Path;
+
+use crate::case::Case;
+
+const VACUUM: &str = "[run]\nthreads = 1\nprecision = \"double\"\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
+    constraints = \"none\"\n[output]\ntrajectory = \"none\"\nenergies = { every = \"1 steps\" }\n\
+    restraints = { every = \"1 steps\" }\n";
+
+fn stage(rest: &str) -> String {
+    format!(
+        "{VACUUM}[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"0.6 ps\"\ntimestep = \"0.25 fs\"\n\
+         velocities = \"generate\"\ntemperature = \"200 K\"\ncom_removal = \"none\"\n{rest}"
+    )
+}
+
+/// Columns of the rows of one restraint in `restraints.csv`: value, centre, force, energy, work.
+fn rows(case: &Case, restraint: &str) -> Vec<[f64; 5]> {
+    let text = String::from_utf8(case.contents("out").remove(Path::new("restraints.csv")).unwrap()).unwrap();
+    let fields = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    let own = fields.filter(|fields| fields[3] == restraint);
+    own.map(|fields| std::array::from_fn(|k| fields[4 + k].parse().unwrap())).collect()
+}
+
+fn range(values: &[f64]) -> f64 {
+    values.iter().fold(f64::MIN, |a, b| a.max(*b)) - values.iter().fold(f64::MAX, |a, b| a.min(*b))
+}
+
+#[test]
+fn energy_and_work_balance_for_every_restraint() {
+    let plain = Case::new("peptide-vacuum", &stage(""));
+    plain.ends_with(0, &[]);
+    // leapfrog's fluctuation at this time step, of the same molecule without restraints
+    let fluctuation = range(&plain.column("out", "conserved (kJ/mol)"));
+    for restraint in [
+        "kind = \"distance\", groups = [\"index 0\", \"index 70\"], force_constant = \"3000 kJ/mol/nm^2\", rate = \"1 nm/ps\"",
+        "kind = \"distance\", groups = [\"index 0-20\", \"index 50-70\"], along = \"xy\", at = \"0.1 nm\", force_constant = \"3000 kJ/mol/nm^2\"",
+        "kind = \"angle\", groups = [\"index 0-5\", \"index 30\", \"index 70\"], force_constant = \"900 kJ/mol/rad^2\", rate = \"-60 deg/ps\"",
+        "kind = \"torsion\", groups = [\"index 0-5\", \"index 30\", \"index 40\", \"index 70\"], force_constant = \"300 kJ/mol/rad^2\", rate = \"400 deg/ps\"",
+        "kind = \"rmsd\", groups = [\"heavy\"], at = \"0.02 nm\", force_constant = \"20000 kJ/mol/nm^2\", rate = \"0.1 nm/ps\"",
+        "kind = \"distance\", groups = [\"index 0\", \"index 70\"], force = \"150 kJ/mol/nm\"",
+        "kind = \"rmsd\", groups = [\"heavy\"], upper = \"0.02 nm\", force_constant = \"9000 kJ/mol/nm^2\", linear_beyond = \"0.01 nm\"",
+    ] {
+        let case = Case::new("peptide-vacuum", &stage(&format!("restraints = {{ {restraint} }}")));
+        case.ends_with(0, &[]);
+        let conserved = range(&case.column("out", "conserved (kJ/mol)"));
+        let [energy, work] = ["restraint (kJ/mol)", "restraint_work (kJ/mol)"].map(|name| case.column("out", name));
+        println!("{restraint}: conserved {conserved:.4}, plain {fluctuation:.4}, work {:.3}", work.last().unwrap());
+        assert!(conserved < 2.0 * fluctuation, "{restraint}: {conserved} of {fluctuation}");
+        let rows = rows(&case, "1");
+        assert_eq!(rows.len(), energy.len());
+        // ∫ v f dt by the trapezoidal rule over the rows, which are rounded to 1e-6 each
+        let speed = (rows[rows.len() - 1][1] - rows[0][1]) / (rows.len() - 1) as f64;
+        let integral = rows.windows(2).map(|pair| 0.5 * speed * (pair[0][2] + pair[1][2]));
+        let integral: f64 = if speed.is_nan() { 0.0 } else { integral.sum() };
+        let last = rows[rows.len() - 1];
+        assert!((last[4] - integral).abs() < 1e-4 && (last[4] - work[work.len() - 1]).abs() < 1e-6, "{restraint}");
+        assert!((last[3] - energy[energy.len() - 1]).abs() < 1e-6 && range(&energy) > 1.0, "{restraint}");
+        if restraint.contains("rate") {
+            assert!(last[4].abs() > 5.0 * fluctuation, "{restraint}: too little work to be seen: {}", last[4]);
+        }
+    }
+}
+
+#[test]
+fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
+    let frozen = "resname WAT and resid 10-80";
+    let run = |thermostat: &str| {
+        let forces = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n[output]\n\
+            trajectory = \"none\"\nenergies = { every = \"10 fs\" }";
+        let case = Case::new(
+            "water",
+            &format!(
+                "{forces}\n[[stage]]\nname = \"down\"\nkind = \"minimize\"\nsteps = 30\nfrozen = \"{frozen}\"\n\
+                 [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"3 ps\"\ntimestep = \"2 fs\"\n\
+                 velocities = \"generate\"\nthermostat = {thermostat}\nfrozen = \"{frozen}\""
+            ),
+        );
+        let start = md::format::read_coordinates(
+            format!("{}/tests/systems/water/water.rst7.xz", env!("CARGO_MANIFEST_DIR")).as_ref(),
+            None,
+            None,
+        );
+        case.ends_with(0, &[]);
+        (start.unwrap().positions, case)
+    };
+    for thermostat in [
+        "{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.05 ps\" }",
+        "{ kind = \"langevin\", temperature = \"300 K\", friction = \"20 1/ps\" }",
+        "{ kind = \"andersen\", temperature = \"300 K\", coupling_time = \"0.05 ps\" }",
+    ] {
+        let (start, case) = run(thermostat);
+        let state = case.state("out");
+        let moved: Vec<bool> = start.iter().zip(&state.positions).map(|(a, b)| a != b).collect();
+        let still = moved.iter().filter(|moved| !**moved).count();
+        assert_eq!(still, 71 * 3, "{thermostat}");
+        assert!(moved[..27].iter().all(|moved| *moved) && moved[27..240].iter().all(|moved| !moved), "{thermostat}");
+        assert!(state.velocities[27..240].iter().all(|v| v.norm() == 0.0));
+        // 187 free waters with six degrees of freedom each: the mean of a time that holds some thirty independent values
+        let temperatures = case.column("out", "temperature (K)");
+        let late = &temperatures[temperatures.len() / 3..];
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        println!("{thermostat}: {mean:.1} K");
+        assert!((mean - 300.0).abs() < 4.0 * 300.0 * (2.0f64 / (6.0 * 187.0) / 30.0).sqrt(), "{thermostat}: {mean}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_system_is_refused() {
+    for (stage_keys, expected) in [
+        ("frozen = \"index 0\"", "atom 1 is frozen, but not atom"),
+        ("frozen = \"all\"", "no atom is left to move"),
+        ("frozen = \"resname NONE\"", "no atom is selected"),
+        (
+            "restraints = { kind = \"distance\", groups = [\"index 0\", \"name XX\"], force = \"1 kJ/mol/nm\" }",
+            "no atom is selected",
+        ),
+        (
+            "restraints = { kind = \"distance\", groups = [\"index 0\", \"index 0\"], force = \"1 kJ/mol/nm\" }",
+            "select the same atoms",
+        ),
+        (
+            "restraints = { kind = \"rmsd\", groups = [\"index 0 1\"], at = \"0 nm\", force_constant = \"1 kJ/mol/nm^2\" }",
+            "an RMSD needs 3 atoms",
+        ),
+        (
+            "restraints = { kind = \"rmsd\", groups = [\"all\"], reference = \"other.gro\", force_constant = \"1 kJ/mol/nm^2\" }",
+            "there is no file",
+        ),
+    ] {
+        let forces = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }";
+        let text = format!(
+            "{forces}\n[[stage]]\nkind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+             temperature = \"300 K\"\n{stage_keys}"
+        );
+        let case = Case::new("water", &text);
+        let message = case.ends_with(2, &[]);
+        assert!(message.contains(expected), "{stage_keys}: {message}");
+        assert!(!case.path("out").join("checkpoint.md").exists(), "{stage_keys}: begun");
+    }
+}
