@@ -9,10 +9,11 @@ use clap::{Args, ValueEnum};
 use super::input::{Input, cache_folder};
 use crate::backend::{Energies, Evaluation};
 use crate::config::Override;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::format::npy;
 use crate::prepare::{ConstrainedTerms, Prepared};
-use crate::run::{Engine, describe_methods, load};
+use crate::restraint::Restraints;
+use crate::run::{Engine, Plan, describe_methods, load, restraints};
 use crate::system::{Electrostatics, State, System};
 
 /// Compute energy and forces of the coordinates, term by term
@@ -29,6 +30,9 @@ pub(super) struct Energy {
     /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 [N,3]
     #[arg(long, value_name = "FILE.npy")]
     forces: Option<PathBuf>,
+    /// With the restraints of this stage, as if it began at the coordinates
+    #[arg(long, value_name = "NAME")]
+    stage: Option<String>,
     /// Leave out bonds and angles that constraints hold fixed, as `md run` does
     #[arg(long)]
     constraints: bool,
@@ -68,7 +72,8 @@ impl Energy {
         if let Some(methods) = describe_methods(&system) {
             super::say(&format!("not taken: {methods}"));
         }
-        let evaluation = engine.single_point(&config.plan, &system, &state)?;
+        let restraints = self.restraints(&config.plan, &system, &state)?;
+        let evaluation = engine.restrained_point(&config.plan, &system, &state, &restraints)?;
         if let Some(path) = &self.forces {
             write_file(path, |out| npy::write_vectors(&evaluation.forces, out))?;
         }
@@ -77,6 +82,17 @@ impl Energy {
             write_file(path, |out| Ok(serde_json::to_writer_pretty(out, &report)?))?;
         }
         super::print(&table(&evaluation.energies))
+    }
+
+    /// Those of the stage that is asked for.
+    fn restraints(&self, plan: &Plan, system: &System, state: &State) -> Result<Restraints> {
+        let Some(name) = &self.stage else { return Ok(Restraints::default()) };
+        let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
+        let index = stages.iter().position(|stage| stage == name).ok_or_else(|| {
+            let problem = Problem::new(format!("--stage {name}: the input file has no stage of this name"));
+            problem.help(format!("stages are {}", stages.join(", ")))
+        })?;
+        Ok(restraints(plan, system, state)?.swap_remove(index))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Work
 use crate::context::Context;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
+use crate::restraint::Restraints;
 use crate::simd::Level;
 use crate::system::{State, System};
 use crate::team::Team;
@@ -233,8 +234,20 @@ impl Engine {
     /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and is not compared with the
     /// CPU first: this function serves to compare them.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
+        self.restrained_point(plan, system, state, &Restraints::default())
+    }
+
+    /// The same with the restraints of a stage ([`super::restraints`]), as if it began there.
+    pub fn restrained_point(
+        &self,
+        plan: &Plan,
+        system: &System,
+        state: &State,
+        restraints: &Restraints,
+    ) -> Result<Evaluation> {
         self.pool.install(|| {
             let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
+            context.restrain(restraints, &[])?;
             context.set_state(state)?;
             context.forces(Workload { energy: true, virial: true }).cloned()
         })

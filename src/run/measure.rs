@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use super::engine::{Engine, run_on_first_thread};
-use super::plan::{Dynamics, Plan};
+use super::freeze::{frozen_system, stop};
+use super::plan::{Dynamics, Plan, Stage, StageKind};
+use super::restrain::restraints;
 use super::simulation::{Setup, Simulation, StageProgress, Wanted};
 use super::start::prepare;
 use crate::backend::{PairCounts, Phases};
@@ -11,6 +13,7 @@ use crate::constraint::degrees_of_freedom;
 use crate::context::Context;
 use crate::error::Result;
 use crate::pair::ListSchedule;
+use crate::restraint::Restraints;
 use crate::system::{State, System};
 
 /// What to time, in steps.
@@ -47,7 +50,8 @@ pub struct Measured {
     pub degrees_of_freedom: usize,
 }
 
-/// Runs the steps of `dynamics` from `start` with the backend that the plan asks for.
+/// Runs the steps of `dynamics` from `start` with the backend that the plan asks for; with restraints and frozen atoms of the
+/// last stage of the plan that has these dynamics.
 pub fn measure(
     engine: &Engine,
     plan: &Plan,
@@ -57,12 +61,25 @@ pub fn measure(
 ) -> Result<Measured> {
     run_on_first_thread(&engine.pool, || {
         let mut state = start.clone();
+        let is_own = |stage: &Stage| matches!(&stage.kind, StageKind::Dynamics(own) if own == dynamics);
+        let own = plan.stages.iter().rposition(is_own);
+        let restrained = match own {
+            Some(index) => restraints(plan, system, start)?.swap_remove(index),
+            None => Restraints::default(),
+        };
+        let frozen = own.map(|index| frozen_system(&plan.stages[index], system)).transpose()?.flatten();
+        let whole = system;
+        let system = frozen.as_ref().unwrap_or(whole);
+        stop(whole, system, &mut state);
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        let lists = engine.lists(plan, system, &state)?;
+        // frozen atoms are estimated as if they moved
+        let lists = engine.lists(plan, whole, &state)?;
         let free =
             degrees_of_freedom(&system.topology, &system.constraints, dynamics.removed_motion(state.cell.is_some()));
         let setup = Setup { dynamics, seed: plan.run.seed, degrees_of_freedom: free };
-        timed(engine.context(plan, system, lists)?, setup, &state, measurement)
+        let mut context = engine.context(plan, system, lists)?;
+        context.restrain(&restrained, &[])?;
+        timed(context, setup, &state, measurement)
     })
 }
 

@@ -212,7 +212,9 @@ impl Session<'_> {
         let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        let choices = self.engine.choices(plan, &system, state)?;
+        // frozen atoms are estimated as if they moved
+        let whole = Arc::clone(&self.job.system);
+        let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
         self.timing.lists = Some(lists);
         let mut context = self.engine.context(plan, &system, lists)?;

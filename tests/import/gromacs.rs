@@ -207,6 +207,41 @@ fn wrong_files_are_refused_at_their_lines() {
     assert_eq!(several.len(), 4, "{several:?}");
 }
 
+#[test]
+fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
+    let imported = text("x.mdp", "freezegrps = Protein\nfreezedim = Y Y Y\n");
+    let stage = &imported.plan.stages[0];
+    assert_eq!((stage.frozen.as_deref(), imported.dynamics().com_removal), (Some("protein"), None));
+    for (setting, expected) in [
+        ("freezegrps = Protein\nfreezedim = Y Y N\n", "in all directions only"),
+        ("freezegrps = Wall\nfreezedim = Y Y Y\n", "in place of Wall"),
+    ] {
+        let imported = text("x.mdp", setting);
+        assert!(imported.plan.stages[0].frozen.is_none() && imported.remark("freezegrps").text.contains(expected));
+    }
+}
+
+#[test]
+fn the_pull_code_is_spelled_in_the_words_of_md() {
+    let head = "pull = yes\npull-ncoords = 6\npull-group1-name = A\npull-group2-name = B\npull-group3-name = C\n";
+    let coordinates = "pull-coord1-groups = 1 2\npull-coord1-k = 1000\npull-coord1-rate = 0.01\npull-coord1-start = yes\n\
+        pull-coord2-groups = 1 3\npull-coord2-dim = N N Y\npull-coord2-type = flat-bottom\npull-coord2-init = 1.5\npull-coord2-k = 20\n\
+        pull-coord3-groups = 2 1 2 3\npull-coord3-geometry = angle\npull-coord3-init = 70\npull-coord3-k = 15\n\
+        pull-coord4-groups = 2 3\npull-coord4-type = constant-force\npull-coord4-k = 55\n\
+        pull-coord5-groups = 0 1\npull-coord6-geometry = cylinder\n";
+    let said = &text("x.mdp", &format!("{head}{coordinates}")).remark("pull").text.clone();
+    for expected in [
+        "{ kind = \"distance\", groups = [\"A\", \"B\"], force_constant = \"1000 kJ/mol/nm^2\", rate = \"0.01 nm/ps\" }",
+        "groups = [\"A\", \"C\"], along = \"z\", upper = \"1.5 nm\", force_constant = \"20 kJ/mol/nm^2\" }",
+        "{ kind = \"angle\", groups = [\"A\", \"B\", \"C\"], at = \"70 deg\", force_constant = \"15 kJ/mol/rad^2\" }",
+        "{ kind = \"distance\", groups = [\"B\", \"C\"], force = \"-55 kJ/mol/nm\" }",
+        "(coordinate 5: md pulls groups to groups",
+        "(coordinate 6: md has no geometry cylinder)",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+}
+
 /// Values that say something else than the default, by key; for others `1`.
 const CHOICES: [(&str, &str); 42] = [
     ("dt", "0.002"),

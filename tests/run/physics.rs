@@ -232,7 +232,9 @@ fn conserved_quantity_with_restraints_at_constant_pressure() {
         let coupling = format!(
             "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }}\n\
-             position_restraints = {{ select = \"all\", force_constant = \"500 kJ/mol/nm^2\", reference_scaling = \"{scaling}\" }}"
+             position_restraints = {{ select = \"all\", force_constant = \"500 kJ/mol/nm^2\", reference_scaling = \"{scaling}\" }}\n\
+             restraints = {{ kind = \"distance\", groups = [\"index 0\", \"index 1\"], at = \"0.7 nm\", \
+             force_constant = \"3000 kJ/mol/nm^2\", rate = \"-0.1 nm/ps\" }}"
         );
         assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
     }

@@ -140,3 +140,65 @@ fn what_does_not_fit_the_system_is_refused() {
         assert!(!case.path("out").join("checkpoint.md").exists(), "{stage_keys}: begun");
     }
 }
+
+#[test]
+fn values_forces_and_energy_are_those_of_the_pull_code() {
+    // gmx 2027.0-dev, pull-coord1 to 7 with umbrella, flat-bottom and constant-force on peptide-charged.gro, one step: pullx,
+    // pullf and COM-Pull-En. in mixed precision; angles in degrees, printed with six digits
+    let expected: [(&str, f64, f64); 7] = [
+        (
+            "kind = \"distance\", groups = [A, B], at = \"0.3 nm\", force_constant = \"1000 kJ/mol/nm^2\"",
+            0.345043,
+            -45.043,
+        ),
+        (
+            "kind = \"distance\", groups = [A, C], along = \"xy\", at = \"0.1 nm\", force_constant = \"700 kJ/mol/nm^2\"",
+            0.436749,
+            -235.725,
+        ),
+        (
+            "kind = \"distance\", groups = [B, D], along = \"z\", at = \"0.25 nm\", force_constant = \"500 kJ/mol/nm^2\"",
+            0.407478,
+            -78.7392,
+        ),
+        (
+            "kind = \"angle\", groups = [A, B, C], at = \"70 deg\", force_constant = \"150 kJ/mol/rad^2\"",
+            112.819,
+            -112.1,
+        ),
+        (
+            "kind = \"torsion\", groups = [A, B, C, D], at = \"40 deg\", force_constant = \"90 kJ/mol/rad^2\"",
+            -65.079,
+            165.058,
+        ),
+        (
+            "kind = \"distance\", groups = [A, C], upper = \"0.2 nm\", force_constant = \"800 kJ/mol/nm^2\"",
+            0.450781,
+            -200.625,
+        ),
+        ("kind = \"distance\", groups = [B, C], force = \"-55 kJ/mol/nm\"", 0.185646, -55.0),
+    ];
+    let pulled = 275.514_801;
+    let groups = [("A", "index 0-4"), ("B", "index 7 8 10"), ("C", "index 14-17"), ("D", "index 21")];
+    let restraints: Vec<String> = expected.iter().map(|(text, ..)| format!("{{ {text} }}")).collect();
+    let restraints = groups.iter().fold(restraints.join(", "), |text, (name, words)| {
+        [("[", ","), (" ", ","), (" ", "]")].iter().fold(text, |text, (before, after)| {
+            text.replace(&format!("{before}{name}{after}"), &format!("{before}\"{words}\"{after}"))
+        })
+    });
+    let text = format!(
+        "[forces]\ncutoff = \"0.8 nm\"\nconstraints = \"none\"\nrigid_water = false\n[output]\ntrajectory = \"none\"\n[[stage]]\n\
+         kind = \"dynamics\"\nsteps = 0\ntimestep = \"0.5 fs\"\nvelocities = \"generate\"\ntemperature = \"300 K\"\n\
+         restraints = [{restraints}]"
+    );
+    let case = Case::new("peptide-charged", &text);
+    case.ends_with(0, &[]);
+    let energy: f64 = case.column("out", "restraint (kJ/mol)")[0];
+    assert!((energy / pulled - 1.0).abs() < 1e-6, "{energy}");
+    for (index, (text, value, force)) in expected.iter().enumerate() {
+        let [found, _, push, ..] = rows(&case, &(index + 1).to_string())[0];
+        let found = if text.contains("deg") { found.to_degrees() } else { found };
+        assert!((found - value).abs() <= 2e-6 * value.abs(), "{text}: {found}");
+        assert!((push - force).abs() <= 2e-5 * force.abs(), "{text}: {push}");
+    }
+}

@@ -17,7 +17,8 @@ fn frozen(draft: &mut Draft<'_>) {
     if groups.is_empty() {
         return;
     }
-    if !directions.iter().all(|word| folded(word).starts_with('y')) {
+    let all = directions.iter().all(|word| folded(word).starts_with('y'));
+    if directions.len() != 3 * groups.len() || !all {
         let text = "md freezes atoms in all directions only: hold them by position_restraints";
         draft.differs("freezegrps", text);
         return;
