@@ -11,12 +11,12 @@
 //! | modules | question they answer |
 //! |---|---|
 //! | [`units`] [`error`] [`memory`] [`team`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency |
-//! | [`vec3`] [`cell`] [`rng`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index) |
+//! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), best superpositions |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
-//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`restraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; position restraints; virtual sites; couplings |
+//! | [`pair`] [`compute`] [`pme`] [`constraint`] [`restraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; restraints; virtual sites; couplings |
 //! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its start, in one call |
 //! | [`backend`] | how forces and steps are computed: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from lists that hold |
@@ -58,8 +58,8 @@
 //! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. The kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
 //! state, files and checkpoints belong to the half step before the time they are stored with. The conserved quantity is the
-//! total energy minus the work of thermostat and barostat. A part of that work depends on the forces of the next step and
-//! is booked there. Barostats scale the cell and the centres of mass of constrained groups, positions and velocities at the
+//! total energy minus the work of thermostat, barostat, and restraints whose centres move ([`restraint`]). A part of the
+//! work of couplings depends on the forces of the next step and is booked there. Barostats scale the cell and the centres of mass of constrained groups, positions and velocities at the
 //! time of the forces, with the pressure of these centres ([`ensemble::barostat`]). The factor of a thermostat follows from
 //! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling,
 //! too: it renews velocities in the middle of the move that leapfrog has just made ([`ensemble::refreshment`]), which together is

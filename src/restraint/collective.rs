@@ -115,7 +115,7 @@ impl Restraining {
             let found = variable.find(cell, positions);
             let center = match potential {
                 Potential::Well(well) => {
-                    progress.center.get_or_insert(well.center.unwrap_or(found.value)).to_owned() + well.rate * self.time
+                    *progress.center.get_or_insert(well.center.unwrap_or(found.value)) + well.rate * self.time
                 }
                 Potential::Force(_) => f64::NAN,
             };
