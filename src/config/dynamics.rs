@@ -39,6 +39,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         }),
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
+    let frozen = frozen(table, problems);
     let position_restraints = table.tables("position_restraints").iter().map(position_restraint);
     // every restraint is checked before the first failure ends the collection
     let restraints: Vec<Option<Restraint>> =
@@ -48,7 +49,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         kind,
         position_restraints: position_restraints.collect::<Option<_>>()?,
         restraints: restraints.into_iter().collect::<Option<_>>()?,
-        frozen: frozen(table, problems)?,
+        frozen: frozen?,
     })
 }
 

@@ -12,7 +12,7 @@
 
 use super::{Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -165,13 +165,12 @@ impl Restraining {
     }
 }
 
+/// Not an instability: a minimisation is not to go around it.
 fn too_far(index: usize, value: f64) -> Error {
-    Error::unstable(
-        format!(
-            "restraint {} of the stage reaches so far through the periodic cell (its value is {value:.4}) that the nearest \
-             images of its groups are not certain: it needs a larger cell, or fewer components in along",
-            index + 1
-        ),
-        vec![],
-    )
+    let message = format!(
+        "restraint {} of the stage reaches so far through the periodic cell (its value is {value:.4}) that the nearest images \
+         of its groups are not certain",
+        index + 1
+    );
+    Problem::new(message).help("take a larger cell, or fewer components in along").into()
 }

@@ -77,7 +77,7 @@ fn friction_noise_and_restraints() {
 fn pulling_and_frozen_atoms() {
     // the centre of the first restraint is where the stage finds it; the minimisation before moves the atoms
     let restraints = "restraints = [\
-        { kind = \"distance\", groups = [\"protein and name CA\", \"index 100\"], force_constant = \"500 kJ/mol/nm^2\", rate = \"0.2 nm/ps\" },\
+        { kind = \"distance\", groups = [\"index 0-4\", \"index 15\"], force_constant = \"500 kJ/mol/nm^2\", rate = \"0.2 nm/ps\" },\
         { kind = \"rmsd\", groups = [\"protein and heavy\"], at = \"0.05 nm\", force_constant = \"900 kJ/mol/nm^2\" },\
         { kind = \"angle\", groups = [\"index 0\", \"index 4\", \"index 9\"], force = \"5 kJ/mol/rad\" }]";
     let still = restraints.replace(", rate = \"0.2 nm/ps\"", "");
