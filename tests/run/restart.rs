@@ -81,7 +81,7 @@ fn pulling_and_frozen_atoms() {
         { kind = \"rmsd\", groups = [\"protein and heavy\"], at = \"0.05 nm\", force_constant = \"900 kJ/mol/nm^2\" },\
         { kind = \"angle\", groups = [\"index 0\", \"index 4\", \"index 9\"], force = \"5 kJ/mol/rad\" }]";
     let still = restraints.replace(", rate = \"0.2 nm/ps\"", "");
-    let minimize = format!("[[stage]]\nname = \"down\"\nkind = \"minimize\"\nsteps = 9\n{still}");
+    let minimize = format!("[[stage]]\nname = \"down\"\nkind = \"minimize\"\nsteps = 5\n{still}");
     let stage = format!("{minimize}\n{NVE}\n{restraints}\nfrozen = \"resid 9\"");
     let case = Case::new("peptide-charged", &format!("{}\n{OUTPUT}", input("threads = 2", PERIODIC, &stage)));
     case.ends_with(0, &["--steps", "200"]);
