@@ -249,7 +249,7 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     assert!(geometric.build().is_ok());
     refused("types 0 and 1, but there are 1", |b| _ = b.lj_pair([0, 1], repulsive));
     refused("is given twice", |b| _ = b.lj_pair([0, 0], repulsive).lj_pair([0, 0], repulsive));
-    refused("types 0 and 0: c6 and c12 must be finite", |b| {
+    refused("types 0 and 0: c6, c12 and c4 must be finite", |b| {
         _ = b.lj_pair([0, 0], LennardJones { c6: f64::NAN, c12: 1.0 })
     });
     refused("factors of 1-4 pairs", |b| _ = b.scale_pairs14(f64::NAN, 1.0));

@@ -168,41 +168,8 @@ fn scalar(
                 Err(range(admissible.words))
             }
         }
-        (
-            Kind::Quantity(_, admissible) | Kind::QuantityBy(.., admissible) | Kind::Schedule(_, admissible),
-            Node::Text(text),
-        ) => {
-            if nearest(text, key.words.iter().copied()).is_some() {
-                return Err(unknown_word(&name, key, text));
-            }
-            let value = dimension.expect("a quantity has one").parse(text).map_err(named)?;
-            if !admissible.contains(value) {
-                return Err(range(admissible.words));
-            }
-            let value = match key.kind {
-                Kind::Schedule(..) => Value::Schedule(value.into()),
-                _ => Value::Number(value),
-            };
-            Ok((value, quote(text.trim())))
-        }
-        (
-            Kind::Quantity(..) | Kind::QuantityBy(..) | Kind::Quantities(..) | Kind::Schedule(..),
-            Node::Number { text, .. },
-        ) => Err(named(dimension.expect("a quantity has one").bare(text))),
-        (Kind::Schedule(dimension, admissible), Node::Array(items)) => {
-            let (points, text) = points(items, *dimension).map_err(named)?;
-            if let Some((_, value)) = points.iter().find(|(_, value)| !admissible.contains(*value)) {
-                return Err(range(admissible.words).help(format!("{value} is not")));
-            }
-            let schedule = Schedule::new(points).ok_or_else(|| {
-                named(Problem::new("times must ascend").help("for example [[\"0 ps\", ...], [\"50 ps\", ...]]"))
-            })?;
-            Ok((Value::Schedule(schedule), text))
-        }
-        (Kind::Quantities(dimension, admissible), Node::Text(_) | Node::Array(_)) => {
-            let (values, text) = quantities(node, *dimension).map_err(named)?;
-            let inside = !values.is_empty() && values.iter().all(|value| admissible.contains(*value));
-            if inside { Ok((Value::Numbers(values), text)) } else { Err(range(admissible.words)) }
+        (Kind::Quantity(..) | Kind::QuantityBy(..) | Kind::Quantities(..) | Kind::Schedule(..), _) => {
+            dimensional(&name, key, dimension.expect("a quantity has one"), node)
         }
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
@@ -211,6 +178,53 @@ fn scalar(
         }
         (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),
         (_, node) => Err(wrong_type(&name, key, node)),
+    }
+}
+
+/// A value with a unit, several, or one that changes with time; and its canonical text.
+fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Result<(Value, String), Problem> {
+    let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
+    let (Kind::Quantity(_, admissible)
+    | Kind::QuantityBy(.., admissible)
+    | Kind::Quantities(_, admissible)
+    | Kind::Schedule(_, admissible)) = &key.kind
+    else {
+        return Err(wrong_type(name, key, node));
+    };
+    let check =
+        |values: &[f64]| match !values.is_empty() && values.iter().all(|value| admissible.contains(*value)) {
+            true => Ok(()),
+            false => Err(Problem::new(format!("{name} must be {}", admissible.words))
+                .help(format!("for example {}", key.example))),
+        };
+    match (&key.kind, node) {
+        (Kind::Quantities(..), Node::Text(_) | Node::Array(_)) => {
+            let (values, text) = quantities(node, dimension).map_err(named)?;
+            check(&values)?;
+            Ok((Value::Numbers(values), text))
+        }
+        (Kind::Schedule(..), Node::Array(items)) => {
+            let (points, text) = points(items, dimension).map_err(named)?;
+            check(&points.iter().map(|point| point.1).collect::<Vec<_>>())?;
+            let schedule = Schedule::new(points).ok_or_else(|| {
+                named(Problem::new("times must ascend").help("for example [[\"0 ps\", ...], [\"50 ps\", ...]]"))
+            })?;
+            Ok((Value::Schedule(schedule), text))
+        }
+        (_, Node::Text(text)) => {
+            if nearest(text, key.words.iter().copied()).is_some() {
+                return Err(unknown_word(name, key, text));
+            }
+            let value = dimension.parse(text).map_err(named)?;
+            check(&[value])?;
+            let value = match key.kind {
+                Kind::Schedule(..) => Value::Schedule(value.into()),
+                _ => Value::Number(value),
+            };
+            Ok((value, quote(text.trim())))
+        }
+        (_, Node::Number { text, .. }) => Err(named(dimension.bare(text))),
+        (_, node) => Err(wrong_type(name, key, node)),
     }
 }
 

@@ -31,7 +31,7 @@
 //! itself need not tell. Trial moves of the volume are in [`super::volume_trial`].
 
 use super::is_due;
-use super::volume_trial::{ADAPTING, VolumeTrial};
+use super::volume_trial::VolumeTrial;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
@@ -113,8 +113,8 @@ impl Barostat {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// The trial at a step of a stage that is `step` of the run, at a temperature in K and for a time step in ps.
-    pub fn trial(&self, temperature: f64, timestep: f64, stage_step: u64, (seed, step): (u64, u64)) -> VolumeTrial {
+    /// The trial at a step of the run, at a temperature in K and for a time step in ps.
+    pub fn trial(&self, temperature: f64, timestep: f64, (seed, step): (u64, u64)) -> VolumeTrial {
         let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
         let extents = self.coupling.extents().iter().enumerate();
         let free = || extents.clone().filter(|(_, directions)| self.compressibility[directions[0]] > 0.0);
@@ -129,7 +129,6 @@ impl Barostat {
             kt: BOLTZMANN * temperature,
             change: random.between(-1.0, 1.0),
             threshold: random.uniform(),
-            adapting: stage_step / u64::from(self.every.max(1)) < ADAPTING,
             timestep,
         }
     }

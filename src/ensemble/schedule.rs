@@ -1,10 +1,10 @@
 //! Quantities that change during a stage.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A quantity that changes linearly between given times, and is constant before the first and after the last (simulated
 /// annealing, as in GROMACS).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// ps from the start of the stage, ascending, and the value there; at least one
     points: Vec<(f64, f64)>,
@@ -45,6 +45,36 @@ impl From<f64> for Schedule {
     }
 }
 
+/// In text a value that does not change is written as such.
+impl Serialize for Schedule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.points[..] {
+            [(_, value)] if serializer.is_human_readable() => value.serialize(serializer),
+            points => points.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Text {
+            Value(f64),
+            Points(Vec<(f64, f64)>),
+        }
+        let points = if deserializer.is_human_readable() {
+            match Text::deserialize(deserializer)? {
+                Text::Value(value) => return Ok(value.into()),
+                Text::Points(points) => points,
+            }
+        } else {
+            Vec::deserialize(deserializer)?
+        };
+        Schedule::new(points).ok_or_else(|| serde::de::Error::custom("times must ascend"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +87,18 @@ mod tests {
         }
         assert_eq!(schedule.largest(), 300.0);
         assert_eq!(Schedule::from(5.0).at(7.0), 5.0);
+    }
+
+    #[test]
+    fn written_and_read() {
+        for schedule in [Schedule::from(300.0), Schedule::new(vec![(0.0, 1.0), (2.0, 3.0)]).unwrap()] {
+            let text = serde_json::to_string(&schedule).unwrap();
+            assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), schedule, "{text}");
+            let bytes = postcard::to_stdvec(&schedule).unwrap();
+            assert_eq!(postcard::from_bytes::<Schedule>(&bytes).unwrap(), schedule);
+        }
+        assert_eq!(serde_json::to_string(&Schedule::from(300.0)).unwrap(), "300.0");
+        assert!(serde_json::from_str::<Schedule>("[[1.0,2.0],[0.0,3.0]]").is_err());
     }
 
     #[test]

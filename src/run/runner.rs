@@ -273,7 +273,7 @@ impl Session<'_> {
     ) -> Result<Outcome> {
         let plan = self.job.plan;
         let RunPosition { done, first_time, lists, schedule, .. } = place;
-        let setup = Setup::new(&system, options, plan.run.seed, state.cell.is_some())?;
+        let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);

@@ -259,7 +259,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
-        Some(barostat.trial(self.bath_temperature(), dynamics.timestep, self.local_step, random))
+        Some(barostat.trial(self.bath_temperature(), dynamics.timestep, random))
     }
 
     /// Whether the next step begins with a trial move, so that its positions are known after its forces only.

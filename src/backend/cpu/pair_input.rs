@@ -22,18 +22,15 @@ pub(super) const ROWS_OF_32: u8 = 5;
 /// As [`TYPE_TABLE`], by rows of 64 types.
 pub(super) const ROWS_OF_64: u8 = 6;
 
-/// Lennard-Jones interactions end at the cutoff, as they are or shifted.
+/// Lennard-Jones interactions end at the cutoff, as they are or shifted; blocks with exceptions may have r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
 /// Lennard-Jones forces are switched off before the cutoff.
 pub(super) const FORCE_SWITCH: u8 = 1;
 /// The attraction is summed beyond the cutoff by a mesh, which counts the pairs within it, too.
 pub(super) const LJ_PME: u8 = 2;
 
-/// Lennard-Jones interactions end at the cutoff; blocks with exceptions may have r⁻⁴ terms.
-pub(super) const INDUCED_DIPOLES: u8 = 3;
-
 /// Lennard-Jones potentials are switched off before the cutoff.
-pub(super) const POTENTIAL_SWITCH: u8 = 4;
+pub(super) const POTENTIAL_SWITCH: u8 = 3;
 
 /// Whether interactions are switched off before the cutoff.
 pub(super) const fn is_switched(end: u8) -> bool {

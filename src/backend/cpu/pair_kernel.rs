@@ -10,7 +10,7 @@
 //! arithmetic with additional tables, so that computing them does not change the forces.
 
 use super::pair_dispersion::DispersionTerms;
-use super::pair_input::{INDUCED_DIPOLES, LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED};
+use super::pair_input::{LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED, is_switched};
 use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Fixed, Near, Rows, apply, positions};
@@ -366,7 +366,7 @@ fn radial_forces<
             if END == LJ_PME {
                 terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
             }
-            if MASKED && (END == INDUCED_DIPOLES || END == LJ_PME) && pair.excepted && !input.c4_table.is_empty() {
+            if MASKED && !is_switched(END) && pair.excepted && !input.c4_table.is_empty() {
                 // SAFETY: as in `positions`
                 unsafe { terms.add_induced_dipoles(input, inverse.square, rows.types[row], block) };
             }

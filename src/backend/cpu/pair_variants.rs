@@ -1,8 +1,8 @@
 //! Which instantiation of the pair kernel runs.
 
 use super::pair_input::{
-    FORCE_SWITCH, GEOMETRIC, INDUCED_DIPOLES, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput,
-    ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
+    FORCE_SWITCH, GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput, ROWS_OF_16,
+    ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
 };
 use super::pair_kernel::PairKernel;
 use crate::pair::PairList;
@@ -66,8 +66,7 @@ pub(super) fn run(
         (Some(LjSwitch::Force(_)), _) => FORCE_SWITCH,
         (Some(LjSwitch::Potential(_)), _) => POTENTIAL_SWITCH,
         (None, Some(_)) => LJ_PME,
-        (None, None) if input.c4_table.is_empty() => TRUNCATED,
-        (None, None) => INDUCED_DIPOLES,
+        (None, None) => TRUNCATED,
     };
     macro_rules! by_rule {
         ($run:ident, $end:expr) => {
@@ -82,14 +81,12 @@ pub(super) fn run(
         };
     }
     match (rule, end) {
-        (UNLIMITED, INDUCED_DIPOLES) => shared!(UNLIMITED, INDUCED_DIPOLES),
         (UNLIMITED, _) => shared!(UNLIMITED, TRUNCATED),
         (GEOMETRIC, TRUNCATED) => each_output!(GEOMETRIC),
         (LORENTZ_BERTHELOT, TRUNCATED) => each_output!(LORENTZ_BERTHELOT),
         (_, TRUNCATED) => by_rule!(shared_energy, TRUNCATED),
         (_, FORCE_SWITCH) => by_rule!(shared_energy, FORCE_SWITCH),
-        (_, POTENTIAL_SWITCH) => by_rule!(shared_energy, POTENTIAL_SWITCH),
-        (_, LJ_PME) => by_rule!(shared, LJ_PME),
-        (_, _) => by_rule!(shared, INDUCED_DIPOLES),
+        (_, POTENTIAL_SWITCH) => by_rule!(shared, POTENTIAL_SWITCH),
+        (_, _) => by_rule!(shared, LJ_PME),
     }
 }

@@ -60,7 +60,7 @@ impl<F: ForceField> Host<F> {
             self.restraints.restore(&self.trial.restraints);
             self.set_cell(cell);
         }
-        trial.count(&mut self.coupling.trials[trial.extent], accepted);
+        VolumeTrial::count(&mut self.coupling.trials[trial.extent], accepted);
         if far { self.build_lists() } else { Ok(()) }
     }
 

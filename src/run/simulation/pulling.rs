@@ -37,6 +37,7 @@ fn works() -> Vec<f64> {
     let atom = system.topology.atoms[0];
     // frozen atoms have no mass
     let frozen = crate::system::Atom { mass: 0.0, ..atom };
+    system.topology.connectivity.clear();
     system.topology.atoms = (0..2 * PAIRS).map(|i| if i % 2 == 0 { frozen } else { atom }).collect();
     let (kt, mut random) = (BOLTZMANN * TEMPERATURE, Stream::new(3, Purpose::Test, 0, 0));
     let mut state = State { velocities: vec![Vec3::ZERO; 2 * PAIRS], ..State::default() };
@@ -125,6 +126,7 @@ fn a_force_constant_that_changes_does_its_work() {
     // a few atoms, swinging about references whose wells become a hundred times as stiff
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     system.topology.atoms = vec![system.topology.atoms[0]; 3];
+    system.topology.connectivity.clear();
     let velocities = vec![vec3(0.5, 0.0, 0.2), vec3(-0.3, 0.8, 0.0), vec3(0.1, 0.1, 1.1)];
     let state = State { positions: vec![Vec3::ZERO; 3], velocities, ..State::default() };
     let restraints = PositionRestraints {

@@ -84,6 +84,7 @@ pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     let mut system = System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
     system.topology.atoms = vec![atom; count];
+    system.topology.connectivity.clear();
     (system, State { positions: vec![Vec3::ZERO; count], velocities: vec![velocity; count], ..State::default() })
 }
 

@@ -21,7 +21,6 @@ fn trial(threshold: f64) -> VolumeTrial {
         kt: 2.5,
         change: 0.2,
         threshold,
-        adapting: true,
         timestep: 0.002,
     }
 }
