@@ -76,7 +76,10 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            assert!((0.25..0.75).contains(&share), "{share} accepted along {directions:?}");
+            // one direction may not change by what would be accepted in half of the trials: the gas has few molecules
+            let most = directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln();
+            let as_wanted = (0.3..0.7).contains(&share) || (moves.largest > 0.9 * most && share > 0.5);
+            assert!(as_wanted, "{share} accepted along {directions:?}, {}", moves.largest);
             let expected = TRIALS as f64 / coupling.extents().len() as f64;
             assert!((moves.tried as f64 / expected - 1.0).abs() < 0.01);
         }

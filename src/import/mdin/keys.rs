@@ -36,8 +36,8 @@ const RUN: &[Key] = &[
         "nmropt",
         "0",
         "the DISANG file is not read: set restraints in the stage, with r2 and r3 as lower and upper (or at where they are equal), \
-         twice rk2 as force_constant and r4 - r3 as linear_beyond; the temperature of a stage is constant: heat in several \
-         stages",
+         twice rk2 as force_constant and r4 - r3 as linear_beyond; a ramp of TEMP0 becomes a list of times and values in \
+         thermostat.temperature, [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]",
     ),
     no_use("nsnb", "md renews its lists when they need it"),
 ];

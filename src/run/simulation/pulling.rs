@@ -152,8 +152,10 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // the work is of the size of the energy, which oscillates by (ω dt)²/4 of itself: ω = 25/ps at last
+    // the work is of the size of the energy. That of the mean of both half steps oscillates by (ω dt)²/4 of itself, and what
+    // leapfrog conserves differs from it by another (ω dt)²/12 in a well as stiff as the last: ω = 25/ps, and next to none in
+    // the first; together a third, and some of the next order
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
-    assert!(furthest < 0.25 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");
+    assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");
 }
