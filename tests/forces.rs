@@ -135,6 +135,7 @@ systems! {
     own_type_table: "peptide-nbfix";
     own_net_charge: "peptide-charged";
     own_water: "water";
+    own_opc_water: "opc";
     own_salt_crystal: "salt-crystal";
     own_salt_off_the_lattice: "salt-displaced";
     own_argon: "argon";
@@ -287,6 +288,27 @@ fn exceptions_of_a_rule() {
     }
 }
 
+/// A change of settings with every way to get Lennard-Jones parameters: rules, a rule with exceptions, tables of all sizes.
+fn compare_every_rule(change: impl Fn(&mut System)) {
+    for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix"] {
+        compare_changed(name, &Level::available(), &change);
+    }
+    compare_changed("peptide-charmm36", &Level::available(), |system| {
+        change(system);
+        scale_c12(system, [7, 4], 1.5);
+    });
+    for types in [12, 29, 58, 90] {
+        compare_changed("peptide-charmm36", &Level::available(), |system| {
+            change(system);
+            many_types(system, types);
+        });
+    }
+    compare_changed("peptide-charmm36", &Level::available(), |system| {
+        change(system);
+        geometric(system);
+    });
+}
+
 /// Both switches, with equal and with different cutoffs.
 #[test]
 fn switched_interactions() {
@@ -298,24 +320,7 @@ fn switched_interactions() {
                 system.settings.cutoff_lj = Some(cutoff_lj);
                 system.settings.lj_modifier = modifier;
             };
-            // a rule, a rule with exceptions, a table
-            for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix"] {
-                compare_changed(name, &Level::available(), change);
-            }
-            compare_changed("peptide-charmm36", &Level::available(), |system| {
-                change(system);
-                scale_c12(system, [7, 4], 1.5);
-            });
-            for types in [12, 29, 58, 90] {
-                compare_changed("peptide-charmm36", &Level::available(), |system| {
-                    change(system);
-                    many_types(system, types);
-                });
-            }
-            compare_changed("peptide-charmm36", &Level::available(), |system| {
-                change(system);
-                geometric(system);
-            });
+            compare_every_rule(change);
         }
     }
 }
@@ -333,23 +338,8 @@ fn lennard_jones_by_pme() {
             system.settings.lj_modifier = lj_modifier;
             system.settings.dispersion_correction = DispersionCorrection::Pme(mesh);
         };
-        for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix", "octahedron"] {
-            compare_changed(name, &Level::available(), change);
-        }
-        compare_changed("peptide-charmm36", &Level::available(), |system| {
-            change(system);
-            scale_c12(system, [7, 4], 1.5);
-        });
-        for types in [12, 29, 58, 90] {
-            compare_changed("peptide-charmm36", &Level::available(), |system| {
-                change(system);
-                many_types(system, types);
-            });
-        }
-        compare_changed("peptide-charmm36", &Level::available(), |system| {
-            change(system);
-            geometric(system);
-        });
+        compare_every_rule(change);
+        compare_changed("octahedron", &Level::available(), change);
         // the mesh alone counts excluded pairs
         compare_changed("peptide-charged", &Level::available(), |system| {
             change(system);

@@ -147,6 +147,11 @@ impl CoulombPotential {
         }
     }
 
+    /// The energy of an excluded pair of unit charge product at distance zero, 1/nm: −2α/√π for PME.
+    pub(super) fn excluded_at_contact(&self) -> f64 {
+        self.excluded(1.0, 0.0).1
+    }
+
     /// True when excluded pairs need [`Self::excluded`].
     pub(super) fn corrects_excluded(&self) -> bool {
         matches!(self, CoulombPotential::Ewald { .. })

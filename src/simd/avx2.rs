@@ -12,6 +12,7 @@ pub(super) struct Avx2;
 
 impl Simd for Avx2 {
     const TABLES: bool = false;
+    const RARE: bool = false;
     type F = F256;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {

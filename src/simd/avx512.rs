@@ -19,6 +19,7 @@ pub(super) struct Avx512;
 
 impl Simd for Avx512 {
     const TABLES: bool = true;
+    const RARE: bool = false;
     type F = F512;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {

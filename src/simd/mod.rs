@@ -90,6 +90,8 @@ pub trait Simd: Copy + 'static {
     /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10: a vector is one
     /// register, and there are 32
     const TABLES: bool;
+    /// Whether few processors need the level, so that kernels of many instantiations have their most general ones only
+    const RARE: bool;
     /// 16 floats
     type F: Float;
     /// a·b + c of scalars: fused where the level has the instruction

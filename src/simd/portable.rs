@@ -11,6 +11,7 @@ pub(super) struct Portable;
 
 impl Simd for Portable {
     const TABLES: bool = false;
+    const RARE: bool = cfg!(target_arch = "x86_64");
     type F = Fx16;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {

@@ -5,7 +5,7 @@ use super::pair_dispersion::LjPme;
 use super::pair_input::{CoulombTables, PairInput, PairOutput};
 use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
-use super::pair_variants::{Variant, run};
+use super::pair_variants::{Variant, end_of, run};
 use crate::backend::PairCounts;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::{PeriodicCell, displacement};
@@ -69,7 +69,13 @@ pub(super) struct Nonbonded {
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
+    /// of all excluded pairs, if the atoms of each were at one place, kJ/mol; the kernel adds what their distance makes of it.
+    /// The energies of excluded pairs are many at few distances, as those of rigid water: roundings of the whole in `f32` would
+    /// add up
+    excluded_at_contact: f64,
     tables: CoulombTables,
+    /// of Lennard-Jones interactions
+    end: u8,
     split: bool,
     cutoff: f64,
     cutoff_lj: f64,
@@ -114,12 +120,16 @@ impl Nonbonded {
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
+        let charges: Vec<f32> = atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect();
+        let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
+        let excluded_at_contact =
+            coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
         let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
         let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
         Nonbonded {
             team,
             level,
-            charges: atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect(),
+            charges,
             types: PairTypes::new(system),
             lj_types: atoms.iter().map(|a| a.lj_type).collect(),
             has_lj: atoms.iter().map(|a| interacts[a.lj_type as usize]).collect(),
@@ -128,6 +138,8 @@ impl Nonbonded {
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
+            excluded_at_contact,
+            end: end_of(settings),
             split: cutoff != cutoff_lj,
             cutoff,
             cutoff_lj,
@@ -314,7 +326,7 @@ impl Nonbonded {
             dispersion_tables: self.lj_pme.as_ref().map(|lj_pme| &lj_pme.tables),
         };
         let (inner, level) = (&self.inner, self.level);
-        let variant = Variant { rule: self.types.rule, split: self.split, energy };
+        let variant = Variant { rule: self.types.rule, end: self.end, split: self.split, energy };
         self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
             for (block, _) in buffer.forces.iter_mut().zip(&buffer.touched).filter(|(_, touched)| **touched) {
                 *block = [0.0; 24];
@@ -360,11 +372,11 @@ impl Nonbonded {
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges }
     }
 
-    /// Energies (Lennard-Jones, Coulomb) of the last call, without the excluded pairs that the kernel does not correct.
+    /// Energies (Lennard-Jones, Coulomb) of the last call, without what [`Self::far_exclusions`] visits.
     pub(super) fn energies(&self) -> (f64, f64) {
-        self.thread_buffers
-            .iter()
-            .fold((0.0, 0.0), |(lj, q), buffer| (lj + buffer.output.lj, q + buffer.output.coulomb))
+        self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
+            (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
+        })
     }
 
     /// Virial of the forces in `total`, those of the pairs alone: Σ r⊗F over wrapped positions and Σ shift⊗F over
@@ -377,8 +389,8 @@ impl Nonbonded {
         self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
     }
 
-    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb and
-    /// Lennard-Jones energy).
+    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb energy beyond that
+    /// at distance zero, Lennard-Jones energy).
     pub(super) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,
@@ -389,7 +401,9 @@ impl Nonbonded {
             let d = displacement(cell, positions[i as usize] - positions[j as usize]);
             let [i, j] = [i as usize, j as usize];
             let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
-            let (force, coulomb) = self.coulomb.excluded(product(&self.charges), d.norm_squared());
+            let charges = product(&self.charges);
+            let (force, coulomb) = self.coulomb.excluded(charges, d.norm_squared());
+            let coulomb = coulomb - charges * self.coulomb.excluded_at_contact();
             let dispersion = self.lj_pme.as_ref();
             let (attraction, lj) = dispersion.map_or((0.0, 0.0), |LjPme { potential, charges, .. }| {
                 potential.excluded(product(charges), d.norm_squared())
@@ -438,6 +452,7 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
 pub(in crate::backend) fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
     let none = |_: f64| 0.0;
+    let at_contact = coulomb.excluded_at_contact();
     let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
         Some(cutoff) => RadialTable::new(function, singular, tolerance, cutoff),
         None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, tolerance, 1.0) },
@@ -446,6 +461,6 @@ pub(in crate::backend) fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Opt
         force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE),
         energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, ENERGY_TOLERANCE),
         excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none, ENERGY_TOLERANCE),
-        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1, &none, ENERGY_TOLERANCE),
+        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, &none, ENERGY_TOLERANCE),
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::backend) struct CoulombTables {
     pub energy: RadialTable,
     /// −(1/r) dV/dr of the correction of excluded pairs
     pub excluded_force: RadialTable,
-    /// V of the correction of excluded pairs
+    /// V of the correction of excluded pairs, less that at distance zero, 1/nm
     pub excluded_energy: RadialTable,
 }
 

@@ -37,6 +37,24 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 
     #[inline(always)]
     fn run<S: Simd>(self) {
+        if S::RARE && RULE != UNLIMITED {
+            let PairKernel { input, list, range, forces, output } = self;
+            PairKernel::<TYPE_TABLE, true, END, ENERGY> { input, list, range, forces, output }.general::<S>();
+        } else {
+            self.compute::<S>();
+        }
+    }
+}
+
+impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
+    /// For levels without instructions of their own: instantiated once for all rules and cutoffs.
+    #[inline(never)]
+    fn general<S: Simd>(self) {
+        self.compute::<S>();
+    }
+
+    #[inline(always)]
+    fn compute<S: Simd>(self) {
         let PairKernel { input, list, range, forces, output } = self;
         list.assert_of(input.grid);
         assert_lengths::<END>(&input, forces);

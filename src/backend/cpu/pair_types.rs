@@ -4,10 +4,11 @@
 //! Types that no atom has are dropped, and types with equal parameters are merged. With at most 64 left, parameters are
 //! looked up in a row of the table by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule
 //! holds with some exceptions (pairs of types), clusters and blocks that may contain an exception are marked ([`Marks`])
-//! and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked likewise, whatever the rule. The choice depends on the counts of types and constant costs, so that it is the same on every
-//! machine.
+//! and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked likewise, whatever the rule. The choice depends on
+//! the counts of types and constant costs, so that it is the same on every machine.
 
 use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use super::pair_variants::{end_of, rules};
 use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
@@ -47,16 +48,10 @@ impl PairTypes {
         let (of_type, kept) = merged(system, &used);
         let table = table(&kept, |a, b| pair(system, a, b));
         let count = table.len().isqrt();
-        // estimated times of the same: one permutation for each coefficient; two; four; gathers
-        let (by_table, cost) = match count {
-            _ if system.settings.cutoff.is_none() => (UNLIMITED, 0.0),
-            ..=16 => (ROWS_OF_16, 1.05),
-            17..=32 => (ROWS_OF_32, 1.15),
-            33..=64 => (ROWS_OF_64, 1.25),
-            _ => (TYPE_TABLE, 2.0),
-        };
-        let rules = [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
-        let by_rule = rules.into_iter().filter_map(|(rule, combination)| {
+        let offered = rules(end_of(&system.settings));
+        let (by_table, cost) = by_table(system, count, offered);
+        let by_rule = COMBINATIONS.into_iter().filter(|(rule, _)| offered.contains(rule));
+        let by_rule = by_rule.filter_map(|(rule, combination)| {
             let exceptions = system.nonbonded.exceptions(combination, &used)?;
             let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_fraction(&exceptions, &counts);
             let mut found = vec![];
@@ -71,15 +66,33 @@ impl PairTypes {
         let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
-            ROWS_OF_16 => rows(&table, count, 16),
-            ROWS_OF_32 => rows(&table, count, 32),
-            ROWS_OF_64 => rows(&table, count, 64),
+            ROWS_OF_16 => padded_rows(&table, count, 16),
+            ROWS_OF_32 => padded_rows(&table, count, 32),
+            ROWS_OF_64 => padded_rows(&table, count, 64),
             _ => vec![],
         };
         let c4 = |a: u32, b: u32| [(4.0 * system.nonbonded.c4(a, b)) as f32, 0.0];
         let c4 = if dipoles.is_empty() { vec![] } else { self::table(&kept, c4) };
         PairTypes { rule, parameters, of_type, count, table, c4, rows, marks }
     }
+}
+
+/// Rules that combine parameters of the two atoms.
+const COMBINATIONS: [(u8, CombinationRule); 2] =
+    [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
+
+/// Rules by tables, with the most types of each, and estimated times of sixteen pairs relative to those by a combination rule:
+/// one permutation for each coefficient; two; four; gathers.
+const TABLES: [(u8, usize, f64); 4] =
+    [(ROWS_OF_16, 16, 1.05), (ROWS_OF_32, 32, 1.15), (ROWS_OF_64, 64, 1.25), (TYPE_TABLE, usize::MAX, 2.0)];
+
+/// The cheapest rule by a table of so many types among those that are offered, and its time.
+fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
+    if system.settings.cutoff.is_none() {
+        return (UNLIMITED, 0.0);
+    }
+    let fits = |&&(rule, most, _): &&(u8, usize, f64)| count <= most && offered.contains(&rule);
+    TABLES.iter().find(fits).map_or((TYPE_TABLE, f64::INFINITY), |&(rule, _, cost)| (rule, cost))
 }
 
 /// Atoms of each type.
@@ -128,7 +141,7 @@ fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
 }
 
 /// Rows of each coefficient for each type, padded to `length`.
-fn rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
+fn padded_rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
     let value =
         |i: usize, coefficient: usize, j: usize| if j < count { table[i * count + j][coefficient] } else { 0.0 };
     let parts = (0..count).flat_map(|i| [0, 1].map(|coefficient| (i, coefficient)));

@@ -7,25 +7,48 @@ use super::pair_input::{
 use super::pair_kernel::PairKernel;
 use crate::pair::PairList;
 use crate::simd::{Level, dispatch};
+use crate::system::ForceSettings;
 use crate::term::LjSwitch;
 use std::ops::Range;
 
 /// What the kernel is asked for, in addition to what its input has.
 #[derive(Clone, Copy)]
 pub(super) struct Variant {
-    /// of combination
+    /// of combination, one of [`rules`]
     pub rule: u8,
+    /// of Lennard-Jones interactions
+    pub end: u8,
     /// the cutoffs differ
     pub split: bool,
     /// with energies
     pub energy: bool,
 }
 
+/// How the Lennard-Jones interactions of these settings end.
+pub(super) fn end_of(settings: &ForceSettings) -> u8 {
+    match settings.lj_switch() {
+        Some(LjSwitch::Force(_)) => FORCE_SWITCH,
+        Some(LjSwitch::Potential(_)) => POTENTIAL_SWITCH,
+        None if settings.lj_pme().is_some() => LJ_PME,
+        None => TRUNCATED,
+    }
+}
+
+/// The rules that kernels are compiled for, by the end: where few systems would run them, a rule is replaced by rows of a table,
+/// so that program and build stay small.
+pub(super) fn rules(end: u8) -> &'static [u8] {
+    match end {
+        TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
+        FORCE_SWITCH => &[LORENTZ_BERTHELOT, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
+        _ => &[ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
+    }
+}
+
 /// Runs the kernel over a range of chunks of a list, adding to forces. There is one instantiation for each rule, cutoff, end
 /// of the potential and output.
 pub(super) fn run(
     level: Level,
-    Variant { rule, split, energy }: Variant,
+    Variant { rule, end, split, energy }: Variant,
     input: PairInput<'_>,
     (list, range): (&PairList, Range<usize>),
     (forces, output): (&mut [[f32; 24]], &mut PairOutput),
@@ -38,7 +61,7 @@ pub(super) fn run(
             )
         };
     }
-    // steps with energies are rare: one instantiation for equal and different cutoffs keeps the program small
+    // steps with energies are rare: one instantiation for equal and different cutoffs
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
             match (split, energy) {
@@ -62,31 +85,24 @@ pub(super) fn run(
             if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }
         };
     }
-    let end = match (input.lj_switch, input.dispersion_tables) {
-        (Some(LjSwitch::Force(_)), _) => FORCE_SWITCH,
-        (Some(LjSwitch::Potential(_)), _) => POTENTIAL_SWITCH,
-        (None, Some(_)) => LJ_PME,
-        (None, None) => TRUNCATED,
-    };
-    macro_rules! by_rule {
+    macro_rules! by_table {
         ($run:ident, $end:expr) => {
             match rule {
-                GEOMETRIC => $run!(GEOMETRIC, $end),
-                LORENTZ_BERTHELOT => $run!(LORENTZ_BERTHELOT, $end),
-                ROWS_OF_16 => $run!(ROWS_OF_16, $end),
                 ROWS_OF_32 => $run!(ROWS_OF_32, $end),
                 ROWS_OF_64 => $run!(ROWS_OF_64, $end),
                 _ => shared!(TYPE_TABLE, $end),
             }
         };
     }
-    match (rule, end) {
-        (UNLIMITED, _) => shared!(UNLIMITED, TRUNCATED),
-        (GEOMETRIC, TRUNCATED) => each_output!(GEOMETRIC),
-        (LORENTZ_BERTHELOT, TRUNCATED) => each_output!(LORENTZ_BERTHELOT),
-        (_, TRUNCATED) => by_rule!(shared_energy, TRUNCATED),
-        (_, FORCE_SWITCH) => by_rule!(shared_energy, FORCE_SWITCH),
-        (_, POTENTIAL_SWITCH) => by_rule!(shared, POTENTIAL_SWITCH),
-        (_, _) => by_rule!(shared, LJ_PME),
+    match (end, rule) {
+        (_, UNLIMITED) => shared!(UNLIMITED, TRUNCATED),
+        (TRUNCATED, GEOMETRIC) => each_output!(GEOMETRIC),
+        (TRUNCATED, LORENTZ_BERTHELOT) => each_output!(LORENTZ_BERTHELOT),
+        (TRUNCATED, ROWS_OF_16) => shared_energy!(ROWS_OF_16, TRUNCATED),
+        (TRUNCATED, _) => by_table!(shared_energy, TRUNCATED),
+        (FORCE_SWITCH, LORENTZ_BERTHELOT) => shared_energy!(LORENTZ_BERTHELOT, FORCE_SWITCH),
+        (FORCE_SWITCH, _) => by_table!(shared_energy, FORCE_SWITCH),
+        (POTENTIAL_SWITCH, _) => by_table!(shared, POTENTIAL_SWITCH),
+        (_, _) => by_table!(shared, LJ_PME),
     }
 }
