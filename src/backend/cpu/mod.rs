@@ -28,11 +28,12 @@ use crate::pme::MeshPotential;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, System};
 use crate::team::Team;
+use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
-use nonbonded::Nonbonded;
 pub(super) use nonbonded::coulomb_tables;
+use nonbonded::{Nonbonded, kernel_charge};
 pub(super) use pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
 pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
@@ -87,7 +88,8 @@ impl Cpu {
         let atoms = &system.topology.atoms;
         let mesh = || {
             let Electrostatics::Pme(parameters) = system.settings.electrostatics else { return None };
-            let charges = atoms.iter().map(|atom| atom.charge).collect();
+            // as the kernels have them: the energies of each charge with itself cancel in those of the mesh
+            let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt()).collect();
             Some(Mesh::new((parameters, MeshPotential::Coulomb), charges, parts, level, Arc::clone(&team)))
         };
         let lj_mesh = system.settings.lj_pme().map(|parameters| {

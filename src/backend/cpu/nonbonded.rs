@@ -119,8 +119,8 @@ impl Nonbonded {
             types.clone().map(|t| types.clone().any(|other| nonbonded.interact(t, other))).collect();
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
-        let charge_scale = if settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
-        let charges: Vec<f32> = atoms.iter().map(|a| (charge_scale * a.charge) as f32).collect();
+        let are_charged = settings.electrostatics != Electrostatics::Off;
+        let charges: Vec<f32> = atoms.iter().map(|a| if are_charged { kernel_charge(a.charge) } else { 0.0 }).collect();
         let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
         let excluded_at_contact =
             coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
@@ -422,6 +422,11 @@ impl Nonbonded {
             |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
         self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
     }
+}
+
+/// √Coulomb · charge as the kernels read it, of a charge in e.
+pub(super) fn kernel_charge(charge: f64) -> f32 {
+    (COULOMB.sqrt() * charge) as f32
 }
 
 /// The charges of a mesh's potential, by slot.
