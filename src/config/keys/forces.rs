@@ -158,21 +158,25 @@ pub(super) static FORCES: &[Key] = &[
     },
 ];
 
+const ALPHA: Key = Key {
+    name: "alpha",
+    kind: Quantity(InverseLength, Range::POSITIVE),
+    example: "\"3.1 1/nm\"",
+    doc: "Ewald splitting parameter; with grid. Both are used as given.",
+    ..KEY
+};
+
+const GRID: Key = Key {
+    name: "grid",
+    kind: Grid,
+    example: "[64, 64, 64]",
+    doc: "Grid points along the cell vectors a, b, c; with alpha.",
+    ..KEY
+};
+
 static PME: &[Key] = &[
-    Key {
-        name: "alpha",
-        kind: Quantity(InverseLength, Range::POSITIVE),
-        example: "\"3.1 1/nm\"",
-        doc: "Ewald splitting parameter; with grid. Both are used as given.",
-        ..KEY
-    },
-    Key {
-        name: "grid",
-        kind: Grid,
-        example: "[64, 64, 64]",
-        doc: "Grid points along the cell vectors a, b, c; with alpha.",
-        ..KEY
-    },
+    ALPHA,
+    GRID,
     Key {
         name: "spacing",
         kind: Quantity(Length, SPACING),
@@ -205,20 +209,8 @@ static PME: &[Key] = &[
 ];
 
 static LJ_PME: &[Key] = &[
-    Key {
-        name: "alpha",
-        kind: Quantity(InverseLength, Range::POSITIVE),
-        example: "\"3.1 1/nm\"",
-        doc: "Ewald splitting parameter of r^-6; with grid. Both are used as given.",
-        ..KEY
-    },
-    Key {
-        name: "grid",
-        kind: Grid,
-        example: "[64, 64, 64]",
-        doc: "Grid points along the cell vectors a, b, c; with alpha.",
-        ..KEY
-    },
+    Key { doc: "Ewald splitting parameter of r^-6; with grid. Both are used as given.", ..ALPHA },
+    GRID,
     Key {
         name: "spacing",
         kind: Quantity(Length, SPACING),
