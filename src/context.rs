@@ -39,7 +39,7 @@ pub struct ListOrigins {
 /// let (plan, engine) = (Plan::default(), Engine::on(1)?);
 /// let mut context = engine.context(&plan, &system, engine.lists(&plan, &system, &state)?)?;
 /// context.set_state(&state)?;
-/// let evaluation = context.forces(Workload { energy: true, virial: false })?;
+/// let evaluation = context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })?;
 /// // interactions are summed in single precision
 /// assert!((evaluation.energies.potential() + 0.998).abs() < 1e-6);
 /// # Ok::<(), md::error::Error>(())

@@ -65,7 +65,7 @@
 //! ([`ensemble::volume_trial`]). The factor of a thermostat follows from
 //! the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling,
 //! too: it renews velocities in the middle of the move that leapfrog has just made ([`ensemble::refreshment`]), which together is
-//! the middle scheme.
+//! the middle scheme. The forces of reciprocal space may act every few steps, as an impulse ([`ensemble::multiple_time_steps`]).
 //!
 //! # Numerics
 //!

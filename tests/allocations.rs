@@ -59,10 +59,10 @@ const SHORT_WARM_UP: u64 = 40;
 /// Steps with their allocations, and whether their lists were new.
 type Counts = Vec<(u64, u64, bool)>;
 
-fn allocations(lists: &str, precision: Precision) -> Counts {
+fn allocations((lists, stage): (&str, &str), precision: Precision) -> Counts {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
     let files = "topology = \"peptide-charged.prmtop.xz\"\ncoordinates = \"peptide-charged.rst7.xz\"";
-    let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]"));
+    let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]")) + stage;
     let plan = Config::parse(&format!("[system]\n{files}\n{input}"), &folder.join("input.toml"), &[]).unwrap().plan;
     let Prepared { system, state, .. } = load(&plan, ConstrainedTerms::Drop).unwrap();
     let engine = Engine::new(&plan).unwrap();
@@ -104,7 +104,14 @@ fn count<B: Backend>(
 #[test]
 fn quiet_steps_allocate_nothing() {
     let exact = "list = { buffer = \"0.1 nm\" }";
-    for (lists, precision) in [("", Precision::Mixed), (exact, Precision::Mixed), (exact, Precision::Double)] {
+    let impulses = "\nmultiple_time_steps = { every = 5 }";
+    for (lists, precision) in [
+        (("", ""), Precision::Mixed),
+        ((exact, ""), Precision::Mixed),
+        ((exact, ""), Precision::Double),
+        (("", impulses), Precision::Mixed),
+        ((exact, impulses), Precision::Double),
+    ] {
         let found = allocations(lists, precision);
         let quiet: Vec<_> = found.iter().filter(|(_, _, lists)| !lists).collect();
         let busy: u64 = found.iter().filter(|(_, _, lists)| *lists).map(|(_, count, _)| count).sum();

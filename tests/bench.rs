@@ -35,7 +35,7 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
     let Electrostatics::Pme(pme) = &mut larger.settings.electrostatics else { panic!("PME was asked for") };
     // the same mesh: twice the points over twice the length
     pme.grid = [40, 40, 40];
-    let workload = Workload { energy: true, virial: false };
+    let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     let evaluate = |system: &System, state: &State| {
         Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, workload)
     };

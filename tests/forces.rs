@@ -29,7 +29,7 @@ const VIRIAL: f64 = 2e-5;
 /// to a few of it in one direction, cancel.
 const VIRIAL_PARTS: f64 = 4e-6;
 
-const EVERYTHING: Workload = Workload { energy: true, virial: true };
+const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 
 /// One evaluation with fresh lists.
 fn mixed(

@@ -24,7 +24,7 @@ const FORCE_FLOOR: f64 = 1.0;
 fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
     golden.choose(case);
     let mut reference = Reference::new(&golden.system).expect("a supported system");
-    let everything = Workload { energy: true, virial: true };
+    let everything = Workload { energy: true, virial: true, ..Workload::FORCES };
     let mut found = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
     golden::spread(&golden.system, &golden.positions, &mut found);
     found
@@ -136,7 +136,7 @@ fn switched_interactions() {
         for kind in ["force-switch", "potential-switch"] {
             let mut golden = Golden::load(name).expect("an own system");
             let [energy, dispersion] = golden.switch(kind);
-            let everything = Workload { energy: true, virial: true };
+            let everything = Workload { energy: true, virial: true, ..Workload::FORCES };
             let mut reference = Reference::new(&golden.system).expect("a supported system");
             let ours = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
             let (e, theirs) = (&ours.energies, golden.forces(kind).expect("forces"));
@@ -158,7 +158,7 @@ fn lennard_jones_by_pme() {
         let mut golden = Golden::load(name).expect("an own system");
         let energy = golden.lj_pme();
         let mut reference = Reference::new(&golden.system).expect("a supported system");
-        let everything = Workload { energy: true, virial: true };
+        let everything = Workload { energy: true, virial: true, ..Workload::FORCES };
         let ours = reference.evaluate(golden.cell.as_ref(), &golden.positions, everything);
         let theirs = golden.forces("lj-pme").expect("forces");
         let off = (ours.energies.lj / energy - 1.0).abs();
@@ -217,7 +217,7 @@ fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&
         bonded,
         ..Topology::default()
     };
-    let everything = Workload { energy: true, virial: true };
+    let everything = Workload { energy: true, virial: true, ..Workload::FORCES };
     let mut reference = Reference::new(&system).expect("a supported system");
     let ours = reference.evaluate(None, positions, everything);
     let found = energy(&ours.energies);

@@ -14,7 +14,7 @@ use md::units::COULOMB;
 use md::vec3::{Vec3, vec3};
 use model::{Model, chains, random, random_vector, rock_salt};
 
-const EVERYTHING: Workload = Workload { energy: true, virial: true };
+const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 
 fn evaluate(model: &Model) -> Evaluation {
     let mut reference = Reference::new(&model.system).expect("a supported system");

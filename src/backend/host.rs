@@ -15,6 +15,7 @@ use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use volume::TrialScratch;
 
+mod impulse;
 mod scaling;
 mod volume;
 
@@ -69,6 +71,8 @@ pub struct Host<F> {
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
+    /// change of accelerations by constraints
+    accelerations: Vec<Vec3>,
     /// of the last step, ps
     timestep: f64,
     /// of the present velocities, after the last step and a barostat, kJ/mol
@@ -122,6 +126,7 @@ impl<F: ForceField> Host<F> {
             pruned: (vec![], None),
             evaluation: Evaluation::default(),
             coupling: Coupling::default(),
+            accelerations: vec![],
             timestep: 0.0,
             kinetic_after: 0.0,
             centres: vec![],
@@ -154,7 +159,7 @@ impl<F: ForceField> Host<F> {
         let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
         let refresh = refreshment.map(|refreshment| Refresh { motion: half, groups, temperature_groups, refreshment });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
+        let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
             let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
@@ -189,7 +194,10 @@ impl<F: ForceField> Host<F> {
         }
         self.timestep = step.timestep;
         let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
-        let constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
+        let mut constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
+        if step.virial {
+            constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
+        }
         self.sites.place(&self.team, &mut self.positions);
         let [before, after] = self.kinetic_energies();
         let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
@@ -336,6 +344,9 @@ impl<F: ForceField> Backend for Host<F> {
         let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
         if workload.virial {
             evaluation.virial += virial;
+        }
+        if let LongRange::Apart { weight } = workload.long_range {
+            self.add_impulse(f64::from(weight), workload.virial);
         }
         Ok(())
     }

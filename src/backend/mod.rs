@@ -29,6 +29,7 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -46,6 +47,13 @@ pub struct Workload {
     pub energy: bool,
     /// the virial W = Σ r⊗F; without `energy` a device may keep it for [`Backend::scale_box`] and the work that follows
     pub virial: bool,
+    /// what becomes of reciprocal space; it may be skipped where neither of the above is asked for
+    pub long_range: LongRange,
+}
+
+impl Workload {
+    /// Nothing but forces, all of them.
+    pub const FORCES: Self = Workload { energy: false, virial: false, long_range: LongRange::Ordinary };
 }
 
 /// The result of one force evaluation, in topology order.
@@ -57,6 +65,34 @@ pub struct Evaluation {
     pub energies: Energies,
     /// W = Σ r⊗F in kJ/mol (no ½), zeros unless requested
     pub virial: Mat3,
+    /// reciprocal space where it is kept apart
+    pub impulse: Impulse,
+}
+
+impl Evaluation {
+    /// The forces that act in the step, kJ/mol/nm.
+    pub fn acting(&self) -> &[Vec3] {
+        if self.impulse.acting.is_empty() { &self.forces } else { &self.impulse.acting }
+    }
+}
+
+/// Forces of reciprocal space that are kept apart ([`LongRange::Apart`]); empty where they are not.
+#[derive(Clone, Debug, Default)]
+pub struct Impulse {
+    /// with which they act
+    pub weight: f64,
+    /// they alone, kJ/mol/nm; part of [`Evaluation::forces`]
+    pub forces: Vec<Vec3>,
+    /// all forces, those of reciprocal space with their weight, kJ/mol/nm
+    pub acting: Vec<Vec3>,
+}
+
+impl Impulse {
+    /// There is none.
+    fn clear(&mut self) {
+        self.forces.clear();
+        self.acting.clear();
+    }
 }
 
 /// One step of the leapfrog integrator.
@@ -193,7 +229,7 @@ pub trait ForceField: Send {
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
     /// The cell has changed a little since the lists were made.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
-    /// Forces, and what else is asked for.
+    /// Forces, and what else is asked for; those of reciprocal space go to [`Impulse::forces`] where they are kept apart.
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,

@@ -17,6 +17,12 @@ pub struct Work {
     pub bytes: f64,
 }
 
+impl Work {
+    fn times(self, number: f64) -> Self {
+        Work { flops: self.flops * number, bytes: self.bytes * number }
+    }
+}
+
 /// Sizes of the pair lists in use; zeros where a backend keeps none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PairCounts {
@@ -80,6 +86,8 @@ pub struct StepCounts<'a> {
     pub searches: f64,
     /// prunings to the inner list per step
     pub prunes: f64,
+    /// evaluations of reciprocal space per step
+    pub meshes: f64,
 }
 
 /// Operations of a pair: offset 1.5 (one per two rows), difference and r² 8, maximum 1, charges 1, table 1 + 8, product 1,
@@ -110,7 +118,7 @@ const FORCE: f64 = 12.0;
 impl StepCounts<'_> {
     /// Work per step, named and ordered as [`super::Phases::named`].
     pub fn work(&self) -> [(&'static str, Work); 9] {
-        let [spread, solve, gather] = self.mesh();
+        let [spread, solve, gather] = self.mesh().map(|work| work.times(self.meshes));
         [
             ("pairs", self.pair_kernel()),
             ("search", self.search()),

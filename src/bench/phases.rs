@@ -52,7 +52,7 @@ impl StepReport {
         let wall = measured.seconds.iter().sum::<f64>() / steps;
         let searches = measured.searches as f64 / steps;
         let prunes = if measured.schedule.is_exact() { searches } else { 1.0 / f64::from(measured.schedule.prune) };
-        let counts = StepCounts { system, parts, pairs: measured.pairs, searches, prunes };
+        let counts = StepCounts { system, parts, pairs: measured.pairs, searches, prunes, meshes: measured.meshes };
         let slots = measured.pairs.slots as f64;
         let works = if slots > 0.0 { counts.work().map(|(_, work)| work) } else { [Work::default(); 9] };
         let timed = measured.phases.named().into_iter().zip(works);

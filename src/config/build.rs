@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::dynamics;
+use super::multiple_time_steps;
 use super::value::Table;
 use super::words::{self, ElectrostaticsWord, LjModifierWord};
 use crate::error::Problem;
@@ -27,7 +28,9 @@ pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
     let run = root.table("run").and_then(|table| run(table, problems));
     let output = root.table("output").and_then(|table| output(table, problems));
     let stages = dynamics::stages(root.tables("stage"), problems);
-    Some(Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? })
+    let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? };
+    multiple_time_steps::check(&plan, root.tables("stage"), problems);
+    Some(plan)
 }
 
 fn system(table: &Table) -> Option<SystemFiles> {

@@ -7,6 +7,7 @@ use super::restraints::restraint;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
@@ -120,6 +121,8 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
         let message = format!("barostat \"{kind}\" needs a thermostat: its noise takes the temperature from there");
         report(problems, inner, "kind", message, "add thermostat = { temperature = \"300 K\" } to the stage");
     }
+    let multiple_time_steps =
+        coupling(table, "multiple_time_steps").and_then(|inner| inner.map_or(Some(None), |t| impulses(t).map(Some)));
     if problems.len() > before {
         return None;
     }
@@ -129,11 +132,16 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
         velocities: velocities?,
         thermostat: thermostat?,
         barostat: barostat?,
+        multiple_time_steps: multiple_time_steps?,
         com_removal: match table.word("com_removal") {
             Some(_) => None,
             None => Some(u32::try_from(table.integer("com_removal")?).ok()?),
         },
     })
+}
+
+fn impulses(table: &Table) -> Option<MultipleTimeSteps> {
+    Some(MultipleTimeSteps { every: u32::try_from(table.integer("every")?).ok()? })
 }
 
 /// A coupling table, `Some(None)` where it is the word "none".

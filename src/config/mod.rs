@@ -12,6 +12,7 @@ mod effective;
 mod help;
 pub mod key;
 pub mod keys;
+mod multiple_time_steps;
 mod raw;
 mod resolve;
 mod restraints;

@@ -17,7 +17,7 @@ coordinates = COORDINATES         # AMBER rst7, GROMACS gro or g96
 # cutoff       = "0.9 nm"                  # default: by the force field, 0.9 nm; CHARMM: 1.2 nm, forces switched from 1.0 nm
 electrostatics = "pme"                     # vacuum: "plain" with cutoff = "none"
 pme            = { force_error = 5e-4 }    # or { spacing = "0.12 nm", order = 4 }
-constraints    = "h-bonds"                 # none | h-bonds | all-bonds
+constraints    = "h-bonds"                 # none | h-bonds | all-bonds | h-angles
 # hydrogen_mass = "3.024 amu"              # with a time step of 4 fs
 
 [run]

@@ -70,8 +70,12 @@ pub(super) const MODIFIERS: [(&str, Modifier); 2] =
     [("potential-shift", Modifier::PotentialShift), ("none", Modifier::None)];
 
 /// `forces.constraints`
-pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 3] =
-    [("none", ConstraintKind::None), ("h-bonds", ConstraintKind::HBonds), ("all-bonds", ConstraintKind::AllBonds)];
+pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 4] = [
+    ("none", ConstraintKind::None),
+    ("h-bonds", ConstraintKind::HBonds),
+    ("all-bonds", ConstraintKind::AllBonds),
+    ("h-angles", ConstraintKind::HAngles),
+];
 
 /// `run.precision`
 pub(super) const PRECISIONS: [(&str, Precision); 2] = [("mixed", Precision::Mixed), ("double", Precision::Double)];

@@ -8,6 +8,7 @@ use super::keys;
 use super::resolve::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
@@ -289,6 +290,11 @@ fn dynamics(options: &Dynamics) -> Vec<Member> {
         ("barostat", options.barostat.as_ref().map_or_else(none, barostat)),
         ("com_removal", options.com_removal.map_or_else(none, |steps| steps.to_string())),
     ]);
+    members.extend(
+        options
+            .multiple_time_steps
+            .map(|MultipleTimeSteps { every }| ("multiple_time_steps", braces(vec![("every", every.to_string())]))),
+    );
     members
 }
 

@@ -28,6 +28,7 @@ pub use settle::{SettleShape, settle};
 pub use shared::SharedVectors;
 
 use crate::error::Error;
+use crate::system::Constraints;
 use crate::vec3::Vec3;
 
 /// Input and output of the constraints in one step.
@@ -59,6 +60,18 @@ impl From<ConstraintFailure> for Error {
     fn from(failure: ConstraintFailure) -> Self {
         Error::unstable(failure, failure.atoms)
     }
+}
+
+/// The largest relative deviation of a distance at `positions` (nm) from its constraint.
+pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
+    let waters = constraints.settles.iter().flat_map(|water| {
+        let [o, h1, h2] = water.atoms;
+        [([o, h1], water.oh), ([o, h2], water.oh), ([h1, h2], water.hh)]
+    });
+    let deviation = |([i, j], length): ([u32; 2], f64)| {
+        ((positions[i as usize] - positions[j as usize]).norm() / length - 1.0).abs()
+    };
+    waters.chain(constraints.bonds.iter().map(|bond| (bond.atoms, bond.length))).map(deviation).fold(0.0, f64::max)
 }
 
 /// A constraint that could not be satisfied: the atoms have moved too far in one step.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Problem, Result};
 use crate::system::{Constraint, Constraints, Settle, Topology};
+use std::collections::HashMap;
 
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
@@ -25,6 +26,8 @@ pub enum ConstraintKind {
     HBonds,
     /// all bonds
     AllBonds,
+    /// all bonds, and the angles H-X-H and H-O-X, by the distance of their outer atoms: as GROMACS
+    HAngles,
 }
 
 /// The constraints of a topology: its own, and those that are chosen.
@@ -61,7 +64,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         let chosen = match kind {
             ConstraintKind::None => false,
             ConstraintKind::HBonds => a.element == HYDROGEN || b.element == HYDROGEN,
-            ConstraintKind::AllBonds => true,
+            ConstraintKind::AllBonds | ConstraintKind::HAngles => true,
         };
         chosen && a.mass > 0.0 && b.mass > 0.0
     };
@@ -76,8 +79,41 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         }
         bonds.push(Constraint { atoms: [i.min(j), i.max(j)], length });
     }
-    let bonds = without_repetition(bonds)?;
+    let mut bonds = without_repetition(bonds)?;
+    if kind == ConstraintKind::HAngles {
+        let angles = angles_with_hydrogen(topology, &bonds);
+        bonds.extend(angles);
+        bonds = without_repetition(bonds)?;
+    }
     Ok(Constraints { settles, bonds, ..Constraints::default() })
+}
+
+/// Angles at one atom that fix all: five of the six between four hydrogens, as in methane; a sixth would depend on them.
+const INDEPENDENT_ANGLES: usize = 5;
+
+/// The distances between the outer atoms of the angles H-X-H and H-O-X whose two bonds are among `bonds`, which are sorted.
+fn angles_with_hydrogen(topology: &Topology, bonds: &[Constraint]) -> Vec<Constraint> {
+    let element = |atom: u32| topology.atoms[atom as usize].element;
+    let length = |i: u32, j: u32| {
+        let index = bonds.binary_search_by_key(&[i.min(j), i.max(j)], |bond| bond.atoms).ok()?;
+        Some(bonds[index].length)
+    };
+    let mut at_vertex: HashMap<u32, usize> = HashMap::new();
+    let mut found = vec![];
+    for ([i, vertex, k], angle) in topology.bonded.angle_values() {
+        let hydrogens = [i, vertex, k].into_iter().filter(|&atom| element(atom) == HYDROGEN).count();
+        if hydrogens < 2 && !(hydrogens == 1 && element(vertex) == OXYGEN) {
+            continue;
+        }
+        let (Some(a), Some(b)) = (length(i, vertex), length(vertex, k)) else { continue };
+        let angles = at_vertex.entry(vertex).or_default();
+        if *angles < INDEPENDENT_ANGLES && length(i, k).is_none() {
+            *angles += 1;
+            let distance = (a * a + b * b - 2.0 * a * b * angle.cos()).sqrt();
+            found.push(Constraint { atoms: [i.min(k), i.max(k)], length: distance });
+        }
+    }
+    found
 }
 
 /// Sorted by atoms, each constraint once.

@@ -7,6 +7,7 @@
 pub mod barostat;
 pub mod groups;
 pub mod motion;
+pub mod multiple_time_steps;
 pub mod nose_hoover;
 pub mod refreshment;
 pub mod rescaling;

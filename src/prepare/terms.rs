@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::system::{BondedTerms, Constraints, Topology};
 
-/// Whether bonds of constrained length and angles of rigid waters are dropped or kept.
+/// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
     /// left out, as dynamics and minimisation need it: their energy is constant, and their forces would only work against
@@ -15,7 +15,8 @@ pub enum ConstrainedTerms {
     Keep,
 }
 
-/// Drops the terms that are held at a fixed value: bonds of constrained length, angles of rigid waters, bonds between a virtual
+/// Drops the terms that are held at a fixed value: bonds of constrained length, angles between three
+/// constrained distances (rigid waters; angles with hydrogen), bonds between a virtual
 /// site and an atom that it follows from (files of AMBER mark sites by them).
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));

@@ -221,7 +221,8 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;
     let prunes = if lists.is_exact() { searches } else { 1.0 / f64::from(lists.prune) };
     let parts = engine.parts(system).ok()?;
-    Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes }.work())
+    let meshes = timing.meshes / timing.steps.max(1) as f64;
+    Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes, meshes }.work())
 }
 
 /// Speed and time per phase.

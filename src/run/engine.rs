@@ -251,7 +251,7 @@ impl Engine {
             let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
             context.restrain(restraints, &[])?;
             context.set_state(state)?;
-            context.forces(Workload { energy: true, virial: true }).cloned()
+            context.forces(Workload { energy: true, virial: true, ..Workload::FORCES }).cloned()
         })
     }
 }
@@ -345,6 +345,9 @@ fn only_on_cpu(plan: &Plan) -> Option<String> {
         {
             Some(format!("the barostat of stage \"{name}\" does not scale all directions alike"))
         }
+        StageKind::Dynamics(Dynamics { multiple_time_steps: Some(_), .. }) => {
+            Some(format!("stage \"{name}\" has multiple time steps"))
+        }
         StageKind::Dynamics(_) | StageKind::Minimize(_) => None,
     })
 }
@@ -414,6 +417,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::backend::cuda::Sample;
+    use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
     use crate::run::plan::RunOptions;
 
     fn engine(automatic: bool) -> Engine {
@@ -450,22 +454,26 @@ mod tests {
     fn a_gpu_is_not_given_a_method_that_it_lacks() {
         let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 1.0, 1);
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
-        let stages = vec![Stage {
-            name: "hot".into(),
-            kind: StageKind::Dynamics(dynamics),
-            position_restraints: vec![],
-            restraints: vec![],
-            frozen: None,
-        }];
-        let plan = |device| Plan {
-            stages: stages.clone(),
-            run: RunOptions { device, ..RunOptions::default() },
-            ..Plan::default()
-        };
-        let found = find_gpu(&plan(Device::Auto)).unwrap();
-        assert!(matches!(&found, Accelerator::None(why) if why.contains("\"hot\"")));
-        let refusal = find_gpu(&plan(Device::Cuda(0))).map(|_| ()).expect_err("no such thermostat").to_string();
-        assert!(refusal.contains("\"hot\"") && refusal.contains("run.device"), "{refusal}");
+        let impulses = Some(MultipleTimeSteps { every: 2 });
+        let multiple = Dynamics { multiple_time_steps: impulses, ..Dynamics::default() };
+        for (dynamics, what) in [(dynamics, "renews velocities"), (multiple, "multiple time steps")] {
+            let stages = vec![Stage {
+                name: "hot".into(),
+                kind: StageKind::Dynamics(dynamics),
+                position_restraints: vec![],
+                restraints: vec![],
+                frozen: None,
+            }];
+            let plan = |device| Plan {
+                stages: stages.clone(),
+                run: RunOptions { device, ..RunOptions::default() },
+                ..Plan::default()
+            };
+            let found = find_gpu(&plan(Device::Auto)).unwrap();
+            assert!(matches!(&found, Accelerator::None(why) if why.contains("\"hot\"") && why.contains(what)));
+            let refusal = find_gpu(&plan(Device::Cuda(0))).map(|_| ()).expect_err(what).to_string();
+            assert!(refusal.contains("\"hot\"") && refusal.contains("run.device"), "{refusal}");
+        }
     }
 
     #[test]

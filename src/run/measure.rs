@@ -46,6 +46,8 @@ pub struct Measured {
     pub searches: u64,
     /// list sizes at the end
     pub pairs: PairCounts,
+    /// evaluations of reciprocal space per step
+    pub meshes: f64,
     /// without those removed by constraints and by the removal of centre-of-mass motion
     pub degrees_of_freedom: usize,
 }
@@ -82,7 +84,8 @@ pub fn measure(
 }
 
 fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measurement) -> Result<Measured> {
-    let (schedule, degrees_of_freedom) = (*context.schedule(), setup.degrees_of_freedom);
+    let (schedule, degrees_of_freedom, meshes) =
+        (*context.schedule(), setup.degrees_of_freedom, setup.dynamics.meshes());
     let start = StageProgress { first_time: state.time, ..StageProgress::default() };
     let mut simulation = Simulation::new(context, setup, state, start)?;
     let mut record = Record { every: measurement.energies_every, ..Record::default() };
@@ -109,6 +112,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
         schedule,
         searches: simulation.searches() - searched,
         pairs: simulation.backend().pair_counts()?,
+        meshes,
         degrees_of_freedom,
     })
 }

@@ -12,6 +12,7 @@ use super::reporter::StepInfo;
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
@@ -384,6 +385,9 @@ pub struct Dynamics {
     pub thermostat: Option<Thermostat>,
     /// pressure coupling
     pub barostat: Option<Barostat>,
+    /// impulses of reciprocal space; `None` = all forces act at every step
+    #[serde(default)]
+    pub multiple_time_steps: Option<MultipleTimeSteps>,
     /// steps between removals of centre-of-mass motion
     pub com_removal: Option<u32>,
 }
@@ -397,12 +401,18 @@ impl Default for Dynamics {
             velocities: Velocities::File,
             thermostat: None,
             barostat: None,
+            multiple_time_steps: None,
             com_removal: Some(100),
         }
     }
 }
 
 impl Dynamics {
+    /// Evaluations of reciprocal space for each step.
+    pub fn meshes(&self) -> f64 {
+        self.multiple_time_steps.map_or(1.0, |steps| f64::from(steps.every).recip())
+    }
+
     /// The centre-of-mass motion that is removed, with or without a periodic cell.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
         match (self.com_removal, periodic) {

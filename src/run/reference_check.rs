@@ -223,7 +223,7 @@ mod tests {
     use crate::system::{Electrostatics, Exclusions, PmeParameters};
     use crate::team::Team;
 
-    const ENERGIES: Workload = Workload { energy: true, virial: false };
+    const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     /// ps; atoms are predicted so far for the inner list
     const LOOKAHEAD: f64 = 0.008;
 

@@ -26,6 +26,7 @@ use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
 use super::warnings::refuse;
+use crate::constraint::largest_deviation;
 use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
@@ -36,7 +37,7 @@ use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{State, System, TrialMoves};
+use crate::system::{Constraints, State, System, TrialMoves};
 use history::History;
 use monitor::Monitor;
 use std::sync::Arc;
@@ -299,9 +300,17 @@ impl Session<'_> {
             }
             self.one_step(&mut simulation, index)?;
             self.steps += 1;
-            self.timing.step(options.timestep);
+            self.timing.step(options);
         }
         self.download(&mut simulation, state)?;
+        if !system.constraints.bonds.is_empty() {
+            let deviation = largest_deviation(&system.constraints, &state.positions);
+            let Constraints { bonds, tolerance, .. } = &system.constraints;
+            let bonds = bonds.len();
+            self.log.note(&format!(
+                "constraints: {bonds} bonds and angles deviate by {deviation:.1e} of their length at most, tolerance {tolerance:.0e}"
+            ))?;
+        }
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.timing.searches += simulation.searches();
         self.monitor.set_progress((simulation.local_step, target, simulation.time()));

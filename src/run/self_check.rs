@@ -60,7 +60,7 @@ pub(super) fn compare(
 /// Forces and energies.
 fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) -> Result<&'a Evaluation> {
     context.set_state(state)?;
-    context.forces(Workload { energy: true, virial: false })
+    context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
 }
 
 /// Positions after an ordinary step, without energies or virial.

@@ -6,6 +6,7 @@ use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
 use crate::ensemble::is_due;
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
@@ -18,6 +19,8 @@ use crate::vec3::Vec3;
 mod groups;
 #[cfg(test)]
 mod ideal_gas;
+#[cfg(test)]
+mod impulses;
 #[cfg(test)]
 mod pulling;
 #[cfg(test)]
@@ -204,8 +207,10 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         if let Some(restraining) = self.context.backend_mut().restraining_mut() {
             restraining.set_time(time);
         }
-        let workload = Workload { energy: energies, virial };
-        match self.trial() {
+        let trial = self.trial();
+        let long_range = self.long_range_at(step, virial || trial.is_some());
+        let workload = Workload { energy: energies, virial, long_range };
+        match trial {
             Some(trial) => self.context.forces_after_trial(workload, &trial)?,
             None => self.context.forces(workload)?,
         };
@@ -265,6 +270,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     /// Whether the next step begins with a trial move, so that its positions are known after its forces only.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
+    }
+
+    /// What becomes of reciprocal space at a step, of which something may be `measured`.
+    fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
+        self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }
 
     /// The barostat, if it acts at a step.

@@ -107,7 +107,7 @@ mod tests {
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
         let (thermostat, barostat) = (None, None);
         let options =
-            Dynamics { steps: 1, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal: Some(100) };
+            Dynamics { steps: 1, timestep: TIMESTEP, velocities, thermostat, barostat, ..Dynamics::default() };
         let mut state = state.clone();
         prepare(&sample.system, &options, 11, &mut state).expect("a good start");
         state

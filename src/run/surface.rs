@@ -68,7 +68,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
         self.state.positions.clear();
         self.state.positions.extend_from_slice(positions);
         self.context.set_state(&self.state)?;
-        match self.context.forces(Workload { energy: true, virial: false }) {
+        match self.context.forces(Workload { energy: true, virial: false, ..Workload::FORCES }) {
             Ok(found) => {
                 forces.copy_from_slice(&found.forces);
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
@@ -151,7 +151,7 @@ mod tests {
             let (top, fall) = (start.energy(), descend(expected, &mut exact, STEPS).energy());
             let found = descend(start, &mut surface, STEPS);
             assert!(((top - found.energy()) / (top - fall) - 1.0).abs() < FALL, "{} against {fall}", found.energy());
-            let workload = Workload { energy: true, virial: false };
+            let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
             let e = reference().evaluate(sample.state.cell.as_ref(), found.positions(), workload).energies;
             let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
             let total: f64 = terms.iter().map(|term| term.abs()).sum();

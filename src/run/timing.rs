@@ -1,5 +1,6 @@
 //! Wall time of steps and phases.
 
+use super::plan::Dynamics;
 use crate::backend::{PairCounts, Phases};
 use crate::pair::ListSchedule;
 use std::time::Instant;
@@ -17,6 +18,8 @@ pub(super) struct Timing {
     pub(super) seconds: f64,
     /// steps and ps done in them
     pub(super) steps: u64,
+    /// evaluations of reciprocal space in them
+    pub(super) meshes: f64,
     pub(super) picoseconds: f64,
     /// pair lists of the last stage, and how often they were searched
     pub(super) lists: Option<ListSchedule>,
@@ -34,10 +37,11 @@ impl Timing {
         self.stage_start = Some(Instant::now());
     }
 
-    /// One step of `timestep` ps is done.
-    pub(super) fn step(&mut self, timestep: f64) {
+    /// One step is done.
+    pub(super) fn step(&mut self, dynamics: &Dynamics) {
         self.steps += 1;
-        self.picoseconds += timestep;
+        self.meshes += dynamics.meshes();
+        self.picoseconds += dynamics.timestep;
         // every power of two, and three marks between, are close enough to any half
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
@@ -70,7 +74,7 @@ mod tests {
         for steps in [2u64, 10, 100, 1000, 12_345] {
             let mut timing = Timing::default();
             timing.start_stage();
-            (0..steps).for_each(|_| timing.step(0.002));
+            (0..steps).for_each(|_| timing.step(&Dynamics::default()));
             timing.end_stage(&Phases::default(), &Phases::default(), PairCounts::default());
             let (half, ps, _) = timing.second_half().unwrap();
             assert!((half as f64 / steps as f64 - 0.5).abs() < 0.1, "{half} of {steps}");

@@ -43,7 +43,7 @@ pub(crate) fn evaluate(description: Description, positions: &[Vec3]) -> Evaluati
     };
     let Description { topology, nonbonded, .. } = description;
     let system = System { topology, nonbonded, constraints: Constraints::default(), settings };
-    let workload = Workload { energy: true, virial: false };
+    let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     let mut evaluation = Reference::new(&system).unwrap().evaluate(None, positions, workload);
     crate::golden::spread(&system, positions, &mut evaluation);
     evaluation

@@ -62,7 +62,7 @@ fn written(description: &Description, golden: &Golden, ending: &str) -> Descript
 fn energies(golden: &mut Golden, description: &Description) -> Energies {
     golden.system.topology = description.topology.clone();
     golden.system.nonbonded = description.nonbonded.clone();
-    let workload = Workload { energy: true, virial: false };
+    let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     Reference::new(&golden.system).unwrap().evaluate(golden.cell.as_ref(), &golden.positions, workload).energies
 }
 

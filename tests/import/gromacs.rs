@@ -145,11 +145,38 @@ fn methods_are_translated() {
     assert_eq!(lj("vdw-modifier = none"), Setting::Given(LjModifier::None));
     assert_eq!(forces("verlet-buffer-tolerance = -1\nrlist = 1.1").list, ListPolicy::Exact { buffer: 0.1 });
     assert_eq!(forces("mass-repartition-factor = 3").hydrogen_mass, Some(3.024));
+    let angles = text("x.mdp", "constraints = h-angles");
+    assert_eq!((angles.plan.forces.constraints, angles.differing()), (ConstraintKind::HAngles, vec![]));
     let flexible = text("x.mdp", "define = -DFLEXIBLE -DK=3\nconstraints = h-bonds");
     assert_eq!(flexible.plan.system.define, ["FLEXIBLE", "K=3"]);
     assert!(!flexible.plan.forces.rigid_water);
     let vacuum = text("x.mdp", "pbc = no\nrcoulomb = 0\nrvdw = 0\nrlist = 0\nnstlist = 0").plan.forces;
     assert_eq!((vacuum.cutoff, vacuum.electrostatics), (Setting::Given(None), ElectrostaticsSpec::Plain));
+}
+
+#[test]
+fn multiple_time_steps_are_translated() {
+    let with = |lines: &str| format!("nstenergy = 100\nmts = yes\n{lines}");
+    let mts = |lines: &str| {
+        let text = text("x.mdp", &with(lines));
+        let every = text.dynamics().multiple_time_steps.map(|steps| steps.every);
+        (every, text.differing().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let pme = |lines: &str| format!("coulombtype = PME\nnsteps = 600\n{lines}");
+    let none: Vec<String> = vec![];
+    assert_eq!(mts(&pme("")), (Some(2), none.clone()));
+    let all = "mts-levels = 2\nmts-level2-forces = longrange-nonbonded\nmts-level2-factor = 4";
+    assert_eq!(mts(&pme(all)), (Some(4), none));
+    let groups = "mts-level2-forces = longrange-nonbonded nonbonded";
+    assert_eq!(mts(&pme(groups)), (Some(2), vec!["mts-level2-forces".into()]));
+    // grompp asks for multiples of nstenergy, nstcalcenergy, nstlog and nstfout only
+    assert_eq!(mts("coulombtype = PME\nnsteps = 601"), (None, vec!["mts".into()]));
+    // of which another remark speaks, too
+    assert_eq!(mts("coulombtype = reaction-field\nnsteps = 600"), (None, vec!["mts".into(), "coulombtype".into()]));
+    assert_eq!(text("x.mdp", "mts = no\nmts-level2-factor = 3").differing(), Vec::<&str>::new());
+    let mistake = |lines: &str| problem("x.mdp", &with(&pme(lines))).1;
+    assert!(mistake("mts-level2-factor = 1").contains("mts-level2-factor = 1"));
+    assert!(mistake("mts-levels = 3").contains("two levels only"));
 }
 
 #[test]

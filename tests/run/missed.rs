@@ -79,7 +79,9 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
                 let (cell, positions) = (now.cell.as_ref(), &now.positions);
                 complete.rebuild(cell, positions);
                 complete.prune(cell, positions);
-                complete.evaluate(cell, positions, Workload { energy: true, virial: true }, &mut whole).unwrap();
+                complete
+                    .evaluate(cell, positions, Workload { energy: true, virial: true, ..Workload::FORCES }, &mut whole)
+                    .unwrap();
                 let used = simulation.backend().evaluation();
                 missing = used.forces.iter().zip(&whole.forces).map(|(a, b)| *a - *b).collect();
                 squares += missing.iter().map(|f| f.norm_squared()).sum::<f64>() / missing.len() as f64;

@@ -67,6 +67,18 @@ fn directions_and_trial_moves() {
 }
 
 #[test]
+fn multiple_time_steps() {
+    let impulses = "multiple_time_steps = { every = 2 }";
+    let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}\n{impulses}");
+    let stage = stage.replace("temperature = \"300 K\"\nthermo", "thermo");
+    let rescaled = input("threads = 2", PERIODIC, &stage);
+    in_pieces("peptide-charged", &rescaled, ["37", "100", "111", "200"]);
+    let trials = rescaled.replace("coupling_time = \"2 ps\" }", "kind = \"monte-carlo\", every = 4 }");
+    let noise = trials.replace("coupling_time = \"0.1 ps\" }", "kind = \"langevin\", every = 3 }");
+    in_pieces("tip5p", &noise, ["23", "24", "43", "60"]);
+}
+
+#[test]
 fn virtual_sites() {
     let stage = format!("{NVE}\n{THERMOSTAT}\n{BAROSTAT}").replace("temperature = \"300 K\"\nthermo", "thermo");
     in_pieces("tip5p", &input("threads = 2", PERIODIC, &stage), ["37", "100", "110", "200"]);

@@ -21,6 +21,7 @@ mod threads;
 
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Problem, Result};
 use crate::memory::{self, prefetch};
 use crate::pair::ListSchedule;
@@ -132,15 +133,24 @@ impl Cpu {
         });
     }
 
-    /// Adds the forces of reciprocal space; returns the energies of Coulomb interactions and of dispersion, and their virial.
-    fn long_range(&mut self, cell: Option<&PeriodicCell>, sums: bool) -> ([f64; 2], Mat3) {
+    /// Adds the forces of reciprocal space, or keeps them apart; returns the energies of Coulomb interactions and of
+    /// dispersion, and their virial.
+    fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
+        let apart = match part {
+            LongRange::Ordinary => false,
+            LongRange::Apart { .. } => true,
+            LongRange::Skipped => return (energies, virial),
+        };
+        if apart {
+            self.nonbonded.clear_apart();
+        }
         let meshes = [&mut self.mesh, &mut self.lj_mesh];
         for (energy, mesh) in energies.iter_mut().zip(meshes) {
             let (Some(mesh), Some(cell)) = (mesh, cell) else { continue };
             let (own, own_virial) = mesh.solve(self.nonbonded.mesh_input(mesh, cell), sums);
             let start = Instant::now();
-            self.nonbonded.gather(mesh, cell);
+            self.nonbonded.gather(mesh, cell, apart);
             self.phases.pme_gather += start.elapsed().as_secs_f64();
             *energy = own;
             virial += own_virial;
@@ -149,19 +159,13 @@ impl Cpu {
     }
 
     /// Pair, mesh and bonded forces into one array in topology order.
-    fn collect_forces(&mut self, forces: &mut Vec<Vec3>) {
+    fn collect_forces(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
         let (bonded, thread_buffers) = (&self.bonded.atoms, &self.thread_buffers);
         memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
         let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS)).enumerate();
         self.team.for_each(chunks, |(chunk, (forces, slots))| {
-            for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
-                if let Some(&later) = slots.get(index + PREFETCH_DISTANCE) {
-                    prefetch(total, later as usize / 8);
-                }
-                let (values, lane) = (&total[slot as usize / 8], slot as usize % 8);
-                *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
-            }
+            collect(total, slots, forces);
             let first = (chunk * ATOMS) as u32;
             let index_of = |atom: u32| bonded.partition_point(|&bonded| bonded < atom);
             let range = index_of(first)..index_of(first + forces.len() as u32);
@@ -171,6 +175,14 @@ impl Cpu {
                 }
             }
         });
+    }
+
+    /// The mesh forces that are kept apart.
+    fn collect_apart(&self, forces: &mut Vec<Vec3>) {
+        let Nonbonded { grid, apart, .. } = &self.nonbonded;
+        memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
+        let chunks = forces.par_chunks_mut(ATOMS).zip(grid.atom_slot.par_chunks(ATOMS));
+        self.team.for_each(chunks, |(forces, slots)| collect(apart, slots, forces));
     }
 
     fn sum_energies(&self, cell: Option<&PeriodicCell>, [reciprocal, dispersion]: [f64; 2]) -> Energies {
@@ -201,6 +213,18 @@ impl Cpu {
             }
         }
         virial
+    }
+}
+
+/// The forces on atoms in their slots.
+#[inline]
+fn collect(blocks: &[[f32; 24]], slots: &[u32], forces: &mut [Vec3]) {
+    for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
+        if let Some(&later) = slots.get(index + PREFETCH_DISTANCE) {
+            prefetch(blocks, later as usize / 8);
+        }
+        let (values, lane) = (&blocks[slot as usize / 8], slot as usize % 8);
+        *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
     }
 }
 
@@ -242,9 +266,14 @@ impl ForceField for Cpu {
         // before the mesh adds its forces
         let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
         let mut reducing = (packed - start) + computed.elapsed();
-        let (reciprocal, reciprocal_virial) = self.long_range(cell, workload.energy || workload.virial);
+        let (part, sums) = (workload.long_range, workload.energy || workload.virial);
+        let (reciprocal, reciprocal_virial) = self.long_range(cell, part, sums);
         let collecting = Instant::now();
         self.collect_forces(&mut out.forces);
+        out.impulse.clear();
+        if let LongRange::Apart { .. } = part {
+            self.collect_apart(&mut out.impulse.forces);
+        }
         reducing += collecting.elapsed();
         out.energies = if workload.energy { self.sum_energies(cell, reciprocal) } else { Energies::default() };
         out.virial = Mat3::ZERO;

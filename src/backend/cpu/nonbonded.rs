@@ -103,6 +103,8 @@ pub(super) struct Nonbonded {
     thread_buffers: Vec<ThreadBuffer>,
     /// summed forces of each block
     pub total: AlignedArrays<24>,
+    /// those of reciprocal space where they are kept apart
+    pub apart: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
 
@@ -162,6 +164,7 @@ impl Nonbonded {
             ranges: vec![],
             thread_buffers: (0..parts).map(|_| ThreadBuffer::default()).collect(),
             total: AlignedArrays::default(),
+            apart: AlignedArrays::default(),
             virial_parts: vec![],
         }
     }
@@ -355,14 +358,21 @@ impl Nonbonded {
         });
     }
 
-    /// Add the forces of a mesh to `total`.
-    pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell) {
-        let Nonbonded { team, total, grid, packed, slot_charges, slot_root_c6, .. } = self;
+    /// Before forces are gathered that are kept apart.
+    pub(super) fn clear_apart(&mut self) {
+        self.apart.resize(self.total.len());
+        self.team.for_each(self.apart.par_chunks_mut(BLOCKS), |blocks| blocks.fill([0.0; 24]));
+    }
+
+    /// Add the forces of a mesh to `total`, or to what is kept apart.
+    pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
+        let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
         let charges = of_mesh(mesh, slot_charges, slot_root_c6);
         let input = MeshInput { grid, cell, packed, charges };
-        team.for_each(total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
+        let sums = if apart { other } else { total };
+        team.for_each(sums.par_chunks_mut(BLOCKS).enumerate(), |(chunk, sums)| {
             let first = chunk * BLOCKS;
-            mesh.gather(input, first..first + total.len(), total);
+            mesh.gather(input, first..first + sums.len(), sums);
         });
     }
 

@@ -42,6 +42,7 @@ use super::{
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
@@ -357,6 +358,9 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
+        if workload.long_range != LongRange::Ordinary {
+            return Err(Problem::new("this device has no multiple time steps").help("set run.device = \"cpu\"").into());
+        }
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);

@@ -45,7 +45,7 @@ impl<D: Device> Cuda<D> {
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
         for StepRequest { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
-            self.forces(Workload { energy: false, virial })?;
+            self.forces(Workload { energy: false, virial, ..Workload::FORCES })?;
             self.integrate(leapfrog)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;
             rescaling.map_or(Ok(()), |rescaling| self.rescale_velocities(rescaling))?;

@@ -49,12 +49,13 @@ impl<F: ForceField> Host<F> {
         memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
         let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
         let (positions, velocities, forces) = (&self.old, &self.velocities, &self.evaluation.forces);
+        let acting = self.evaluation.acting();
         let chunks = self.centres.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
         self.team.for_each(chunks, |(chunk, (centres, part))| {
             *part = GroupSums::default();
             for (k, centre) in centres.iter_mut().enumerate() {
                 let atoms = groups.atoms(chunk * ATOMS + k);
-                let (mass, momentum, force) = totals(atoms, masses, velocities, forces);
+                let (mass, momentum, force) = totals(atoms, masses, velocities, acting);
                 let before = momentum - force * timestep;
                 *centre = [centre_of(atoms, masses, positions), momentum / mass];
                 part.before += before.stretched(before) * (0.5 / mass);

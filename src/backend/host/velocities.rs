@@ -88,7 +88,7 @@ impl<F: ForceField> Host<F> {
             return;
         }
         let mut parts = std::mem::take(&mut self.parts);
-        let (masses, timestep, forces) = (&self.masses, self.timestep, &self.evaluation.forces);
+        let (masses, timestep, forces) = (&self.masses, self.timestep, self.evaluation.acting());
         let (scaled, velocities) = (&self.scaled, &self.velocities);
         // dt Σ v·F of the scaled velocities, and Σ m v·Δv with the change of them by constraints in this step, kJ/mol
         let works = self.sum_by_group(&mut parts, |atom| {
@@ -113,7 +113,7 @@ impl<F: ForceField> Host<F> {
             velocities: Some((velocities, 2.0 / self.timestep)),
         };
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level, timestep) = (&self.constraints, &self.evaluation.forces, self.level, self.timestep);
+        let (plan, forces, level, timestep) = (&self.constraints, self.evaluation.acting(), self.level, self.timestep);
         let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
         let temperature_groups = self.temperature_groups.as_deref();
         let refresh = Refresh { motion, groups, temperature_groups, refreshment };

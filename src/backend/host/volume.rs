@@ -94,7 +94,7 @@ impl<F: ForceField> Host<F> {
     fn power_of_change(&mut self) -> f64 {
         let TrialScratch { evaluation, parts, .. } = &mut self.trial;
         memory::resize(parts, self.velocities.len().div_ceil(ATOMS), 0.0);
-        let forces = self.evaluation.forces.par_chunks(ATOMS).zip(evaluation.forces.par_chunks(ATOMS));
+        let forces = self.evaluation.acting().par_chunks(ATOMS).zip(evaluation.acting().par_chunks(ATOMS));
         let chunks = parts.par_iter_mut().zip(self.velocities.par_chunks(ATOMS)).zip(forces);
         self.team.for_each(chunks, |((part, velocities), (after, before))| {
             let forces = after.iter().zip(before);

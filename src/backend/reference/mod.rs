@@ -10,6 +10,7 @@ mod sample;
 
 use super::{DispersionTail, Energies, Evaluation, Workload};
 use crate::cell::{PeriodicCell, displacement};
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Problem;
 use crate::pme::{self, MeshPotential, ReferencePme};
 use crate::system::{Electrostatics, ForceSettings, System};
@@ -117,6 +118,7 @@ impl Reference {
     ) {
         let (system, potential, charges) = (&self.system, &self.potential, &self.charges);
         let geometry = Geometry { cell, positions };
+        out.impulse.clear();
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
         nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.scratch, &mut sums));
@@ -131,25 +133,38 @@ impl Reference {
                 row[axis] += virial;
             }
         }
+        let impulse = &mut out.impulse.forces;
+        match workload.long_range {
+            LongRange::Ordinary => self.reciprocal_space(geometry, &mut sums, None),
+            LongRange::Apart { .. } => {
+                impulse.resize(positions.len(), Vec3::ZERO);
+                self.reciprocal_space(geometry, &mut sums, Some(impulse));
+            }
+            LongRange::Skipped => {}
+        }
+        out.forces = sums.forces;
+        out.energies = if workload.energy { sums.energies } else { Energies::default() };
+        out.virial = if workload.virial { sums.virial } else { Mat3::ZERO };
+    }
+
+    /// Adds the meshes, their forces to `apart` where that is given.
+    fn reciprocal_space(&mut self, geometry: Geometry<'_>, sums: &mut Sums, apart: Option<&mut Vec<Vec3>>) {
+        let (Geometry { cell, positions }, charges) = (geometry, &self.charges);
+        let forces = apart.unwrap_or(&mut sums.forces);
         if let Some(pme) = &mut self.pme {
             let cell = cell.expect("the plan gives PME a cell");
-            let (energy, virial) = pme.evaluate(cell, positions, &charges.coulomb, &mut sums.forces);
+            let (energy, virial) = pme.evaluate(cell, positions, &charges.coulomb, forces);
             sums.energies.coulomb_reciprocal = energy;
             sums.energies.coulomb += energy;
             sums.virial += virial;
         }
         if let Some(lj_pme) = &mut self.lj_pme {
             let cell = cell.expect("the plan gives LJ-PME a cell");
-            let (energy, virial) = lj_pme.evaluate(cell, positions, &charges.dispersion, &mut sums.forces);
+            let (energy, virial) = lj_pme.evaluate(cell, positions, &charges.dispersion, forces);
             sums.energies.dispersion_correction = energy;
             sums.energies.lj += energy;
             sums.virial += virial;
         }
-        *out = Evaluation {
-            forces: sums.forces,
-            energies: if workload.energy { sums.energies } else { Energies::default() },
-            virial: if workload.virial { sums.virial } else { Mat3::ZERO },
-        };
     }
 
     /// Energies of the terms of `atom`, without the mesh.

@@ -120,7 +120,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &words::of(&words::CONSTRAINTS),
         default: Is("\"h-bonds\""),
         example: "\"h-bonds\"",
-        doc: "Constrained bonds: none, those to hydrogen, or all.",
+        doc: "Constrained bonds: none, those to hydrogen, or all; with \"h-angles\" all bonds and the angles H-X-H and H-O-X, as in GROMACS.",
         ..KEY
     },
     Key {

@@ -156,6 +156,16 @@ pub(super) static STAGE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "multiple_time_steps",
+        kind: Kind::Table(MULTIPLE_TIME_STEPS),
+        words: &["none"],
+        default: Is("\"none\""),
+        only: DYNAMICS,
+        example: "{ every = 2 }",
+        doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it.",
+        ..KEY
+    },
+    Key {
         name: "com_removal",
         kind: Integer(1, 1_000_000),
         words: &["none"],
@@ -180,6 +190,15 @@ pub(super) static STAGE: &[Key] = &[
 
 const DYNAMICS: Option<(&str, &[&str])> = Some(("kind", &["dynamics"]));
 const MINIMIZE: Option<(&str, &[&str])> = Some(("kind", &["minimize"]));
+
+static MULTIPLE_TIME_STEPS: &[Key] = &[Key {
+    name: "every",
+    kind: Integer(1, 100),
+    default: Is("2"),
+    example: "2",
+    doc: "Steps between impulses (GROMACS: mts-level2-factor). With bonds to hydrogen constrained, 2 with steps of 2 fs.",
+    ..KEY
+}];
 
 static THERMOSTAT: &[Key] = &[
     Key {

@@ -11,7 +11,7 @@ const INPUTS: [&str; 12] = [
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = [[\"1 ps\", \"12 kJ/mol/nm^2\"], [\"3 ps\", \"0 kJ/mol/nm^2\"]], \
      flat_radius = \"0.2 nm\", reference = \"r.gro\", reference_scaling = \"none\" }]\n\
      thermostat = { kind = \"langevin\", temperature = \"310 K\", friction = \"0.7 1/ps\" }\n\
-     [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
+     [[stage]]\nname = \"next\"\nkind = \"dynamics\"\nsteps = 4\ntimestep = \"2 fs\"\nmultiple_time_steps = { every = 4 }\n\
      thermostat = { kind = \"andersen\", temperature = \"310 K\", coupling_time = \"3 ps\" }",
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\n\
      thermostat = { kind = \"nose-hoover\", temperature = [[\"0 ps\", \"10 K\"], [\"2.5 ps\", \"300 K\"]], \

@@ -3,7 +3,10 @@
 use super::{HH, OH};
 use crate::constraint::*;
 use crate::error::Error;
+use crate::format::{read_coordinates, read_topology};
 use crate::system::{Angle, Atom, Bond, Constraints, G96Angle, G96Bond, Name, Residue, Topology};
+use crate::vec3::Vec3;
+use std::path::Path;
 
 /// Methanol (C, 3 H, O, H) and two TIP4P-like waters with a massless site, bonds in AMBER's style.
 fn solution() -> Topology {
@@ -91,6 +94,58 @@ fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
         topology.atoms.iter().map(|atom| atom.mass).collect::<Vec<_>>()
     };
     assert_eq!(masses(gromos), masses(harmonic));
+}
+
+/// A topology of GROMACS in this repository, and constraints of it: atoms, and positions that satisfy them.
+fn helix(kind: ConstraintKind) -> (Topology, Constraints, Vec<Vec3>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/helix-gromacs");
+    let topology = read_topology(&folder.join("helix.top.xz")).unwrap().topology;
+    let atoms = topology.atoms.len();
+    let coordinates = read_coordinates(&folder.join("helix.gro.xz"), Some(atoms), None).unwrap();
+    let constraints = derive(&topology, kind, true).unwrap();
+    let reference = coordinates.positions;
+    let mut positions = reference.clone();
+    plan(&topology, &constraints).satisfy(&reference, &mut positions).unwrap();
+    (topology, constraints, positions)
+}
+
+fn plan(topology: &Topology, constraints: &Constraints) -> ConstraintPlan {
+    let masses: Vec<f64> = topology.atoms.iter().map(|atom| atom.mass).collect();
+    ConstraintPlan::new(constraints, &masses).unwrap()
+}
+
+#[test]
+fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
+    // `gmx grompp` of GROMACS 2027 with these constraints: entries CONSTR and nrdf of `gmx dump`
+    for (kind, bonds, free) in [
+        (ConstraintKind::HBonds, 111, 15_351),
+        (ConstraintKind::AllBonds, 207, 15_255),
+        (ConstraintKind::HAngles, 273, 15_189),
+    ] {
+        let (topology, constraints, positions) = helix(kind);
+        assert_eq!(constraints.bonds.len(), bonds, "{kind:?}");
+        assert_eq!(degrees_of_freedom(&topology, &constraints, RemovedMotion::Translation), free, "{kind:?}");
+        // after a step at 300 K, in which hydrogens move by 3 pm
+        let mut stream = crate::rng::Stream::new(5, crate::rng::Purpose::Noise, 0, 0);
+        let mut moved: Vec<Vec3> = positions.iter().map(|r| *r + super::gauss(&mut stream) * 0.003).collect();
+        let before = largest_deviation(&constraints, &moved);
+        plan(&topology, &constraints).satisfy(&positions, &mut moved).unwrap();
+        let after = largest_deviation(&constraints, &moved);
+        // the squared length is within the tolerance of its half
+        assert!(before > 0.01 && after < 1.01 * constraints.tolerance, "{kind:?}: {before:e}, {after:e}");
+    }
+}
+
+#[test]
+fn four_hydrogens_have_no_more_constraints_than_make_them_rigid() {
+    let mut topology = solution();
+    topology.atoms[4].element = 1;
+    topology.bonded.bonds.retain(|bond| bond.atoms != [4, 5]);
+    let pairs = [[1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]];
+    topology.bonded.angles.extend(pairs.map(|[i, k]| Angle { atoms: [i, 0, k], angle: 1.9106, force_constant: 1.0 }));
+    let methane = derive(&topology, ConstraintKind::HAngles, true).unwrap();
+    assert_eq!(methane.bonds.len(), 9);
+    assert_eq!(derive(&topology, ConstraintKind::AllBonds, true).unwrap().bonds.len(), 4);
 }
 
 #[test]

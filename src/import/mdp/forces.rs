@@ -308,17 +308,14 @@ fn constraints(draft: &mut Draft<'_>) {
         "none" => ConstraintKind::None,
         "hbonds" => ConstraintKind::HBonds,
         "allbonds" => ConstraintKind::AllBonds,
-        "hangles" => {
-            draft.differs("constraints", "angles are not constrained: bonds to hydrogen are");
-            ConstraintKind::HBonds
-        }
+        "hangles" => ConstraintKind::HAngles,
         "allangles" => {
             draft.differs("constraints", "angles are not constrained: all bonds are");
             ConstraintKind::AllBonds
         }
         word => {
             let message = format!("constraints = {}", super::shortened(word));
-            draft.problem("constraints", message, "expected none, h-bonds or all-bonds");
+            draft.problem("constraints", message, "expected none, h-bonds, all-bonds or h-angles");
             return;
         }
     };

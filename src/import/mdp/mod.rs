@@ -3,6 +3,7 @@
 
 mod dynamics;
 mod forces;
+mod impulses;
 mod keys;
 mod output;
 mod restraints;
@@ -66,7 +67,10 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     };
     output::translate(draft);
     restraints::translate(draft);
-    kind
+    match kind {
+        StageKind::Dynamics(stage) => StageKind::Dynamics(impulses::translate(draft, stage)),
+        StageKind::Minimize(_) => kind,
+    }
 }
 
 /// Macros that switch position restraints on.

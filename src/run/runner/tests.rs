@@ -122,6 +122,20 @@ fn processor() -> Engine {
 }
 
 #[test]
+fn the_log_tells_how_well_constraints_hold() {
+    for kind in ["all-bonds", "h-angles"] {
+        let case = Case::new("peptide-vacuum", &VACUUM.replace("\"none\"\n[output]", &format!("\"{kind}\"\n[output]")));
+        assert_eq!(case.run(processor(), Some(40)).unwrap(), Outcome::Finished);
+        let log = case.text("run.log");
+        let line = log.lines().find(|line| line.contains("deviate by")).expect("a line for the stage");
+        let number = line.split_once("deviate by ").unwrap().1.split(' ').next().unwrap();
+        let deviation: f64 = number.parse().unwrap();
+        // half of a squared length is within 1e-6 of its square
+        assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
+    }
+}
+
+#[test]
 fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     let [whole, pieces] = [(); 2].map(|()| Case::new("peptide-charged", &format!("{PERIODIC}{NPT}")));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);

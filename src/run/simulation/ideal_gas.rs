@@ -98,6 +98,7 @@ fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
         thermostat: Some(thermostat),
         barostat: Some(barostat),
         com_removal: None,
+        ..Dynamics::default()
     };
     let mut state = State {
         cell: Some(PeriodicCell::orthorhombic([edge(); 3])),

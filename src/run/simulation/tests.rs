@@ -23,7 +23,8 @@ const KERNELS: u32 = 14;
 
 fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
     let (thermostat, velocities) = (Some(Thermostat::new(kind, 350.0, 0.1, 2)), Velocities::File);
-    Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal: Some(5) }
+    let com_removal = Some(5);
+    Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal, ..Dynamics::default() }
 }
 
 fn setup<'a>(sample: &Sample, dynamics: &'a Dynamics) -> Setup<'a> {

@@ -63,7 +63,7 @@ fn what_follows_from_a_cell() {
 fn a_cell_that_is_read_and_written_gives_the_same_bits() {
     let sample = Sample::load("octahedron");
     let mut cuda = sample.emulated(0);
-    cuda.forces(Workload { energy: false, virial: true }).unwrap();
+    cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
     cuda.integrate(Leapfrog { timestep: 0.001, virial: true, kinetic: false, coupled: false, pending_work: false })
         .unwrap();
     let (rate, pressure, thermal, noise, stochastic) = (1e-6, 1.0, 1.0, 0.01, true);

@@ -52,7 +52,7 @@ fn a_barostat_does_not_scale_a_failed_step() {
     let mut sample = Sample::load("water").rigid();
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
-    cuda.forces(Workload { energy: false, virial: true }).unwrap();
+    cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
     cuda.integrate(Leapfrog { timestep: 0.002, virial: true, kinetic: false, coupled: false, pending_work: false })
         .unwrap();
     // by 0.1 percent
@@ -96,7 +96,7 @@ fn a_thermostat_does_not_cool_what_flies_off() {
 fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {
-        cuda.forces(Workload { energy: false, virial: true }).unwrap();
+        cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
         cuda.integrate(Leapfrog { timestep: 1e-4, virial: true, kinetic: false, coupled: false, pending_work: false })
             .unwrap();
         cuda.scale_box(box_scaling).unwrap();

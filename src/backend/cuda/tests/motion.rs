@@ -74,7 +74,7 @@ trait Steps {
 
 impl<B: Backend> Steps for B {
     fn forces_now(&mut self) {
-        self.forces(Workload { energy: true, virial: true }).expect("forces");
+        self.forces(Workload { energy: true, virial: true, ..Workload::FORCES }).expect("forces");
     }
 }
 
@@ -124,6 +124,11 @@ fn peptide_of_fixed_bonds_in_vacuum() {
 }
 
 #[test]
+fn peptide_of_fixed_bonds_and_angles_with_hydrogen() {
+    compare_chains(&Sample::load("peptide-vacuum").h_angles());
+}
+
+#[test]
 fn chain_longer_than_a_block_of_threads_has_bonds() {
     let mut sample = Sample::load("salt-displaced");
     let mut random = random(13);
@@ -169,7 +174,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
 
 /// A step with thermostat, barostat and removal of motion, and the step after it.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
-    let virial = Workload { energy: false, virial: true };
+    let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();
     backend.integrate(Leapfrog { coupled: true, ..advance(false) }).unwrap();
     backend.scale_box(box_scaling).unwrap();

@@ -13,7 +13,7 @@ use crate::system::{
 };
 use std::path::Path;
 
-pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true };
+pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 
 /// nm; the cells of the test systems are a little over 2 nm wide.
 const CUTOFF: f64 = 0.9;
@@ -66,6 +66,12 @@ impl Sample {
     /// The same, and all other bonds: one cluster of coupled constraints per molecule.
     pub(crate) fn all_bonds(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// The same, and angles with hydrogen.
+    pub(crate) fn h_angles(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::HAngles, true).expect("constraints");
         self.constrained(constraints)
     }
 

@@ -5,7 +5,7 @@ use crate::simd::Level;
 use crate::system::State;
 use crate::team::Team;
 
-const EVERYTHING: Workload = Workload { energy: true, virial: true };
+const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 /// Rounding of positions of some nm, nm.
 const POSITION: f64 = 1e-12;

@@ -1,0 +1,85 @@
+//! Multiple time steps: reciprocal space every n-th step, as an impulse.
+//!
+//! The forces of the meshes (PME, and LJ-PME where there is one) change slowly: they are computed at the steps of a stage that
+//! are multiples of n, and act there with n times their weight. All else, the corrections of excluded pairs among it, acts at
+//! every step. With F the fast forces and S those of the meshes, one cycle of r-RESPA is
+//!   exp(½ n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p),
+//! a symmetric product of flows of parts of the Hamiltonian: reversible, it keeps phase space and an energy that differs from
+//! the true one by O((n dt)²). Between two moves the kicks add up, so that in leapfrog
+//!   v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n where n divides the step, else 0.
+//! M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H. Heller,
+//! A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and OpenMM
+//! (`MTSIntegrator`) do the same. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick, E. Barth, M. Mandziuk,
+//! Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a
+//! period of the fastest, 5 fs for a bond to hydrogen that is not constrained.
+//!
+//! What is measured at t uses the forces F + S with weight 1, whatever acts:
+//! - Energy and virial are those of F + S. Kinetic energies are those of the half steps that are made. At an impulse the
+//!   velocity of the cycle at t is the mean of both half steps, and their mean kinetic energy is above that of t by
+//!   Σ dt²/8m (F + n S)², as it is by Σ dt²/8m (F + S)² without impulses.
+//! - Between impulses velocities are ahead or behind by up to ½ n dt S/m (not at n = 2, half way): energies are asked for
+//!   at impulses only. Were they asked for elsewhere, S would be computed and not act.
+//! - Constraint forces answer to what acts. Their virial is that of the step, less (w − 1) times that of the answer to S alone,
+//!   which is linear: m Δa with Δa the change that the constraints at x(t) make of S/m. For rigid groups the pressure is then
+//!   exactly that of their centres.
+//!
+//! Thermostats that multiply velocities, and barostats, act at impulses; the second half of the work of a barostat needs the
+//! virial one step later, so that S is computed there, too, and trial moves of the volume need S before and after the move.
+//! The work of a factor λ is that of leapfrog with the forces that act; it lacks ½ (λ−1) (n−2) dt Σ v·S, which vanishes at n = 2
+//! and averages out. Friction, noise and collisions act at any step: their work is the change of kinetic energy.
+
+use serde::{Deserialize, Serialize};
+
+/// Impulses of reciprocal space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MultipleTimeSteps {
+    /// steps between impulses; with 1 all forces act at every step
+    pub every: u32,
+}
+
+impl MultipleTimeSteps {
+    /// The part of reciprocal space in a step of a stage, from which something may be `measured`.
+    pub fn at(self, step: u64, measured: bool) -> LongRange {
+        match self.every {
+            0 | 1 => LongRange::Ordinary,
+            every if super::is_due(every, step) => LongRange::Apart { weight: every },
+            _ if measured => LongRange::Apart { weight: 0 },
+            _ => LongRange::Skipped,
+        }
+    }
+}
+
+/// The part of reciprocal space in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LongRange {
+    /// its forces act as all others
+    #[default]
+    Ordinary,
+    /// it is not computed
+    Skipped,
+    /// its forces are kept apart, and act with this weight
+    Apart {
+        /// of the impulse; zero where it is computed for its energy and virial only
+        weight: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impulses_are_counted_from_the_start_of_a_stage() {
+        let found = |every, measured| [0, 1, 2, 3, 4].map(|step| MultipleTimeSteps { every }.at(step, measured));
+        let [none, idle, kick] = [LongRange::Skipped, LongRange::Apart { weight: 0 }, LongRange::Apart { weight: 2 }];
+        assert_eq!(found(1, true), [LongRange::Ordinary; 5]);
+        assert_eq!(found(2, false), [kick, none, kick, none, kick]);
+        assert_eq!(found(2, true), [kick, idle, kick, idle, kick]);
+        // the weights of a cycle add up to its length
+        let weight = |step| match (MultipleTimeSteps { every: 3 }.at(step, true)) {
+            LongRange::Apart { weight } => weight,
+            _ => 1,
+        };
+        assert_eq!((0..3).map(weight).sum::<u32>(), 3);
+    }
+}

@@ -1,0 +1,40 @@
+//! Multiple time steps.
+
+use super::Draft;
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+use crate::run::{Dynamics, misplaced};
+
+/// The long-range forces of GROMACS' second level, which are those of reciprocal space.
+const LONG_RANGE: &str = "longrange-nonbonded";
+
+/// What the key of the input file admits, without 1, which GROMACS refuses.
+const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
+
+/// The same with its impulses, after everything else is translated.
+pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
+    if !draft.flag("mts") {
+        return stage;
+    }
+    let (levels, every) = (draft.whole("mts-levels"), draft.whole("mts-level2-factor"));
+    if levels != 2 {
+        draft.problem("mts-levels", format!("mts-levels = {levels}"), "GROMACS has two levels only");
+        return stage;
+    }
+    let Some(every) = u32::try_from(every).ok().filter(|every| EVERY.contains(every)) else {
+        let message = format!("mts-level2-factor = {every}");
+        draft.problem("mts-level2-factor", message, "expected 2 to 100, or mts = no");
+        return stage;
+    };
+    let impulses = Dynamics { multiple_time_steps: Some(MultipleTimeSteps { every }), ..stage };
+    if let Some(problem) = misplaced(&draft.plan, &impulses).first() {
+        let why = problem.message.trim_start_matches("multiple_time_steps: ");
+        draft.differs("mts", format!("all forces are computed at every step: {why}"));
+        return Dynamics { multiple_time_steps: None, ..impulses };
+    }
+    let names = ["mts", "mts-levels", "mts-level2-forces", "mts-level2-factor"];
+    draft.carried("stage.multiple_time_steps", &names);
+    if draft.words("mts-level2-forces") != [LONG_RANGE] {
+        draft.differs("mts-level2-forces", "reciprocal space alone: all other forces act at every step");
+    }
+    impulses
+}
