@@ -12,6 +12,7 @@ mod files;
 mod identity;
 mod lists;
 mod locks;
+mod long_steps;
 mod missed;
 mod outputs;
 mod physics;
