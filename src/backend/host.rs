@@ -13,7 +13,7 @@ use super::{
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
@@ -189,10 +189,15 @@ impl<F: ForceField> Host<F> {
         }
         self.timestep = step.timestep;
         let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
+        let grouped = step.kinetic && self.temperature_groups.is_some();
+        let mut of_groups = if grouped { self.kinetic_of_groups() } else { PerGroup::new() };
         let constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
         self.sites.place(&self.team, &mut self.positions);
         let [before, after] = self.kinetic_energies();
         let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
+        if grouped {
+            of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
+        }
         self.kinetic_after = after;
         self.check_motion(before + after)?;
         self.restraints.book_work(step.timestep);
@@ -204,7 +209,7 @@ impl<F: ForceField> Host<F> {
             self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, along, constraint_virial })
+        Ok(Kinetic { before, after, along, constraint_virial, of_groups })
     }
 
     /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.

@@ -28,7 +28,7 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -76,7 +76,7 @@ pub struct Leapfrog {
 }
 
 /// Kinetic energies of a step, kJ/mol; that at the time of the forces is the mean of both half steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinetic {
     /// of the velocities half a step before
     pub before: f64,
@@ -87,6 +87,8 @@ pub struct Kinetic {
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
+    /// of each temperature group, at the time of the forces; empty without groups
+    pub of_groups: PerGroup<f64>,
 }
 
 /// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.

@@ -133,14 +133,15 @@ fn temperatures(thermostat: &Thermostat) -> String {
 }
 
 fn output(plan: &Plan, topology: &Topology) -> Result<String> {
-    let stages = plan.stages.iter().filter_map(|stage| match &stage.kind {
-        StageKind::Dynamics(stage) => Some(stage),
-        StageKind::Minimize(_) => None,
-    });
     let directory = plan.output.directory.display();
     let file = |trajectory: &TrajectoryOptions| {
-        // frame 0 of each stage is always written
-        let frames: u64 = stages.clone().map(|stage| 1 + stage.steps / trajectory.every.steps(stage.timestep)).sum();
+        let intervals = plan.intervals(&trajectory.file);
+        let frames = plan.stages.iter().enumerate().filter_map(|(index, stage)| match &stage.kind {
+            // frame 0 of each stage is always written
+            StageKind::Dynamics(stage) => Some(1 + stage.steps / intervals.of_stage(index)?.steps(stage.timestep)),
+            StageKind::Minimize(_) => None,
+        });
+        let frames: u64 = frames.sum();
         let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
         let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
         // three f32 per atom and field, uncompressed

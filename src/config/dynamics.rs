@@ -4,16 +4,21 @@ use std::collections::HashSet;
 
 use super::build::report;
 use super::restraints::restraint;
+use super::stage_output::stage_output;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
-use crate::run::{Dynamics, Minimize, PositionRestraint, Restraint, Stage, StageKind, Velocities};
+use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Every stage; `None` where a problem has been recorded.
-pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
+/// Every stage, beside what the run writes; `None` where a problem has been recorded.
+pub(super) fn stages(
+    tables: &[Table],
+    output: Option<&OutputOptions>,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Stage>> {
     let mut names = HashSet::new();
     for table in tables {
         let Some(name) = table.text("name") else { continue };
@@ -27,11 +32,11 @@ pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Ve
         }
     }
     // every stage is checked before the first failure ends the collection
-    let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, problems)).collect();
+    let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, output, problems)).collect();
     stages.into_iter().collect()
 }
 
-fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
+fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Problem>) -> Option<Stage> {
     let kind = match table.meaning("kind", &words::STAGES)? {
         StageWord::Minimize => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
@@ -41,6 +46,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
     let frozen = frozen(table, problems);
+    let output = stage_output(table, output, problems);
     // every restraint is checked before the first failure ends the collection
     let position_restraints: Vec<Option<PositionRestraint>> =
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
@@ -52,6 +58,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         position_restraints: position_restraints.into_iter().collect::<Option<_>>()?,
         restraints: restraints.into_iter().collect::<Option<_>>()?,
         frozen: frozen?,
+        output: output?,
     })
 }
 

@@ -15,6 +15,7 @@ pub mod keys;
 mod raw;
 mod resolve;
 mod restraints;
+mod stage_output;
 mod stages;
 mod template;
 mod value;

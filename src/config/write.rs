@@ -11,8 +11,8 @@ use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, RunOptions,
-    Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, RESTRAINTS, RunOptions,
+    Setting, Stage, StageKind, StageOutput, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -235,7 +235,7 @@ fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
         ),
         ("energies", energies.unwrap_or_else(|| quote("none"))),
         ("restraints", restraints.unwrap_or_else(|| quote("none"))),
-        ("checkpoint", braces(vec![("every", quote(&WallTime.spell(options.checkpoint.every.as_secs_f64())))])),
+        ("checkpoint", checkpoint(options.checkpoint)),
     ]
 }
 
@@ -269,7 +269,27 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
         StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
     };
     let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
-    names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).collect()
+    let output = stage_output(&stage.output).map(|text| ("output", text));
+    names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
+}
+
+/// What a stage writes otherwise than the run, if anything.
+fn stage_output(options: &StageOutput) -> Option<String> {
+    let every = |every: &Option<Interval>| ("every", quote(&every.map_or("none".to_owned(), interval)));
+    let trajectories = options.every.iter().filter(|(file, _)| ![ENERGIES, RESTRAINTS].contains(&file.as_str()));
+    let trajectories: Vec<String> =
+        trajectories.map(|(file, interval)| braces(vec![("file", quote(file)), every(interval)])).collect();
+    let tables = [("energies", ENERGIES), ("restraints", RESTRAINTS)]
+        .into_iter()
+        .filter_map(|(key, file)| Some((key, braces(vec![every(options.every.get(file)?)]))));
+    let checkpoint = options.checkpoint.map(|options| ("checkpoint", checkpoint(options)));
+    let members = (!trajectories.is_empty()).then(|| ("trajectory", format!("[{}]", trajectories.join(", "))));
+    let members: Vec<Member> = members.into_iter().chain(tables).chain(checkpoint).collect();
+    (!members.is_empty()).then(|| braces(members))
+}
+
+fn checkpoint(options: CheckpointOptions) -> String {
+    braces(vec![("every", quote(&WallTime.spell(options.every.as_secs_f64())))])
 }
 
 fn dynamics(options: &Dynamics) -> Vec<Member> {

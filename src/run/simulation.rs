@@ -5,6 +5,7 @@ use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Worklo
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
+use crate::ensemble::groups::PerGroup;
 use crate::ensemble::is_due;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -33,7 +34,7 @@ pub struct Wanted {
 }
 
 /// Energies, temperature and pressure of a step, at the time of its positions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// kJ/mol
     pub energies: Energies,
@@ -51,6 +52,8 @@ pub struct Observed {
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
+    /// of each temperature group, K, NaN for one without degrees of freedom; empty without groups
+    pub group_temperatures: PerGroup<f64>,
 }
 
 /// Which couplings have work that is not yet counted in the conserved energy.
@@ -285,11 +288,13 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         })
     }
 
-    fn observe(&self, Kinetic { before, after, along, constraint_virial }: Kinetic) -> Result<Observed> {
+    fn observe(&self, kinetic: Kinetic) -> Result<Observed> {
+        let Kinetic { before, after, along, constraint_virial, of_groups } = kinetic;
         let backend = self.backend();
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
+        let freedom = self.setup.temperature_groups.degrees_of_freedom();
         let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
         let works = work.thermostat_work + work.barostat_work + restraint_work;
         Ok(Observed {
@@ -302,6 +307,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             pressure_along: cell
                 .map_or(Vec3::ZERO, |cell| barostat::directional_pressure(along, virial.diagonal(), cell.volume())),
             cell,
+            group_temperatures: of_groups.iter().zip(freedom).map(|(k, free)| 2.0 * k / (free * BOLTZMANN)).collect(),
         })
     }
 }

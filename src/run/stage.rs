@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::minimize::{MinimizeSettings, Minimizer, Status};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
+use super::stage_output::StageOutput;
 use super::setup::Setup;
 use super::simulation::{Simulation, StageProgress};
 use super::start::prepare;
@@ -72,6 +73,7 @@ impl Engine {
             position_restraints: vec![],
             restraints: vec![],
             frozen: None,
+            output: StageOutput::default(),
         };
         let plan = Plan { stages: vec![stage], ..plan.clone() };
         let context = self.pool.install(|| {

@@ -129,6 +129,47 @@ fn selections_are_those_of_the_system(case: &Case) {
 }
 
 #[test]
+fn stages_write_at_their_own_intervals_into_the_same_files() {
+    let stage = |name: &str, output: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"2 fs\"\n{output}\n\
+             thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n"
+        )
+    };
+    let trajectories = "[{ every = \"8 fs\" }, { file = \"even.dcd\", every = \"20 fs\" }]";
+    let input = |outputs: [&str; 3]| {
+        let [a, b, c] = outputs;
+        let stages = [stage("a", &format!("velocities = \"generate\"\n{a}")), stage("b", b), stage("c", c)].concat();
+        let head = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n";
+        format!("{head}[output]\nenergies = {{ every = \"20 fs\" }}\ntrajectory = {trajectories}\n{stages}")
+    };
+    let quiet = "output = { trajectory = \"none\", energies = { every = \"40 fs\" } }";
+    let coarse = "output = { trajectory = { file = \"trajectory.h5md\", every = \"40 fs\" }, energies = \"none\" }";
+    let case = Case::new("water", &input([quiet, "", coarse]));
+    case.ends_with(0, &["--output-dir", "whole"]);
+    let steps = |directory: &str, name: &str| {
+        let mut trajectory = open(&case.path(directory).join(name)).unwrap();
+        let mut frame = StoredFrame::default();
+        let step = |index| trajectory.read(index, &mut frame).map(|()| frame.step).unwrap();
+        (0..trajectory.frames()).map(step).collect::<Vec<_>>()
+    };
+    let rows = |directory: &str| case.column(directory, "step").iter().map(|step| *step as u64).collect::<Vec<_>>();
+    assert_eq!(steps("whole", "trajectory.h5md"), [20, 24, 28, 32, 36, 40, 60]);
+    assert_eq!(open(&case.path("whole/even.dcd")).unwrap().frames(), 2 + 3);
+    assert_eq!(rows("whole"), [0, 20, 30]);
+    let averages = &case.summary("whole").stages;
+    assert_eq!((averages[0].averages.is_empty(), averages[2].averages.is_empty()), (false, true));
+    // in pieces the same, and the run is that of any output
+    for steps in ["7", "13"] {
+        case.ends_with(0, &["--steps", steps, "--output-dir", "pieces"]);
+    }
+    case.rewrite("water", &input(["", "", ""]));
+    case.ends_with(0, &["--output-dir", "all"]);
+    assert_eq!(case.summary("all").final_state_hash, case.summary("whole").final_state_hash);
+    assert_eq!(rows("all").len(), 3 * 2 + 1);
+}
+
+#[test]
 fn a_killed_run_goes_on_in_every_file() {
     let case = Case::new("water", &input(OUTPUT, "1.2 ps"));
     case.ends_with(0, &["--output-dir", "whole"]);

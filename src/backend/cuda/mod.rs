@@ -42,6 +42,7 @@ use super::{
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::groups::PerGroup;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
@@ -410,6 +411,7 @@ impl<D: Device> Backend for Cuda<D> {
             after: sums.at(SUM_KINETIC_AFTER),
             along: Vec3::ZERO,
             constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
+            of_groups: PerGroup::new(),
         };
         self.check_motion(kinetic.before + kinetic.after)?;
         Ok(kinetic)

@@ -51,7 +51,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Of the present velocities of each temperature group, kJ/mol.
-    fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
+    pub(super) fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
         if self.temperature_groups.is_none() {
             return smallvec![self.kinetic_after];
         }

@@ -1,6 +1,7 @@
 //! Keys of `[[stage]]`.
 
 use super::restraints::RESTRAINTS;
+use super::stage_output::STAGE_OUTPUT;
 use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{File, Integer, Quantities, Quantity, Text};
@@ -38,7 +39,7 @@ pub(super) static STAGE: &[Key] = &[
         name: "preset",
         kind: Text,
         example: "\"equilibrate-protein\"",
-        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
+        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases, without frames; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
         ..KEY
     },
     Key {
@@ -153,6 +154,15 @@ pub(super) static STAGE: &[Key] = &[
         default: Rule("no atom", |_| None),
         example: "\"resname GRA\"",
         doc: "Atoms that do not move in this stage, in the words of output.trajectory.select: all or none of those that constraints hold together. Not with a barostat.",
+        ..KEY
+    },
+    Key {
+        name: "output",
+        kind: Kind::Table(STAGE_OUTPUT),
+        default: Rule("as in [output]", |_| None),
+        only: DYNAMICS,
+        example: "{ energies = { every = \"1 ps\" }, trajectory = \"none\" }",
+        doc: "What this stage writes in other intervals than [output] says, or not at all, into the same files.",
         ..KEY
     },
     Key {
