@@ -202,7 +202,8 @@ fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
     // it is written out, and may change when a run continues
     let again = Config::parse(&effective, Path::new("/elsewhere/effective.toml"), &[]).unwrap().plan;
     assert_eq!(again, plan);
-    let other = parse_set(&text, &["stage.both.output.trajectory.every=\"1 ps\"", "stage.quiet.output.energies=\"none\""]);
+    let other =
+        parse_set(&text, &["stage.both.output.trajectory.every=\"1 ps\"", "stage.quiet.output.energies=\"none\""]);
     let other = other.unwrap_or_else(|problems| panic!("{problems:?}")).plan;
     assert_ne!(other, plan);
     assert_eq!(physics_diff(&plan, &other), Vec::<String>::new());

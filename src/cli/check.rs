@@ -112,11 +112,14 @@ fn dynamics(stage: &Dynamics) -> String {
         let _ = write!(text, ", {}", temperatures(thermostat));
     }
     if let Some(barostat) = &stage.barostat {
-        let [x, y, z] = barostat.pressure.map(|pressure| pressure / crate::units::BAR);
+        let [x, y, z] = barostat.pressure.each_ref().map(|pressure| {
+            let values = pressure.points().iter().map(|(_, value)| format!("{:.4}", value / crate::units::BAR));
+            values.collect::<Vec<_>>().join(" to ")
+        });
         let _ = if x == y && y == z {
-            write!(text, ", {x:.4} bar")
+            write!(text, ", {x} bar")
         } else {
-            write!(text, ", {x:.4}, {y:.4}, {z:.4} bar along x, y, z")
+            write!(text, ", {x}, {y}, {z} bar along x, y, z")
         };
     }
     text

@@ -232,8 +232,9 @@ fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> 
 fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     let kind = table.meaning("kind", &words::BAROSTATS)?;
     let coupling = table.meaning("coupling", &words::PRESSURE_COUPLINGS)?;
-    let [pressure, compressibility] =
-        ["pressure", "compressibility"].map(|name| along_directions(table, name, coupling, problems));
+    let pressure = along_directions(table, "pressure", table.schedules("pressure")?, coupling, problems);
+    let compressibility =
+        along_directions(table, "compressibility", table.numbers("compressibility")?, coupling, problems);
     let (pressure, compressibility) = (pressure?, compressibility?);
     if compressibility == [0.0; 3] {
         let message = "barostat: with compressibility zero in all directions the cell is rigid";
@@ -255,13 +256,14 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
 }
 
 /// A value for each of x, y, z, of one for all or one for each extent of the cell that is coupled by itself.
-fn along_directions(
+fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
+    values: &[T],
     coupling: PressureCoupling,
     problems: &mut Vec<Problem>,
-) -> Option<[f64; 3]> {
-    let (values, extents) = (table.numbers(name)?, coupling.extents());
+) -> Option<[T; 3]> {
+    let extents = coupling.extents();
     if values.len() > 1 && values.len() != extents.len() {
         let word = table.word("coupling").unwrap_or_default();
         let message = format!("barostat.{name}: {} values with coupling = \"{word}\"", values.len());
@@ -273,10 +275,10 @@ fn along_directions(
         report(problems, table, name, message, help);
         return None;
     }
-    let mut along = [values[0]; 3];
+    let mut along = std::array::from_fn(|_| values[0].clone());
     if values.len() > 1 {
         for (value, directions) in values.iter().zip(extents) {
-            directions.iter().for_each(|&direction| along[direction] = *value);
+            directions.iter().for_each(|&direction| along[direction] = value.clone());
         }
     }
     Some(along)

@@ -11,8 +11,9 @@ use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, RESTRAINTS, RunOptions,
-    Setting, Stage, StageKind, StageOutput, SystemFiles, TrajectoryOptions, Velocities,
+    CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
+    OutputOptions, Plan, PmeSpec, RESTRAINTS, RunOptions, Setting, Stage, StageKind, StageOutput, SystemFiles,
+    TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -351,21 +352,27 @@ fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
 }
 
 fn barostat(options: &Barostat) -> String {
-    let Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every } = *options;
-    let along = |values: [f64; 3], dimension: Dimension| match values {
-        [x, y, z] if x == y && y == z => quote(&dimension.spell(x)),
-        _ => list_of(coupling.extents().iter().map(|directions| dimension.spell(values[directions[0]]))),
+    let Barostat { kind, coupling, ref pressure, surface_tension, coupling_time, compressibility, every } = *options;
+    let along = |texts: [String; 3]| match texts {
+        [x, y, z] if x == y && y == z => x,
+        _ => {
+            let texts: Vec<&str> = coupling.extents().iter().map(|directions| texts[directions[0]].as_str()).collect();
+            format!("[{}]", texts.join(", "))
+        }
     };
     let mut members =
         vec![("kind", word(&words::BAROSTATS, &kind)), ("coupling", word(&words::PRESSURE_COUPLINGS, &coupling))];
-    members.push(("pressure", along(pressure, Pressure)));
+    members.push(("pressure", along(pressure.each_ref().map(|pressure| schedule(Pressure, pressure)))));
     if coupling == PressureCoupling::SemiIsotropic {
         members.push(("surface_tension", quote(&SurfaceTension.spell(surface_tension))));
     }
     if kind != BarostatKind::MonteCarlo {
         members.push(("coupling_time", quote(&Time.spell(coupling_time))));
     }
-    members.extend([("compressibility", along(compressibility, Compressibility)), ("every", every.to_string())]);
+    members.extend([
+        ("compressibility", along(compressibility.map(|value| quote(&Compressibility.spell(value))))),
+        ("every", every.to_string()),
+    ]);
     braces(members)
 }
 

@@ -16,7 +16,9 @@ impl GroupColumns {
     pub(super) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
-            let Some(thermostat) = stage.thermostat().filter(|thermostat| !thermostat.groups.is_empty()) else { continue };
+            let Some(thermostat) = stage.thermostat().filter(|thermostat| !thermostat.groups.is_empty()) else {
+                continue;
+            };
             let groups = std::iter::once(None).chain(thermostat.selections().map(Some));
             found.of_stages[index] = groups.map(|selection| found.column(selection)).collect();
         }
@@ -41,7 +43,8 @@ impl GroupColumns {
         if let Some(found) = self.columns.iter().position(|(known, _)| known.as_deref() == selection) {
             return found;
         }
-        let words = selection.unwrap_or("rest").split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let words =
+            selection.unwrap_or("rest").split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let name = words.fold("temperature".to_owned(), |name, word| name + "_" + word);
         let is_free = |name: &String| self.columns.iter().all(|(_, known)| known != name);
         let numbered = (2..).map(|number| format!("{name}_{number}"));

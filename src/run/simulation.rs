@@ -232,7 +232,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let kinetic = self.context.integrate(leapfrog)?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let scaling = barostat.scaling(self.bath_temperature(), dynamics.timestep, random);
+            let scaling = barostat.scaling(self.bath_temperature(), (time, dynamics.timestep), random);
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(change) = change {
@@ -262,7 +262,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
-        Some(barostat.trial(self.bath_temperature(), dynamics.timestep, random))
+        let time = self.local_step as f64 * dynamics.timestep;
+        Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
     /// Whether the next step begins with a trial move, so that its positions are known after its forces only.

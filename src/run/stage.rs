@@ -3,9 +3,9 @@
 use super::engine::Engine;
 use super::minimize::{MinimizeSettings, Minimizer, Status};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
-use super::stage_output::StageOutput;
 use super::setup::Setup;
 use super::simulation::{Simulation, StageProgress};
+use super::stage_output::StageOutput;
 use super::start::prepare;
 use super::surface::ForceSurface;
 use crate::error::{Problem, Result};

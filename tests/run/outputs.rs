@@ -149,9 +149,9 @@ fn stages_write_at_their_own_intervals_into_the_same_files() {
     case.ends_with(0, &["--output-dir", "whole"]);
     let steps = |directory: &str, name: &str| {
         let mut trajectory = open(&case.path(directory).join(name)).unwrap();
-        let mut frame = StoredFrame::default();
+        let (mut frame, frames) = (StoredFrame::default(), trajectory.frames());
         let step = |index| trajectory.read(index, &mut frame).map(|()| frame.step).unwrap();
-        (0..trajectory.frames()).map(step).collect::<Vec<_>>()
+        (0..frames).map(step).collect::<Vec<_>>()
     };
     let rows = |directory: &str| case.column(directory, "step").iter().map(|step| *step as u64).collect::<Vec<_>>();
     assert_eq!(steps("whole", "trajectory.h5md"), [20, 24, 28, 32, 36, 40, 60]);

@@ -340,10 +340,10 @@ static BAROSTAT: &[Key] = &[
     },
     Key {
         name: "pressure",
-        kind: Quantities(Pressure, Range::ANY),
+        kind: Kind::Schedules(Pressure, Range::ANY),
         default: Is("\"1 bar\""),
         example: "\"1 bar\"",
-        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble.",
+        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble. Each may be a list of times from the start of the stage and pressures, between which it changes linearly: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
         ..KEY
     },
     Key {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
 use crate::units::BOLTZMANN;
 
 const TEMPERATURE: f64 = 300.0;
@@ -16,7 +17,7 @@ fn barostat(coupling: PressureCoupling, free: [bool; 3], surface_tension: f64) -
     Barostat {
         kind: BarostatKind::MonteCarlo,
         coupling,
-        pressure: [PRESSURE; 3],
+        pressure: [PRESSURE; 3].map(Schedule::from),
         surface_tension,
         coupling_time: 0.0,
         compressibility: free.map(|free| if free { 1.0 / PRESSURE } else { 0.0 }),
@@ -33,7 +34,7 @@ fn edge() -> f64 {
 fn ideal_gas(barostat: &Barostat) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
     let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(); 3]), [TrialMoves::default(); 3]);
     let mut step = |step| {
-        let trial = barostat.trial(TEMPERATURE, 0.002, (3, step));
+        let trial = barostat.trial(TEMPERATURE, (0.0, 0.002), (3, step));
         let moves = &mut moves[trial.extent];
         let change = trial.change_of(moves, cell.volume());
         let stretched = cell.stretched(trial.factors(change));
@@ -102,7 +103,7 @@ fn area_follows_the_ensemble_under_a_surface_tension() {
 
 #[test]
 fn energies_that_are_no_numbers_are_refused() {
-    let trial = barostat(PressureCoupling::Isotropic, [true; 3], 0.0).trial(TEMPERATURE, 0.002, (1, 1));
+    let trial = barostat(PressureCoupling::Isotropic, [true; 3], 0.0).trial(TEMPERATURE, (0.0, 0.002), (1, 1));
     let cell = PeriodicCell::orthorhombic([3.0; 3]);
     for energy in [f64::NAN, f64::INFINITY] {
         assert!(!trial.is_accepted(0.0, energy, [&cell, &cell], 10));

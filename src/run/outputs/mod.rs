@@ -178,17 +178,8 @@ impl Outputs {
         let of_groups = observed.map_or(&[][..], |observed| &observed.group_temperatures);
         self.groups.fill(step.stage, of_groups, &mut self.temperatures);
         let (mass, temperatures) = (self.mass, self.temperatures.as_slice());
-        let report = Report {
-            step,
-            cell,
-            positions,
-            velocities,
-            forces: &forces,
-            observed,
-            restraints,
-            mass,
-            temperatures,
-        };
+        let report =
+            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass, temperatures };
         for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
