@@ -13,7 +13,7 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, load, processors, refuse, restraints, warnings,
+    describe_lists, describe_lj_end, describe_methods, frozen_system, load, processors, refuse, restraints, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -36,8 +36,11 @@ impl Check {
         let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
         restraints(&config.plan, &system, &state)?;
-        for (_, stage) in config.plan.dynamics() {
-            Setup::new(&system, stage, config.plan.run.seed, state.cell.is_some())?;
+        for stage in &config.plan.stages {
+            let frozen = frozen_system(stage, &system)?;
+            if let StageKind::Dynamics(dynamics) = &stage.kind {
+                Setup::new(frozen.as_ref().unwrap_or(&system), dynamics, config.plan.run.seed, state.cell.is_some())?;
+            }
         }
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");

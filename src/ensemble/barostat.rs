@@ -155,8 +155,9 @@ impl Barostat {
     }
 
     /// Mean square change of ln L₁ − ln L₂ per ps, of lengths of the first and the last extent of the cell, in a material that
-    /// does not resist it: a liquid of this volume (nm³) at a temperature in K. Of trial moves about that, from half of them
-    /// accepted with a change of ε of kTβ/V in the mean square, of which half restores the volume; of weak coupling not known.
+    /// does not resist it: a liquid of this volume (nm³) at a temperature in K. That of stochastic rescaling follows from its
+    /// noise; that of trial moves is an estimate: a trial of an extent that is adapted to its acceptance changes ε by some 0.8
+    /// kTβ/V in the mean square, less what the volume takes back. Not known of weak coupling.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -165,7 +166,7 @@ impl Barostat {
             BarostatKind::CRescale => Some(2.0 / 3.0 * strain / self.coupling_time * (first.recip() + last.recip())),
             BarostatKind::MonteCarlo => {
                 let rate = (f64::from(self.every) * timestep * extents.len() as f64).recip();
-                Some(0.5 * strain * rate * (first.powi(-2) + last.powi(-2)))
+                Some(0.8 * strain * rate * (first.powi(-2) + last.powi(-2)))
             }
             BarostatKind::Berendsen => None,
         }

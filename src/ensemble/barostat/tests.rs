@@ -135,6 +135,11 @@ fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
         assert_gamma(&volumes, count + 1.0, STEPS as f64 * INTERVAL / 2.0, INTERVAL);
         let shapes: Vec<f64> = edges.iter().map(|[x, _, z]| (x / z).ln()).collect();
         let expected = 2.0 / (3.0 * count) * inverses;
+        assert!(
+            (gas.barostat.shape_diffusion(TEMPERATURE, count * kt / PRESSURE, INTERVAL).unwrap() / expected - 1.0)
+                .abs()
+                < 1e-12
+        );
         let ratio = diffusion(&shapes) / expected;
         assert!((ratio - 1.0).abs() < STANDARD_ERRORS * diffusion_error(), "{coupling:?}: {ratio}");
         let alike = edges.iter().all(|[x, y, _]| (x / y - 1.0).abs() < 1e-9);
