@@ -170,6 +170,56 @@ fn stages_write_at_their_own_intervals_into_the_same_files() {
 }
 
 #[test]
+fn temperature_groups_have_columns_in_table_and_frames() {
+    let stage = |name: &str, rest: &str| {
+        format!("[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"2 fs\"\n{rest}\n")
+    };
+    let groups =
+        "thermostat = { temperature = \"300 K\", groups = [{ select = \"resid 1-86\", temperature = \"350 K\" }] }";
+    let head = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n\
+        [output]\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"20 fs\" }\n";
+    let bare = format!("{head}{}", stage("a", "velocities = \"generate\"\ntemperature = \"300 K\""));
+    let both = format!("{bare}{}", stage("b", groups));
+    let case = Case::new("water", &both);
+    case.ends_with(0, &[]);
+    let column = |name: &str| case.column("out", name);
+    let [all, rest, group] = ["", "_rest", "_resid_1_86"].map(|name| column(&format!("temperature{name} (K)")));
+    // at 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
+    assert!(rest[..2].iter().chain(&group[..2]).all(|value| value.is_nan()));
+    for row in 2..5 {
+        // a third of the molecules, and of the degrees of freedom
+        let mean = (2.0 * rest[row] + group[row]) / 3.0;
+        assert!((mean / all[row] - 1.0).abs() < 1e-8, "{mean} of {}", all[row]);
+        assert!((rest[row] - group[row]).abs() > 1e-3);
+    }
+    let file = hdf5::File::open(case.path("out/trajectory.h5md")).unwrap();
+    for (name, column) in [("rest", &rest), ("resid_1_86", &group)] {
+        let values = file.dataset(&format!("observables/temperature_{name}/value")).unwrap().read_raw::<f64>().unwrap();
+        assert_eq!(values.len(), 5);
+        let same = |(a, b): (&f64, &f64)| a.is_nan() && b.is_nan() || (a - b).abs() < 1e-6;
+        assert!(values.iter().zip(column).all(same), "{values:?} {column:?}");
+    }
+    let averages: Vec<String> =
+        case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
+    assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
+    // files that were begun without groups cannot have them later
+    for (output, file) in [("", "energies.csv"), ("energies = \"none\"", "trajectory.h5md")] {
+        let with = |input: &str| {
+            input.replace(
+                "energies = { every = \"20 fs\" }",
+                if output.is_empty() { "energies = { every = \"20 fs\" }" } else { output },
+            )
+        };
+        let directory = format!("later-{file}");
+        case.rewrite("water", &with(&bare));
+        case.ends_with(0, &["--output-dir", &directory]);
+        case.rewrite("water", &with(&both));
+        let messages = case.ends_with(2, &["--output-dir", &directory]);
+        assert!(messages.contains(file) && messages.contains("--no-append"), "{messages}");
+    }
+}
+
+#[test]
 fn a_killed_run_goes_on_in_every_file() {
     let case = Case::new("water", &input(OUTPUT, "1.2 ps"));
     case.ends_with(0, &["--output-dir", "whole"]);
