@@ -56,6 +56,7 @@ pub struct Host<F> {
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
     constraints: ConstraintPlan,
+    is_constrained: bool,
     sites: SitePlan,
     /// the longer cutoff, nm; infinite without one
     cutoff: f64,
@@ -112,6 +113,7 @@ impl<F: ForceField> Host<F> {
             masses,
             step_results: vec![StepResult::NONE; constraints.sections()],
             constraints,
+            is_constrained: system.constraints.count() > 0,
             sites: SitePlan::new(&system.topology),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
@@ -156,8 +158,9 @@ impl<F: ForceField> Host<F> {
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, &self.evaluation.forces, self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
+        let work = step.refreshed && self.is_constrained;
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work };
             *result = if step.virial {
                 dispatch(level, LeapfrogKernel::<true>(part, refresh))
             } else {
@@ -198,6 +201,7 @@ impl<F: ForceField> Host<F> {
         if grouped {
             of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
         }
+        let constraint_work = if step.refreshed { self.book_constraint_work(after - before) } else { 0.0 };
         self.kinetic_after = after;
         self.check_motion(before + after)?;
         self.restraints.book_work(step.timestep);
@@ -209,7 +213,7 @@ impl<F: ForceField> Host<F> {
             self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, along, constraint_virial, of_groups })
+        Ok(Kinetic { before, after, along, constraint_virial, of_groups, constraint_work })
     }
 
     /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.

@@ -73,6 +73,9 @@ pub struct Leapfrog {
     /// one of them followed the previous step: the rest of its work is booked now, with the present forces, which after
     /// [`Backend::scale_box`] must have been evaluated with their virial
     pub pending_work: bool,
+    /// velocities are refreshed in this stage: the work of constraint forces is booked as the thermostat's
+    /// ([`crate::ensemble::refreshment`])
+    pub refreshed: bool,
 }
 
 /// Kinetic energies of a step, kJ/mol; that at the time of the forces is the mean of both half steps.
@@ -89,6 +92,9 @@ pub struct Kinetic {
     pub constraint_virial: Mat3,
     /// of each temperature group, at the time of the forces; empty without groups
     pub of_groups: PerGroup<f64>,
+    /// work of the constraint forces of this step, of which the second half is done after the time of the forces; zero
+    /// unless it is booked
+    pub constraint_work: f64,
 }
 
 /// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.
