@@ -203,13 +203,8 @@ fn temperature_groups_have_columns_in_table_and_frames() {
         case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
     assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
     // files that were begun without groups cannot have them later
-    for (output, file) in [("", "energies.csv"), ("energies = \"none\"", "trajectory.h5md")] {
-        let with = |input: &str| {
-            input.replace(
-                "energies = { every = \"20 fs\" }",
-                if output.is_empty() { "energies = { every = \"20 fs\" }" } else { output },
-            )
-        };
+    for (energies, file) in [("{ every = \"20 fs\" }", "energies.csv"), ("\"none\"", "trajectory.h5md")] {
+        let with = |input: &str| input.replace("energies = { every = \"20 fs\" }", &format!("energies = {energies}"));
         let directory = format!("later-{file}");
         case.rewrite("water", &with(&bare));
         case.ends_with(0, &["--output-dir", &directory]);
