@@ -9,7 +9,7 @@ use md::config::{Config, Override, physics_diff, template};
 use md::ensemble::thermostat::ThermostatKind;
 use md::error::Problem;
 use md::prepare::{ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
-use md::run::{Device, Interval, Plan, Precision, StageKind, Velocities};
+use md::run::{Device, ENERGIES, Interval, Plan, Precision, RESTRAINTS, StageKind, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, PmeParameters};
 use proptest::prelude::*;
 
@@ -175,6 +175,38 @@ fn trajectories_are_one_or_several_by_their_names() {
     assert_eq!(files(list), [named("trajectory.h5md", None), named("b.xtc", Some(0.0001))]);
     let headed = "directory = \"o\"\n[[output.trajectory]]\nfile = \"a.dcd\"\n[[output.trajectory]]";
     assert_eq!(files(headed), [named("a.dcd", None), named("trajectory.h5md", None)]);
+}
+
+#[test]
+fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
+    let stage = |name: &str, output: &str| {
+        format!("[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\n{output}\n")
+    };
+    let run = "[output]\ntrajectory = [{ file = \"a.xtc\", every = \"4 ps\" }, { file = \"b.dcd\", every = \"5 ps\" }]\n\
+        restraints = \"none\"\ncheckpoint = { every = \"7 min\" }\n";
+    let stages = [
+        stage("as-run", ""),
+        stage("quiet", "output = { trajectory = \"none\", energies = \"none\", restraints = \"none\" }"),
+        stage("both", "output = { trajectory = { every = \"3 steps\" }, checkpoint = { every = \"1 min\" } }"),
+        stage("one", "output.trajectory = { file = \"b.dcd\", every = \"none\" }\noutput.energies.every = \"2 ps\""),
+    ];
+    let text = format!("{SYSTEM}{run}{}", stages.concat());
+    let Config { plan, effective } = parse(&text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let every = |name: &str| [0, 1, 2, 3].map(|stage| plan.intervals(name).of_stage(stage));
+    let (time, steps) = (|ps| Some(Interval::Time(ps)), Some(Interval::Steps(3)));
+    assert_eq!(every("a.xtc"), [time(4.0), None, steps, time(4.0)]);
+    assert_eq!(every("b.dcd"), [time(5.0), None, steps, None]);
+    assert_eq!(every(ENERGIES), [time(1.0), None, time(1.0), time(2.0)]);
+    assert_eq!(every(RESTRAINTS), [None; 4]);
+    assert_eq!([1, 2].map(|stage| plan.checkpoints(stage).every.as_secs()), [420, 60]);
+    // it is written out, and may change when a run continues
+    let again = Config::parse(&effective, Path::new("/elsewhere/effective.toml"), &[]).unwrap().plan;
+    assert_eq!(again, plan);
+    let other =
+        parse_set(&text, &["stage.both.output.trajectory.every=\"1 ps\"", "stage.quiet.output.energies=\"none\""]);
+    let other = other.unwrap_or_else(|problems| panic!("{problems:?}")).plan;
+    assert_ne!(other, plan);
+    assert_eq!(physics_diff(&plan, &other), Vec::<String>::new());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
@@ -58,6 +58,7 @@ pub struct Host<F> {
     /// 1/mass, zero for massless sites, amu⁻¹
     inverse_masses: Vec<f64>,
     constraints: ConstraintPlan,
+    is_constrained: bool,
     sites: SitePlan,
     /// the longer cutoff, nm; infinite without one
     cutoff: f64,
@@ -116,6 +117,7 @@ impl<F: ForceField> Host<F> {
             masses,
             step_results: vec![StepResult::NONE; constraints.sections()],
             constraints,
+            is_constrained: system.constraints.count() > 0,
             sites: SitePlan::new(&system.topology),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
@@ -161,8 +163,9 @@ impl<F: ForceField> Host<F> {
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
+        let work = step.refreshed && self.is_constrained;
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work };
             *result = if step.virial {
                 dispatch(level, LeapfrogKernel::<true>(part, refresh))
             } else {
@@ -194,6 +197,8 @@ impl<F: ForceField> Host<F> {
         }
         self.timestep = step.timestep;
         let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
+        let grouped = step.kinetic && self.temperature_groups.is_some();
+        let mut of_groups = if grouped { self.kinetic_of_groups() } else { PerGroup::new() };
         let mut constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
         if step.virial {
             constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
@@ -201,6 +206,10 @@ impl<F: ForceField> Host<F> {
         self.sites.place(&self.team, &mut self.positions);
         let [before, after] = self.kinetic_energies();
         let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
+        if grouped {
+            of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
+        }
+        let constraint_work = if step.refreshed { self.book_constraint_work(after - before) } else { 0.0 };
         self.kinetic_after = after;
         self.check_motion(before + after)?;
         self.restraints.book_work(step.timestep);
@@ -212,7 +221,7 @@ impl<F: ForceField> Host<F> {
             self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, along, constraint_virial })
+        Ok(Kinetic { before, after, along, constraint_virial, of_groups, constraint_work })
     }
 
     /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.

@@ -12,6 +12,18 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     velocities.iter().zip(masses).map(|(v, m)| 0.5 * m * v.norm_squared()).sum()
 }
 
+/// The same, and Σ v·F if it is wanted; in one loop, in which neither sum waits for the other.
+#[inline(always)]
+fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
+    if !work {
+        return [kinetic(velocities, masses), 0.0];
+    }
+    let atoms = velocities.iter().zip(masses).zip(forces);
+    atoms.fold([0.0; 2], |[kinetic, power], ((v, m), force)| {
+        [kinetic + 0.5 * m * v.norm_squared(), power + v.dot(*force)]
+    })
+}
+
 /// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
@@ -23,6 +35,8 @@ pub(super) struct Section<'a> {
     pub(super) masses: &'a [f64],
     pub(super) inverse_masses: &'a [f64],
     pub(super) timestep: f64,
+    /// the work of the forces is wanted
+    pub(super) work: bool,
 }
 
 /// Its result.
@@ -31,6 +45,8 @@ pub(super) struct StepResult {
     /// kinetic energies half a step before and after, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
+    /// ½ dt Σ F·(v(t−½) + v(t+½)) where it is wanted, kJ/mol
+    pub(super) force_work: f64,
     /// kinetic energy of velocities that a thermostat has renewed in the middle of the move, kJ/mol
     pub(super) renewed: f64,
     /// Σ r⊗(m Δx) of the constraints
@@ -44,6 +60,7 @@ impl StepResult {
     pub(super) const NONE: Self = StepResult {
         before: 0.0,
         after: 0.0,
+        force_work: 0.0,
         renewed: 0.0,
         constraint_virial: Ok(Mat3::ZERO),
         constraining: Duration::ZERO,
@@ -58,15 +75,15 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> StepResult {
-        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.0;
+        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work } = self.0;
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
-        let before = {
+        let [before, power_before] = {
             // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
             let (positions, velocities) =
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
-            let before = kinetic(velocities, masses);
+            let before = kinetic_and_power(velocities, masses, forces, work);
             for (i, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
                 *v += forces[i] * (inverse_masses[i] * timestep);
                 *r = old[i] + *v * timestep;
@@ -78,8 +95,9 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
         let constraint_virial = unsafe { plan.apply::<VIRIAL>(section, motion) };
         let constraining = start.elapsed();
         // SAFETY: as above
-        let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
-        let mut result = StepResult { before, after, renewed: after, constraint_virial, constraining };
+        let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
+        let force_work = 0.5 * timestep * (power_before + power_after);
+        let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };
         if let Some(refresh) = self.1 {
             match refresh.apply(&self.0) {
                 Ok(renewed) => result.renewed = renewed,

@@ -28,7 +28,7 @@ pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
-use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
@@ -109,10 +109,13 @@ pub struct Leapfrog {
     /// one of them followed the previous step: the rest of its work is booked now, with the present forces, which after
     /// [`Backend::scale_box`] must have been evaluated with their virial
     pub pending_work: bool,
+    /// velocities are refreshed in this stage: the work of constraint forces is booked as the thermostat's
+    /// ([`crate::ensemble::refreshment`])
+    pub refreshed: bool,
 }
 
 /// Kinetic energies of a step, kJ/mol; that at the time of the forces is the mean of both half steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinetic {
     /// of the velocities half a step before
     pub before: f64,
@@ -123,6 +126,11 @@ pub struct Kinetic {
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
+    /// of each temperature group, at the time of the forces; empty without groups
+    pub of_groups: PerGroup<f64>,
+    /// work of the constraint forces of this step, of which the second half is done after the time of the forces; zero
+    /// unless it is booked
+    pub constraint_work: f64,
 }
 
 /// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.

@@ -13,7 +13,7 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
     Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, load, processors, refuse, restraints, warnings,
+    describe_lists, describe_lj_end, describe_methods, frozen_system, load, processors, refuse, restraints, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -36,8 +36,11 @@ impl Check {
         let mut text = summary(&config.plan, &system, &state, processors)?;
         refuse(&config.plan, &system)?;
         restraints(&config.plan, &system, &state)?;
-        for (_, stage) in config.plan.dynamics() {
-            Setup::new(&system, stage, config.plan.run.seed, state.cell.is_some())?;
+        for stage in &config.plan.stages {
+            let frozen = frozen_system(stage, &system)?;
+            if let StageKind::Dynamics(dynamics) = &stage.kind {
+                Setup::new(frozen.as_ref().unwrap_or(&system), dynamics, config.plan.run.seed, state.cell.is_some())?;
+            }
         }
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
@@ -112,11 +115,14 @@ fn dynamics(stage: &Dynamics) -> String {
         let _ = write!(text, ", {}", temperatures(thermostat));
     }
     if let Some(barostat) = &stage.barostat {
-        let [x, y, z] = barostat.pressure.map(|pressure| pressure / crate::units::BAR);
+        let [x, y, z] = barostat.pressure.each_ref().map(|pressure| {
+            let values = pressure.points().iter().map(|(_, value)| format!("{:.4}", value / crate::units::BAR));
+            values.collect::<Vec<_>>().join(" to ")
+        });
         let _ = if x == y && y == z {
-            write!(text, ", {x:.4} bar")
+            write!(text, ", {x} bar")
         } else {
-            write!(text, ", {x:.4}, {y:.4}, {z:.4} bar along x, y, z")
+            write!(text, ", {x}, {y}, {z} bar along x, y, z")
         };
     }
     text
@@ -133,14 +139,15 @@ fn temperatures(thermostat: &Thermostat) -> String {
 }
 
 fn output(plan: &Plan, topology: &Topology) -> Result<String> {
-    let stages = plan.stages.iter().filter_map(|stage| match &stage.kind {
-        StageKind::Dynamics(stage) => Some(stage),
-        StageKind::Minimize(_) => None,
-    });
     let directory = plan.output.directory.display();
     let file = |trajectory: &TrajectoryOptions| {
-        // frame 0 of each stage is always written
-        let frames: u64 = stages.clone().map(|stage| 1 + stage.steps / trajectory.every.steps(stage.timestep)).sum();
+        let intervals = plan.intervals(&trajectory.file);
+        let frames = plan.stages.iter().enumerate().filter_map(|(index, stage)| match &stage.kind {
+            // frame 0 of each stage is always written
+            StageKind::Dynamics(stage) => Some(1 + stage.steps / intervals.of_stage(index)?.steps(stage.timestep)),
+            StageKind::Minimize(_) => None,
+        });
+        let frames: u64 = frames.sum();
         let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
         let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
         // three f32 per atom and field, uncompressed

@@ -143,7 +143,7 @@ pub(super) fn energies(path: &Path) -> Result<String> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(text) };
     let _ = writeln!(text, "steps        {} to {}, {} to {} ps", first[0], last[0], first[1], last[1]);
     let names: Vec<(&str, &str)> = columns[3..].iter().map(|(name, unit)| (name.as_str(), unit.as_str())).collect();
-    let mut statistics = Statistics::new(&names);
+    let mut statistics = Statistics::new(names);
     rows.iter().filter(|row| row[2] == last[2]).for_each(|row| statistics.add(row[1], &row[3..]));
     let _ = writeln!(text, "\nmeans of stage {}", last[2]);
     text.push_str(&means(&statistics.averages()));

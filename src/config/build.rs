@@ -27,7 +27,7 @@ pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
     let forces = root.table("forces").and_then(|table| forces(table, problems));
     let run = root.table("run").and_then(|table| run(table, problems));
     let output = root.table("output").and_then(|table| output(table, problems));
-    let stages = dynamics::stages(root.tables("stage"), problems);
+    let stages = dynamics::stages(root.tables("stage"), output.as_ref(), problems);
     let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? };
     multiple_time_steps::check(&plan, root.tables("stage"), problems);
     Some(plan)
@@ -262,7 +262,8 @@ fn device(text: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<Devi
     device
 }
 
-fn wall_time(table: &Table, key: &str, seconds: f64, problems: &mut Vec<Problem>) -> Option<Duration> {
+/// A duration in seconds, of a key of a table.
+pub(super) fn wall_time(table: &Table, key: &str, seconds: f64, problems: &mut Vec<Problem>) -> Option<Duration> {
     // std's clock arithmetic overflows far beyond this; a century is longer than any run
     const CENTURY: f64 = 100.0 * 365.25 * 86400.0;
     if seconds > CENTURY {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::build::report;
 use super::restraints::restraint;
+use super::stage_output::stage_output;
 use super::value::Table;
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
@@ -11,10 +12,14 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
-use crate::run::{Dynamics, Minimize, PositionRestraint, Restraint, Stage, StageKind, Velocities};
+use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Every stage; `None` where a problem has been recorded.
-pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
+/// Every stage, beside what the run writes; `None` where a problem has been recorded.
+pub(super) fn stages(
+    tables: &[Table],
+    output: Option<&OutputOptions>,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Stage>> {
     let mut names = HashSet::new();
     for table in tables {
         let Some(name) = table.text("name") else { continue };
@@ -28,11 +33,11 @@ pub(super) fn stages(tables: &[Table], problems: &mut Vec<Problem>) -> Option<Ve
         }
     }
     // every stage is checked before the first failure ends the collection
-    let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, problems)).collect();
+    let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, output, problems)).collect();
     stages.into_iter().collect()
 }
 
-fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
+fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Problem>) -> Option<Stage> {
     let kind = match table.meaning("kind", &words::STAGES)? {
         StageWord::Minimize => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
@@ -42,6 +47,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
     };
     let frozen = frozen(table, problems);
+    let output = stage_output(table, output, problems);
     // every restraint is checked before the first failure ends the collection
     let position_restraints: Vec<Option<PositionRestraint>> =
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
@@ -53,6 +59,7 @@ fn stage(table: &Table, problems: &mut Vec<Problem>) -> Option<Stage> {
         position_restraints: position_restraints.into_iter().collect::<Option<_>>()?,
         restraints: restraints.into_iter().collect::<Option<_>>()?,
         frozen: frozen?,
+        output: output?,
     })
 }
 
@@ -233,8 +240,9 @@ fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> 
 fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     let kind = table.meaning("kind", &words::BAROSTATS)?;
     let coupling = table.meaning("coupling", &words::PRESSURE_COUPLINGS)?;
-    let [pressure, compressibility] =
-        ["pressure", "compressibility"].map(|name| along_directions(table, name, coupling, problems));
+    let pressure = along_directions(table, "pressure", table.schedules("pressure")?, coupling, problems);
+    let compressibility =
+        along_directions(table, "compressibility", table.numbers("compressibility")?, coupling, problems);
     let (pressure, compressibility) = (pressure?, compressibility?);
     if compressibility == [0.0; 3] {
         let message = "barostat: with compressibility zero in all directions the cell is rigid";
@@ -256,13 +264,14 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
 }
 
 /// A value for each of x, y, z, of one for all or one for each extent of the cell that is coupled by itself.
-fn along_directions(
+fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
+    values: &[T],
     coupling: PressureCoupling,
     problems: &mut Vec<Problem>,
-) -> Option<[f64; 3]> {
-    let (values, extents) = (table.numbers(name)?, coupling.extents());
+) -> Option<[T; 3]> {
+    let extents = coupling.extents();
     if values.len() > 1 && values.len() != extents.len() {
         let word = table.word("coupling").unwrap_or_default();
         let message = format!("barostat.{name}: {} values with coupling = \"{word}\"", values.len());
@@ -274,10 +283,10 @@ fn along_directions(
         report(problems, table, name, message, help);
         return None;
     }
-    let mut along = [values[0]; 3];
+    let mut along = std::array::from_fn(|_| values[0].clone());
     if values.len() > 1 {
         for (value, directions) in values.iter().zip(extents) {
-            directions.iter().for_each(|&direction| along[direction] = *value);
+            directions.iter().for_each(|&direction| along[direction] = value.clone());
         }
     }
     Some(along)

@@ -56,6 +56,8 @@ pub enum Kind {
     Schedule(Dimension, Range),
     /// text with number and unit, or a list of such, one for each direction that is coupled by itself
     Quantities(Dimension, Range),
+    /// as [`Kind::Schedule`], or a list of such or of quantities, one for each direction that is coupled by itself
+    Schedules(Dimension, Range),
     /// the same of the first dimension, or of the second where an earlier key of the same table has one of these words
     QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
     /// simulated time, or a number of steps
@@ -146,6 +148,12 @@ impl Key {
                 let (name, value) = (dimension.name(), dimension.example());
                 format!(
                     "text with {name}, for example \"{value}\", or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
+                )
+            }
+            Kind::Schedules(dimension, _) => {
+                let (name, value) = (dimension.name(), dimension.example());
+                format!(
+                    "text with {name}, for example \"{value}\", a list of such, or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
                 )
             }
             Kind::Quantities(dimension, _) => {

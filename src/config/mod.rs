@@ -16,6 +16,7 @@ mod multiple_time_steps;
 mod raw;
 mod resolve;
 mod restraints;
+mod stage_output;
 mod stages;
 mod template;
 mod value;

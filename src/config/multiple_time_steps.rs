@@ -8,7 +8,11 @@ use crate::run::{Plan, StageKind, misplaced};
 pub(super) fn check(plan: &Plan, tables: &[Table], problems: &mut Vec<Problem>) {
     for (stage, table) in plan.stages.iter().zip(tables) {
         if let (StageKind::Dynamics(dynamics), Some(inner)) = (&stage.kind, table.table("multiple_time_steps")) {
-            problems.extend(misplaced(plan, dynamics).into_iter().map(|problem| inner.place("every").problem(problem)));
+            problems.extend(
+                misplaced(plan, dynamics, &stage.output)
+                    .into_iter()
+                    .map(|problem| inner.place("every").problem(problem)),
+            );
         }
     }
 }

@@ -116,7 +116,7 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(std::ops::Range<usize>) 
     Raw { node, place: place(value.span()) }
 }
 
-/// Parts of a dotted key: the deepest, `stage.NAME.thermostat.kind`, has four. Tables are built and dropped recursively.
+/// Parts of a dotted key: the deepest, `stage.NAME.output.trajectory.every`, has five. Tables are built and dropped recursively.
 const DEEPEST: usize = 8;
 
 /// One setting from the command line.

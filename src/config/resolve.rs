@@ -60,9 +60,10 @@ impl Resolver<'_> {
             Kind::QuantityBy([usual, other], (name, words), _) => {
                 Some(if table.word(name).is_some_and(|word| words.contains(&word)) { other } else { usual })
             }
-            Kind::Quantity(dimension, _) | Kind::Quantities(dimension, _) | Kind::Schedule(dimension, _) => {
-                Some(dimension)
-            }
+            Kind::Quantity(dimension, _)
+            | Kind::Quantities(dimension, _)
+            | Kind::Schedule(dimension, _)
+            | Kind::Schedules(dimension, _) => Some(dimension),
             _ => None,
         };
         if let Some(member) = member {
@@ -168,9 +169,10 @@ fn scalar(
                 Err(range(admissible.words))
             }
         }
-        (Kind::Quantity(..) | Kind::QuantityBy(..) | Kind::Quantities(..) | Kind::Schedule(..), _) => {
-            dimensional(&name, key, dimension.expect("a quantity has one"), node)
-        }
+        (
+            Kind::Quantity(..) | Kind::QuantityBy(..) | Kind::Quantities(..) | Kind::Schedule(..) | Kind::Schedules(..),
+            _,
+        ) => dimensional(&name, key, dimension.expect("a quantity has one"), node),
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
             let problem = Problem::new("missing unit: an interval is written as text with its unit");
@@ -187,7 +189,8 @@ fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Resu
     let (Kind::Quantity(_, admissible)
     | Kind::QuantityBy(.., admissible)
     | Kind::Quantities(_, admissible)
-    | Kind::Schedule(_, admissible)) = &key.kind
+    | Kind::Schedule(_, admissible)
+    | Kind::Schedules(_, admissible)) = &key.kind
     else {
         return Err(wrong_type(name, key, node));
     };
@@ -204,12 +207,14 @@ fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Resu
             Ok((Value::Numbers(values), text))
         }
         (Kind::Schedule(..), Node::Array(items)) => {
-            let (points, text) = points(items, dimension).map_err(named)?;
-            check(&points.iter().map(|point| point.1).collect::<Vec<_>>())?;
-            let schedule = Schedule::new(points).ok_or_else(|| {
-                named(Problem::new("times must ascend").help("for example [[\"0 ps\", ...], [\"50 ps\", ...]]"))
-            })?;
+            let (schedule, text) = schedule(items, dimension).map_err(named)?;
+            check(&values_of(&[&schedule]))?;
             Ok((Value::Schedule(schedule), text))
+        }
+        (Kind::Schedules(..), Node::Text(_) | Node::Array(_)) => {
+            let (schedules, text) = schedules(node, dimension).map_err(named)?;
+            check(&values_of(&schedules.iter().collect::<Vec<_>>()))?;
+            Ok((Value::Schedules(schedules), text))
         }
         (_, Node::Text(text)) => {
             if nearest(text, key.words.iter().copied()).is_some() {
@@ -239,6 +244,36 @@ fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), P
     let pairs = items.iter().map(|item| one(&item.node)).collect::<Result<Vec<_>, _>>()?;
     let (values, written): (Vec<f64>, Vec<String>) = pairs.into_iter().unzip();
     Ok((values, format!("[{}]", written.join(", "))))
+}
+
+/// A schedule of points in their order, and how it is written.
+fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), Problem> {
+    let (points, text) = points(items, dimension)?;
+    let help = "for example [[\"0 ps\", ...], [\"50 ps\", ...]]";
+    let schedule = Schedule::new(points).ok_or_else(|| Problem::new("times must ascend").help(help))?;
+    Ok((schedule, text))
+}
+
+/// One value or schedule, or a list of such, and how they are written. A list of pairs of texts is one schedule.
+fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String), Problem> {
+    let is_pair = |item: &Raw| matches!(&item.node, Node::Array(pair) if matches!(pair.first().map(|first| &first.node), Some(Node::Text(_))));
+    let one = |node: &Node| match node {
+        Node::Array(items) => schedule(items, dimension),
+        _ => quantities(node, dimension).map(|(values, text)| (values[0].into(), text)),
+    };
+    match node {
+        Node::Array(items) if !items.iter().any(is_pair) => {
+            let all = items.iter().map(|item| one(&item.node)).collect::<Result<Vec<_>, _>>()?;
+            let (schedules, written): (Vec<Schedule>, Vec<String>) = all.into_iter().unzip();
+            Ok((schedules, format!("[{}]", written.join(", "))))
+        }
+        _ => one(node).map(|(schedule, text)| (vec![schedule], text)),
+    }
+}
+
+/// All values of schedules.
+fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
+    schedules.iter().flat_map(|schedule| schedule.points().iter().map(|point| point.1)).collect()
 }
 
 /// The absolute path of one that is relative to the folder of the input file.

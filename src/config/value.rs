@@ -54,6 +54,8 @@ pub enum Value {
     Interval(Interval),
     /// what changes with time, internal units
     Schedule(Schedule),
+    /// several of these
+    Schedules(Vec<Schedule>),
     /// points along a, b, c
     Grid([usize; 3]),
     /// nested keys
@@ -195,6 +197,14 @@ impl Table {
     pub fn schedule(&self, name: &str) -> Option<&Schedule> {
         match &self.get(name)?.value {
             Value::Schedule(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Several that change with time.
+    pub fn schedules(&self, name: &str) -> Option<&[Schedule]> {
+        match &self.get(name)?.value {
+            Value::Schedules(values) => Some(values),
             _ => None,
         }
     }

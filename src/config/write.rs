@@ -12,8 +12,9 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, RunOptions,
-    Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
+    OutputOptions, Plan, PmeSpec, RESTRAINTS, RunOptions, Setting, Stage, StageKind, StageOutput, SystemFiles,
+    TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -236,7 +237,7 @@ fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
         ),
         ("energies", energies.unwrap_or_else(|| quote("none"))),
         ("restraints", restraints.unwrap_or_else(|| quote("none"))),
-        ("checkpoint", braces(vec![("every", quote(&WallTime.spell(options.checkpoint.every.as_secs_f64())))])),
+        ("checkpoint", checkpoint(options.checkpoint)),
     ]
 }
 
@@ -270,7 +271,27 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
         StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
     };
     let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
-    names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).collect()
+    let output = stage_output(&stage.output).map(|text| ("output", text));
+    names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
+}
+
+/// What a stage writes otherwise than the run, if anything.
+fn stage_output(options: &StageOutput) -> Option<String> {
+    let every = |every: &Option<Interval>| ("every", quote(&every.map_or("none".to_owned(), interval)));
+    let trajectories = options.every.iter().filter(|(file, _)| ![ENERGIES, RESTRAINTS].contains(&file.as_str()));
+    let trajectories: Vec<String> =
+        trajectories.map(|(file, interval)| braces(vec![("file", quote(file)), every(interval)])).collect();
+    let tables = [("energies", ENERGIES), ("restraints", RESTRAINTS)]
+        .into_iter()
+        .filter_map(|(key, file)| Some((key, braces(vec![every(options.every.get(file)?)]))));
+    let checkpoint = options.checkpoint.map(|options| ("checkpoint", checkpoint(options)));
+    let members = (!trajectories.is_empty()).then(|| ("trajectory", format!("[{}]", trajectories.join(", "))));
+    let members: Vec<Member> = members.into_iter().chain(tables).chain(checkpoint).collect();
+    (!members.is_empty()).then(|| braces(members))
+}
+
+fn checkpoint(options: CheckpointOptions) -> String {
+    braces(vec![("every", quote(&WallTime.spell(options.every.as_secs_f64())))])
 }
 
 fn dynamics(options: &Dynamics) -> Vec<Member> {
@@ -337,21 +358,27 @@ fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
 }
 
 fn barostat(options: &Barostat) -> String {
-    let Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every } = *options;
-    let along = |values: [f64; 3], dimension: Dimension| match values {
-        [x, y, z] if x == y && y == z => quote(&dimension.spell(x)),
-        _ => list_of(coupling.extents().iter().map(|directions| dimension.spell(values[directions[0]]))),
+    let Barostat { kind, coupling, ref pressure, surface_tension, coupling_time, compressibility, every } = *options;
+    let along = |texts: [String; 3]| match texts {
+        [x, y, z] if x == y && y == z => x,
+        _ => {
+            let texts: Vec<&str> = coupling.extents().iter().map(|directions| texts[directions[0]].as_str()).collect();
+            format!("[{}]", texts.join(", "))
+        }
     };
     let mut members =
         vec![("kind", word(&words::BAROSTATS, &kind)), ("coupling", word(&words::PRESSURE_COUPLINGS, &coupling))];
-    members.push(("pressure", along(pressure, Pressure)));
+    members.push(("pressure", along(pressure.each_ref().map(|pressure| schedule(Pressure, pressure)))));
     if coupling == PressureCoupling::SemiIsotropic {
         members.push(("surface_tension", quote(&SurfaceTension.spell(surface_tension))));
     }
     if kind != BarostatKind::MonteCarlo {
         members.push(("coupling_time", quote(&Time.spell(coupling_time))));
     }
-    members.extend([("compressibility", along(compressibility, Compressibility)), ("every", every.to_string())]);
+    members.extend([
+        ("compressibility", along(compressibility.map(|value| quote(&Compressibility.spell(value))))),
+        ("every", every.to_string()),
+    ]);
     braces(members)
 }
 

@@ -27,10 +27,14 @@
 //! evaluation; dU = −Σ W_αα d ln μ_α along any way of scaling, which the mean of both ends integrates to second order. E − Σ
 //! work is conserved; there is no P V term in it, because the energy of the bath's piston is not part of E.
 //!
+//! So P₀ may change with time. Of E + P₀V the work V dP₀/dt would have to be booked as well; E does not know P₀, and what a
+//! change of it does is done by the scalings that follow, whose work is booked.
+//!
 //! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device which has them to
 //! itself need not tell. Trial moves of the volume are in [`super::volume_trial`].
 
 use super::is_due;
+use super::schedule::Schedule;
 use super::volume_trial::VolumeTrial;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
@@ -48,14 +52,14 @@ pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 pub const LEAST_INTERVALS: f64 = 20.0;
 
 /// Pressure coupling.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Barostat {
     /// algorithm
     pub kind: BarostatKind,
     /// directions that are scaled alike
     pub coupling: PressureCoupling,
     /// along x, y, z, kJ/mol/nm³; the same in directions that are scaled alike
-    pub pressure: [f64; 3],
+    pub pressure: [Schedule; 3],
     /// of the area of x and y, all interfaces together, kJ/mol/nm²: with semi-isotropic coupling
     pub surface_tension: f64,
     /// ps; zero where trials are made
@@ -113,8 +117,9 @@ impl Barostat {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// The trial at a step of the run, at a temperature in K and for a time step in ps.
-    pub fn trial(&self, temperature: f64, timestep: f64, (seed, step): (u64, u64)) -> VolumeTrial {
+    /// The trial at a step of the run, at a temperature in K, a `time` since the start of the stage and for a time step, both in
+    /// ps.
+    pub fn trial(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> VolumeTrial {
         let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
         let extents = self.coupling.extents().iter().enumerate();
         let free = || extents.clone().filter(|(_, directions)| self.compressibility[directions[0]] > 0.0);
@@ -123,7 +128,7 @@ impl Barostat {
         VolumeTrial {
             extent,
             directions,
-            pressure: self.pressure[directions[0]],
+            pressure: self.pressure[directions[0]].at(time),
             surface_tension: self.surface_tension,
             compressibility: self.compressibility[directions[0]],
             kt: BOLTZMANN * temperature,
@@ -133,11 +138,12 @@ impl Barostat {
         }
     }
 
-    /// What it does after a step of the run, at the temperature of the thermostat in K and for a time step in ps.
-    pub fn scaling(&self, temperature: f64, timestep: f64, (seed, step): (u64, u64)) -> BoxScaling {
+    /// What it does after a step of the run, at the temperature of the thermostat in K, a `time` since the start of the stage and
+    /// for a time step, both in ps.
+    pub fn scaling(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
-            let target = self.target(extents.get(index)?);
+            let target = self.target(extents.get(index)?, time);
             Some(match self.kind {
                 BarostatKind::CRescale => stochastic_rescale(target, temperature, interval, (seed, step, index as u32)),
                 BarostatKind::Berendsen => berendsen(target, interval),
@@ -148,11 +154,32 @@ impl Barostat {
         BoxScaling { coupling: self.coupling, relaxations, surface_tension: self.surface_tension }
     }
 
-    /// What is asked of an extent of the cell in these directions.
-    fn target(&self, directions: &[usize]) -> Target {
+    /// Mean square change of ln L₁ − ln L₂ per ps, of lengths of the first and the last extent of the cell, in a material that
+    /// does not resist it: a liquid of this volume (nm³) at a temperature in K. That of stochastic rescaling follows from its
+    /// noise; that of trial moves is an estimate: a trial of an extent that is adapted to its acceptance changes ε by some 0.8
+    /// kTβ/V in the mean square, less what the volume takes back. Not known of weak coupling.
+    pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
+        let extents = self.coupling.extents();
+        let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
+        let strain = BOLTZMANN * temperature * self.compressibility[extents.first()?[0]] / volume;
+        match self.kind {
+            BarostatKind::CRescale => Some(2.0 / 3.0 * strain / self.coupling_time * (first.recip() + last.recip())),
+            BarostatKind::MonteCarlo => {
+                let rate = (f64::from(self.every) * timestep * extents.len() as f64).recip();
+                Some(0.8 * strain * rate * (first.powi(-2) + last.powi(-2)))
+            }
+            BarostatKind::Berendsen => None,
+        }
+    }
+
+    /// What is asked of an extent of the cell in these directions at a time.
+    fn target(&self, directions: &[usize], time: f64) -> Target {
         let (first, share) = (directions[0], directions.len() as f64 / 3.0);
-        let Barostat { pressure, compressibility, coupling_time, .. } = *self;
-        Target { pressure: pressure[first], compressibility: share * compressibility[first], coupling_time }
+        Target {
+            pressure: self.pressure[first].at(time),
+            compressibility: share * self.compressibility[first],
+            coupling_time: self.coupling_time,
+        }
     }
 }
 

@@ -13,10 +13,13 @@
 //! The work of it is the change of the kinetic energy of these half-step velocities, all of it at once: both E(t) and E(t+dt),
 //! with the mean of K before and after the kick of their forces, count the velocities that the kick has really met.
 //!
-//! With constraints the work lacks terms of second order: velocities that turn a bond of length r by the angle θ = v dt/r have
-//! a part along it, which changes with v. The conserved energy drifts by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
-//! turns, 0.04 kJ/mol/ps at 1/ps for the twelve hydrogens of alanine dipeptide with 2 fs; Andersen's collisions at the same rate
-//! make five times as much.
+//! Constraints. Between two refreshments leapfrog moves along chords: a bond r that turns by the angle θ has r·v = ±½ v² dt at the
+//! ends of the move, opposite before and after a kick, so that the forces of constraints do no work on the mean of both. The
+//! velocity v' is no chord: it has another part along r, some θ of it, which the constraints of the next kick replace. Their
+//! work C = K(t+½) − K(t−½) − ½ dt Σ F·(v(t−½) + v(t+½)), F without them, is therefore booked with that of the refreshment, at
+//! every kick, the first half of it before t and the second after. What is left is the work of the other forces alone: that of
+//! rigid bodies without forces is exact, and with forces it is as without constraints. Without C the conserved energy would
+//! drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond turns.
 //!
 //! Momentum is not conserved.
 

@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
 use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
 
@@ -50,7 +51,8 @@ pub(super) struct Pressure<'a> {
 /// several couplings in a relaxation time.
 pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
     let [method, time] = asked.keys;
-    let Pressure { mut kind, coupling, pressure, surface_tension, mut coupling_time, compressibility, .. } = *asked;
+    let pressure = asked.pressure.map(Schedule::from);
+    let Pressure { mut kind, coupling, surface_tension, mut coupling_time, compressibility, .. } = *asked;
     if kind != BarostatKind::Berendsen && stage.thermostat.is_none() {
         draft.differs(method, "without a thermostat md has the Berendsen barostat only, which is used instead");
         kind = BarostatKind::Berendsen;

@@ -18,7 +18,7 @@ pub use draft::Remark;
 use crate::config::{Config, Line, write};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
-use crate::run::{Plan, Stage, StageKind};
+use crate::run::{Plan, Stage, StageKind, StageOutput};
 use draft::{Draft, Finished};
 use settings::Settings;
 
@@ -106,6 +106,7 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
         position_restraints: vec![],
         restraints: vec![],
         frozen: draft.frozen.take(),
+        output: StageOutput::default(),
     }];
     let finished = draft.finish().map_err(Error::Input)?;
     let lines = write(&finished.plan, base, &|key| finished.note(key));

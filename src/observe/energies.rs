@@ -58,8 +58,17 @@ const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
 };
 
 /// Which columns a table has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// by what the system is
+    pub cell: CellColumns,
+    /// names of those of the temperatures of groups, which come last
+    pub temperatures: Vec<String>,
+}
+
+/// Columns of systems with or without a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Columns {
+pub enum CellColumns {
     /// of a system without a cell
     Open,
     /// and pressure, density and cell
@@ -68,20 +77,27 @@ pub enum Columns {
     Directional,
 }
 
-impl Columns {
-    /// Names and units of the first of [`EnergyRow::values`], all that such a table has.
-    pub fn all(self) -> &'static [(&'static str, &'static str)] {
+impl CellColumns {
+    /// Names and units.
+    fn all(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Columns::Open => &COLUMNS[..COMMON],
-            Columns::Periodic => &COLUMNS[..OF_CELL],
-            Columns::Directional => &COLUMNS,
+            CellColumns::Open => &COLUMNS[..COMMON],
+            CellColumns::Periodic => &COLUMNS[..OF_CELL],
+            CellColumns::Directional => &COLUMNS,
         }
+    }
+}
+
+impl Columns {
+    /// Names and units of [`EnergyRow::values`].
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.cell.all().iter().copied().chain(self.temperatures.iter().map(|name| (name.as_str(), "K")))
     }
 }
 
 /// The quantities of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct EnergyRow {
+pub struct EnergyRow<'a> {
     /// steps since the start of the run
     pub step: u64,
     /// ps
@@ -106,11 +122,19 @@ pub struct EnergyRow {
     pub mass: f64,
     /// lattice
     pub cell: Option<PeriodicCell>,
+    /// of temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no such group
+    pub temperatures: &'a [f64],
 }
 
-impl EnergyRow {
-    /// All numbers in the order and the units of [`Columns::all`]; those of a cell are NaN without one.
-    pub fn values(&self) -> [f64; COLUMNS.len()] {
+impl EnergyRow<'_> {
+    /// The numbers in the order and the units of [`Columns::all`].
+    pub fn values(&self, columns: &Columns) -> impl Iterator<Item = f64> {
+        let count = columns.cell.all().len();
+        self.of_system().into_iter().take(count).chain(self.temperatures.iter().copied())
+    }
+
+    /// Those of the whole system; those of a cell are NaN without one.
+    fn of_system(&self) -> [f64; COLUMNS.len()] {
         let mut values = [f64::NAN; COLUMNS.len()];
         values[..TERMS].copy_from_slice(&self.energies.values());
         let total = self.kinetic + self.energies.potential();
@@ -130,16 +154,16 @@ impl EnergyRow {
     }
 
     /// The first line of the table.
-    pub fn header(columns: Columns) -> String {
-        let columns = columns.all().iter().map(|(name, unit)| format!("{name} ({unit})"));
+    pub fn header(columns: &Columns) -> String {
+        let columns = columns.all().map(|(name, unit)| format!("{name} ({unit})"));
         format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
     }
 
     /// Appends the row as a line.
-    pub fn write(&self, columns: Columns, line: &mut String) {
+    pub fn write(&self, columns: &Columns, line: &mut String) {
         // writing to a string does not fail
         let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
-        for value in &self.values()[..columns.all().len()] {
+        for value in self.values(columns) {
             // six decimals resolve the drift of the largest system; beyond 1e9 only a clash being minimised goes
             let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
@@ -185,7 +209,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    fn row(step: u64, stage: u32) -> EnergyRow {
+    fn row(step: u64, stage: u32) -> EnergyRow<'static> {
         let energies = Energies { bond: 1.5, lj: -2e5, coulomb: 3e-7, coulomb_14: 2.0, ..Energies::default() };
         EnergyRow {
             step,
@@ -200,10 +224,11 @@ mod tests {
             pressure_along: vec3(1.0, 2.0, 3.0) * units::BAR,
             mass: 1000.0,
             cell: Some(PeriodicCell::orthorhombic([2.0, 2.5, 4.0])),
+            temperatures: &[250.0, f64::NAN],
         }
     }
 
-    fn line(row: &EnergyRow, columns: Columns) -> String {
+    fn line(row: &EnergyRow<'_>, columns: &Columns) -> String {
         let mut line = String::new();
         row.write(columns, &mut line);
         line
@@ -211,7 +236,9 @@ mod tests {
 
     #[test]
     fn columns_and_units_are_in_place() {
-        let (header, line) = (EnergyRow::header(Columns::Directional), line(&row(5, 1), Columns::Directional));
+        let temperatures = ["temperature_rest", "temperature_protein"].map(str::to_owned).to_vec();
+        let columns = Columns { cell: CellColumns::Directional, temperatures };
+        let (header, line) = (EnergyRow::header(&columns), line(&row(5, 1), &columns));
         let fields: Vec<(&str, &str)> = header.trim().split(',').zip(line.trim().split(',')).collect();
         for expected in [
             ("step", "5"),
@@ -233,16 +260,19 @@ mod tests {
             ("pressure_yy (bar)", "2.000000"),
             // 4 nm (3 − 1.5) bar
             ("surface_tension (mN/m)", "0.600000"),
+            ("temperature_rest (K)", "250.000000"),
+            ("temperature_protein (K)", "NaN"),
         ] {
             assert!(fields.contains(&expected), "{expected:?} not in {fields:?}");
         }
-        assert_eq!(fields.len(), 38);
+        assert_eq!(fields.len(), 40);
     }
 
     #[test]
     fn huge_and_broken_numbers_are_written() {
         let energies = Energies { lj: 1.25e40, bond: f64::NAN, ..Energies::default() };
-        let text = line(&EnergyRow { energies, ..row(0, 1) }, Columns::Open);
+        let columns = Columns { cell: CellColumns::Open, temperatures: vec![] };
+        let text = line(&EnergyRow { energies, temperatures: &[], ..row(0, 1) }, &columns);
         assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
     }
 }

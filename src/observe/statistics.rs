@@ -29,14 +29,14 @@ pub struct Average {
 
 impl Statistics {
     /// No samples yet of quantities with these names and units.
-    pub fn new(columns: &[(&str, &str)]) -> Self {
-        let quantity = |&(name, unit): &(&str, &str)| Quantity {
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let quantity = |(name, unit): (&str, &str)| Quantity {
             name: name.to_owned(),
             unit: unit.to_owned(),
             levels: Vec::with_capacity(LEVELS),
             ..Quantity::default()
         };
-        Self { quantities: columns.iter().map(quantity).collect() }
+        Self { quantities: columns.into_iter().map(quantity).collect() }
     }
 
     /// One sample of each quantity at `time` (ps); further values are ignored.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn average_of(values: impl Iterator<Item = (f64, f64)>) -> Average {
-        let mut statistics = Statistics::new(&[("x", "K")]);
+        let mut statistics = Statistics::new([("x", "K")]);
         values.for_each(|(time, value)| statistics.add(time, &[value]));
         statistics.averages().remove(0)
     }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_restart_changes_nothing() {
-        let mut whole = Statistics::new(&[("x", "K"), ("y", "bar")]);
+        let mut whole = Statistics::new([("x", "K"), ("y", "bar")]);
         let mut parts = whole.clone();
         for i in 0..1000 {
             let (time, values) = (f64::from(i), [f64::from(i).sin(), f64::from(i).sqrt()]);

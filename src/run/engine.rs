@@ -328,7 +328,7 @@ fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
 
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen }| match kind {
+    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen, .. }| match kind {
         _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
         _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints")),
         _ if frozen.is_some() => Some(format!("stage \"{name}\" freezes atoms")),
@@ -419,6 +419,7 @@ mod tests {
     use crate::backend::cuda::Sample;
     use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
     use crate::run::plan::RunOptions;
+    use crate::run::stage_output::StageOutput;
 
     fn engine(automatic: bool) -> Engine {
         Engine::with_gpu(0, automatic)
@@ -463,6 +464,7 @@ mod tests {
                 position_restraints: vec![],
                 restraints: vec![],
                 frozen: None,
+                output: StageOutput::default(),
             }];
             let plan = |device| Plan {
                 stages: stages.clone(),

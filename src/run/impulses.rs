@@ -1,18 +1,20 @@
 //! What multiple time steps ask of a plan: what is measured or coupled is so at impulses.
 
-use super::plan::{Dynamics, ElectrostaticsSpec, Interval, Plan};
+use super::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
+use super::stage_output::StageOutput;
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 
-/// What of a plan does not fit the multiple time steps of one of its stages; all is well without.
-pub fn misplaced(plan: &Plan, dynamics: &Dynamics) -> Vec<Problem> {
+/// What of a plan does not fit the multiple time steps of a stage that writes `output`; all is well without.
+pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];
     if !matches!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
         let message = "multiple_time_steps: there is no reciprocal space without PME";
         problems.push(Problem::new(message).help("set electrostatics = \"pme\", or remove multiple_time_steps"));
     }
-    for (what, steps) in intervals(plan, dynamics).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every)) {
+    for (what, steps) in intervals(plan, dynamics, output).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every))
+    {
         let message = format!("multiple_time_steps: {what} is {steps} steps, no multiple of every = {every}");
         let above = steps.next_multiple_of(every);
         let below = if above > every { format!("{} or ", above - every) } else { String::new() };
@@ -23,13 +25,14 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics) -> Vec<Problem> {
 }
 
 /// What must happen at impulses, and every how many steps it does.
-fn intervals(plan: &Plan, dynamics: &Dynamics) -> Vec<(String, u64)> {
-    let steps = |every: Interval| every.steps(dynamics.timestep);
+fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
     let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
-    found.extend(plan.output.energies.map(|options| ("output.energies.every".to_owned(), steps(options.every))));
     let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);
     let trajectories = plan.output.trajectories.iter().filter(|options| options.forces || measures(&options.file));
-    found.extend(trajectories.map(|options| (format!("the interval of {}", options.file), steps(options.every))));
+    for name in [ENERGIES].into_iter().chain(trajectories.map(|options| options.file.as_str())) {
+        let every = output.interval(&plan.output, name);
+        found.extend(every.map(|every| (format!("the interval of {name}"), every.steps(dynamics.timestep))));
+    }
     let rescaling = dynamics.thermostat.as_ref().filter(|thermostat| !thermostat.kind.refreshes());
     found.extend(rescaling.map(|thermostat| ("thermostat.every".to_owned(), u64::from(thermostat.every))));
     found.extend(dynamics.barostat.as_ref().map(|barostat| ("barostat.every".to_owned(), u64::from(barostat.every))));

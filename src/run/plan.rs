@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::group_columns::GroupColumns;
 use super::reporter::StepInfo;
+use super::stage_output::StageOutput;
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
@@ -16,7 +18,7 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
-use crate::observe::energies::Columns;
+use crate::observe::energies::{CellColumns, Columns};
 pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
@@ -59,13 +61,14 @@ impl Plan {
     /// Columns of the energy table.
     pub fn energy_columns(&self, periodic: bool) -> Columns {
         let directional = |barostat: &Barostat| barostat.coupling != PressureCoupling::Isotropic;
-        match periodic {
-            false => Columns::Open,
+        let cell = match periodic {
+            false => CellColumns::Open,
             true if self.dynamics().any(|(_, stage)| stage.barostat.as_ref().is_some_and(directional)) => {
-                Columns::Directional
+                CellColumns::Directional
             }
-            true => Columns::Periodic,
-        }
+            true => CellColumns::Periodic,
+        };
+        Columns { cell, temperatures: GroupColumns::new(self).names() }
     }
 
     /// Steps that a stage of `steps` steps does, limited by `max_steps`.
@@ -312,6 +315,19 @@ pub struct Stage {
     /// atoms that do not move, in the words of [`crate::select`]
     #[serde(default)]
     pub frozen: Option<String>,
+    /// what it writes otherwise than the run
+    #[serde(default)]
+    pub output: StageOutput,
+}
+
+impl Stage {
+    /// The thermostat, if the stage has one.
+    pub fn thermostat(&self) -> Option<&Thermostat> {
+        match &self.kind {
+            StageKind::Dynamics(dynamics) => dynamics.thermostat.as_ref(),
+            StageKind::Minimize(_) => None,
+        }
+    }
 }
 
 /// A restraint of a collective variable.

@@ -107,11 +107,13 @@ pub struct Report<'a> {
     pub restraints: &'a [RestraintSample],
     /// total mass, amu
     pub mass: f64,
+    /// of temperature groups, K, in the order of [`Columns::temperatures`]
+    pub temperatures: &'a [f64],
 }
 
 impl Report<'_> {
     /// The row of the energy table; `None` if no energies were wanted.
-    pub fn energy_row(&self) -> Option<EnergyRow> {
+    pub fn energy_row(&self) -> Option<EnergyRow<'_>> {
         let observed = self.observed?;
         let StepInfo { step, time, stage, .. } = self.step;
         Some(EnergyRow {
@@ -127,6 +129,7 @@ impl Report<'_> {
             pressure_along: observed.pressure_along,
             mass: self.mass,
             cell: observed.cell,
+            temperatures: self.temperatures,
         })
     }
 }

@@ -14,7 +14,7 @@ use super::freeze::{frozen_system, stop};
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::Outputs;
-use super::plan::{Dynamics, Precision, Stage, StageKind};
+use super::plan::{Dynamics, ENERGIES, Precision, Stage, StageKind};
 use super::reference_check::verify;
 use super::reporter::{Quantities, RunInfo, StepInfo};
 use super::restrain::restraints;
@@ -22,6 +22,7 @@ use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{RunStart, cut_stages, find_start, open_outputs};
 use super::setup::Setup;
 use super::simulation::{Observed, Simulation, StageProgress, Wanted};
+use super::stage_output::Intervals;
 use super::start::prepare;
 use super::timing::Timing;
 use super::tuning::{Tuner, adopt};
@@ -51,6 +52,8 @@ struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
+    /// of the rows that averages are taken over
+    averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
     history: History,
@@ -111,6 +114,7 @@ pub fn run(
         engine,
         directory,
         outputs,
+        averaged: job.plan.intervals(ENERGIES),
         log,
         timing: Timing::default(),
         steps: 0,
@@ -183,6 +187,8 @@ impl Session<'_> {
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
         let mut averages = self.history.statistics.averages();
+        // none where the stage writes no energies, or lacks a temperature group
+        averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
@@ -294,7 +300,7 @@ impl Session<'_> {
             if stopped {
                 break;
             }
-            if step > done && self.checkpoint_is_due() {
+            if step > done && self.checkpoint_is_due(index) {
                 self.download(&mut simulation, state)?;
                 self.checkpoint(index, state, position(&simulation)?)?;
             }
@@ -341,8 +347,8 @@ impl Session<'_> {
 
     /// What reporters and the averages of the stage want of a step.
     fn wants(&self, info: &StepInfo) -> Quantities {
-        let averaged = self.job.plan.output.energies.is_some_and(|options| options.every.is_due(info));
-        self.outputs.wants(info).or(Quantities { energies: averaged, ..Quantities::default() })
+        let energies = self.averaged.is_due(info);
+        self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
     }
 
     fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
@@ -382,8 +388,7 @@ impl Session<'_> {
         if wanted.any() {
             let restraints = simulation.backend().restraining().map_or(&[][..], Restraining::samples);
             let row = self.outputs.report(info, energies.then_some(&observed), restraints)?;
-            let averaged = self.job.plan.output.energies.filter(|options| options.every.is_due(&info));
-            if let (Some(row), Some(_)) = (row, averaged) {
+            if let Some(row) = row.filter(|_| self.averaged.is_due(&info)) {
                 self.history.statistics.add(info.time, &row);
             }
         }
@@ -407,8 +412,8 @@ impl Session<'_> {
         Ok(false)
     }
 
-    fn checkpoint_is_due(&self) -> bool {
-        self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.output.checkpoint.every)
+    fn checkpoint_is_due(&self, stage: usize) -> bool {
+        self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.checkpoints(stage).every)
     }
 
     fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {

@@ -72,6 +72,7 @@ fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
         kinetic: false,
         coupled: false,
         pending_work: false,
+        refreshed: false,
     })?;
     let mut state = State::default();
     context.flush()?;

@@ -5,6 +5,7 @@ use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Worklo
 use crate::cell::PeriodicCell;
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
+use crate::ensemble::groups::PerGroup;
 use crate::ensemble::is_due;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
@@ -36,7 +37,7 @@ pub struct Wanted {
 }
 
 /// Energies, temperature and pressure of a step, at the time of its positions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// kJ/mol
     pub energies: Energies,
@@ -54,6 +55,8 @@ pub struct Observed {
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
+    /// of each temperature group, K, NaN for one without degrees of freedom; empty without groups
+    pub group_temperatures: PerGroup<f64>,
 }
 
 /// Which couplings have work that is not yet counted in the conserved energy.
@@ -221,6 +224,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             kinetic: energies,
             coupled: barostat.is_some() || thermostat.is_some(),
             pending_work: pending.barostat || pending.thermostat,
+            refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.refreshes()),
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
         if let Some(VelocityChange::Refresh(refreshment)) = &change
@@ -234,7 +238,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let kinetic = self.context.integrate(leapfrog)?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let scaling = barostat.scaling(self.bath_temperature(), dynamics.timestep, random);
+            let scaling = barostat.scaling(self.bath_temperature(), (time, dynamics.timestep), random);
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(change) = change {
@@ -264,7 +268,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
-        Some(barostat.trial(self.bath_temperature(), dynamics.timestep, random))
+        let time = self.local_step as f64 * dynamics.timestep;
+        Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
     /// Whether the next step begins with a trial move, so that its positions are known after its forces only.
@@ -295,13 +300,15 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         })
     }
 
-    fn observe(&self, Kinetic { before, after, along, constraint_virial }: Kinetic) -> Result<Observed> {
+    fn observe(&self, kinetic: Kinetic) -> Result<Observed> {
+        let Kinetic { before, after, along, constraint_virial, of_groups, constraint_work } = kinetic;
         let backend = self.backend();
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
+        let freedom = self.setup.temperature_groups.degrees_of_freedom();
         let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
-        let works = work.thermostat_work + work.barostat_work + restraint_work;
+        let works = work.thermostat_work - 0.5 * constraint_work + work.barostat_work + restraint_work;
         Ok(Observed {
             energies,
             kinetic,
@@ -312,6 +319,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             pressure_along: cell
                 .map_or(Vec3::ZERO, |cell| barostat::directional_pressure(along, virial.diagonal(), cell.volume())),
             cell,
+            group_temperatures: of_groups.iter().zip(freedom).map(|(k, free)| 2.0 * k / (free * BOLTZMANN)).collect(),
         })
     }
 }

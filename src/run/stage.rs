@@ -5,6 +5,7 @@ use super::minimize::{MinimizeSettings, Minimizer, Status};
 use super::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
 use super::setup::Setup;
 use super::simulation::{Simulation, StageProgress};
+use super::stage_output::StageOutput;
 use super::start::prepare;
 use super::surface::ForceSurface;
 use crate::error::{Problem, Result};
@@ -72,6 +73,7 @@ impl Engine {
             position_restraints: vec![],
             restraints: vec![],
             frozen: None,
+            output: StageOutput::default(),
         };
         let plan = Plan { stages: vec![stage], ..plan.clone() };
         let context = self.pool.install(|| {

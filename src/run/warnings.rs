@@ -10,6 +10,7 @@ use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
 
+mod couplings;
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +64,10 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(truncated_charges(system, state));
     found.extend(weak_coupling(plan));
     found.extend(tight_cell(plan, system, state));
+    found.extend(couplings::wandering(plan, system, state));
+    found.extend(couplings::small_groups(plan, system, state));
+    found.extend(couplings::unreached(plan));
+    found.extend(couplings::unscaled_references(plan));
     found.extend(rounded_positions(plan, state));
     found
 }

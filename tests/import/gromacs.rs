@@ -1,6 +1,7 @@
 //! mdp files.
 
-use md::ensemble::barostat::{BarostatKind, PressureCoupling};
+use md::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use md::ensemble::schedule::Schedule;
 use md::ensemble::thermostat::ThermostatKind;
 use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use md::run::{Interval, Velocities};
@@ -40,7 +41,10 @@ fn constant_pressure_of_charmm() {
     assert_eq!((thermostat.temperature.at(0.0), thermostat.coupling_time), (310.15, 1.0));
     let barostat = stage.barostat.as_ref().unwrap();
     assert_eq!((barostat.kind, barostat.coupling_time, barostat.every), (BarostatKind::CRescale, 5.0, 10));
-    assert_eq!((barostat.coupling, barostat.pressure), (PressureCoupling::SemiIsotropic, [BAR; 3]));
+    assert_eq!(
+        (barostat.coupling, &barostat.pressure),
+        (PressureCoupling::SemiIsotropic, &[BAR; 3].map(Schedule::from))
+    );
     assert!(barostat.compressibility.iter().all(|value| (value * BAR - 4.5e-5).abs() < 1e-15));
     assert_eq!((stage.com_removal, imported.plan.output.trajectories.len()), (Some(100), 1));
     let trajectory = &imported.plan.output.trajectories[0];
@@ -248,20 +252,21 @@ fn directions_of_the_pressure() {
     let barostat = |lines: &str| {
         let thermostat = "tcoupl = v-rescale\ntc-grps = System\ntau-t = 1\nref-t = 300\ndt = 0.002\ntau-p = 5";
         let imported = text("x.mdp", &format!("{thermostat}\npcoupl = C-rescale\n{lines}"));
-        (imported.dynamics().barostat.unwrap(), imported.differing().join(" "))
+        (imported.dynamics().barostat.clone().unwrap(), imported.differing().join(" "))
     };
+    let at_start = |barostat: &Barostat| barostat.pressure.each_ref().map(|pressure| pressure.at(0.0));
     let in_bar = |values: [f64; 3], unit: f64| values.map(|value| (value / unit * 1e9).round() / 1e9);
     let (semi, differing) = barostat("pcoupltype = semiisotropic\nref-p = 2 1\ncompressibility = 3e-4 0");
-    assert_eq!((semi.coupling, in_bar(semi.pressure, BAR)), (PressureCoupling::SemiIsotropic, [2.0, 2.0, 1.0]));
+    assert_eq!((semi.coupling, in_bar(at_start(&semi), BAR)), (PressureCoupling::SemiIsotropic, [2.0, 2.0, 1.0]));
     assert_eq!(in_bar(semi.compressibility, 1.0 / BAR), [3e-4, 3e-4, 0.0]);
     assert_eq!((semi.surface_tension, differing.as_str()), (0.0, ""));
     let (tension, differing) = barostat("pcoupltype = surface-tension\nref-p = 400 1\ncompressibility = 4e-5 4e-5");
-    assert_eq!((tension.coupling, in_bar(tension.pressure, BAR)), (PressureCoupling::SemiIsotropic, [1.0; 3]));
+    assert_eq!((tension.coupling, in_bar(at_start(&tension), BAR)), (PressureCoupling::SemiIsotropic, [1.0; 3]));
     // bar nm, all interfaces together
     assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9 && differing.is_empty());
     let six = "pcoupltype = anisotropic\nref-p = 1 2 3 0 0 0\ncompressibility = 1e-5 2e-5 3e-5";
     let (each, differing) = barostat(&format!("{six} 0 0 0"));
-    assert_eq!((each.coupling, in_bar(each.pressure, BAR)), (PressureCoupling::Anisotropic, [1.0, 2.0, 3.0]));
+    assert_eq!((each.coupling, in_bar(at_start(&each), BAR)), (PressureCoupling::Anisotropic, [1.0, 2.0, 3.0]));
     assert_eq!((in_bar(each.compressibility, 1.0 / BAR), differing.as_str()), ([1e-5, 2e-5, 3e-5], ""));
     assert_eq!(barostat(&format!("{six} 4e-5 0 0")).1, "compressibility");
     let (line, found) =

@@ -129,6 +129,92 @@ fn selections_are_those_of_the_system(case: &Case) {
 }
 
 #[test]
+fn stages_write_at_their_own_intervals_into_the_same_files() {
+    let stage = |name: &str, output: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"2 fs\"\n{output}\n\
+             thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n"
+        )
+    };
+    let trajectories = "[{ every = \"8 fs\" }, { file = \"even.dcd\", every = \"20 fs\" }]";
+    let input = |outputs: [&str; 3]| {
+        let [a, b, c] = outputs;
+        let stages = [stage("a", &format!("velocities = \"generate\"\n{a}")), stage("b", b), stage("c", c)].concat();
+        let head = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n";
+        format!("{head}[output]\nenergies = {{ every = \"20 fs\" }}\ntrajectory = {trajectories}\n{stages}")
+    };
+    let quiet = "output = { trajectory = \"none\", energies = { every = \"40 fs\" } }";
+    let coarse = "output = { trajectory = { file = \"trajectory.h5md\", every = \"40 fs\" }, energies = \"none\" }";
+    let case = Case::new("water", &input([quiet, "", coarse]));
+    case.ends_with(0, &["--output-dir", "whole"]);
+    let steps = |directory: &str, name: &str| {
+        let mut trajectory = open(&case.path(directory).join(name)).unwrap();
+        let (mut frame, frames) = (StoredFrame::default(), trajectory.frames());
+        let step = |index| trajectory.read(index, &mut frame).map(|()| frame.step).unwrap();
+        (0..frames).map(step).collect::<Vec<_>>()
+    };
+    let rows = |directory: &str| case.column(directory, "step").iter().map(|step| *step as u64).collect::<Vec<_>>();
+    assert_eq!(steps("whole", "trajectory.h5md"), [20, 24, 28, 32, 36, 40, 60]);
+    assert_eq!(open(&case.path("whole/even.dcd")).unwrap().frames(), 2 + 3);
+    assert_eq!(rows("whole"), [0, 20, 30]);
+    let averages = &case.summary("whole").stages;
+    assert_eq!((averages[0].averages.is_empty(), averages[2].averages.is_empty()), (false, true));
+    // in pieces the same, and the run is that of any output
+    for steps in ["7", "13"] {
+        case.ends_with(0, &["--steps", steps, "--output-dir", "pieces"]);
+    }
+    case.rewrite("water", &input(["", "", ""]));
+    case.ends_with(0, &["--output-dir", "all"]);
+    assert_eq!(case.summary("all").final_state_hash, case.summary("whole").final_state_hash);
+    assert_eq!(rows("all").len(), 3 * 2 + 1);
+}
+
+#[test]
+fn temperature_groups_have_columns_in_table_and_frames() {
+    let stage = |name: &str, rest: &str| {
+        format!("[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"2 fs\"\n{rest}\n")
+    };
+    let groups =
+        "thermostat = { temperature = \"300 K\", groups = [{ select = \"resid 1-86\", temperature = \"350 K\" }] }";
+    let head = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n\
+        [output]\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"20 fs\" }\n";
+    let bare = format!("{head}{}", stage("a", "velocities = \"generate\"\ntemperature = \"300 K\""));
+    let both = format!("{bare}{}", stage("b", groups));
+    let case = Case::new("water", &both);
+    case.ends_with(0, &[]);
+    let column = |name: &str| case.column("out", name);
+    let [all, rest, group] = ["", "_rest", "_resid_1_86"].map(|name| column(&format!("temperature{name} (K)")));
+    // at 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
+    assert!(rest[..2].iter().chain(&group[..2]).all(|value| value.is_nan()));
+    for row in 2..5 {
+        // a third of the molecules, and of the degrees of freedom
+        let mean = (2.0 * rest[row] + group[row]) / 3.0;
+        assert!((mean / all[row] - 1.0).abs() < 1e-8, "{mean} of {}", all[row]);
+        assert!((rest[row] - group[row]).abs() > 1e-3);
+    }
+    let file = hdf5::File::open(case.path("out/trajectory.h5md")).unwrap();
+    for (name, column) in [("rest", &rest), ("resid_1_86", &group)] {
+        let values = file.dataset(&format!("observables/temperature_{name}/value")).unwrap().read_raw::<f64>().unwrap();
+        assert_eq!(values.len(), 5);
+        let same = |(a, b): (&f64, &f64)| a.is_nan() && b.is_nan() || (a - b).abs() < 1e-6;
+        assert!(values.iter().zip(column).all(same), "{values:?} {column:?}");
+    }
+    let averages: Vec<String> =
+        case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
+    assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
+    // files that were begun without groups cannot have them later
+    for (energies, file) in [("{ every = \"20 fs\" }", "energies.csv"), ("\"none\"", "trajectory.h5md")] {
+        let with = |input: &str| input.replace("energies = { every = \"20 fs\" }", &format!("energies = {energies}"));
+        let directory = format!("later-{file}");
+        case.rewrite("water", &with(&bare));
+        case.ends_with(0, &["--output-dir", &directory]);
+        case.rewrite("water", &with(&both));
+        let messages = case.ends_with(2, &["--output-dir", &directory]);
+        assert!(messages.contains(file) && messages.contains("--no-append"), "{messages}");
+    }
+}
+
+#[test]
 fn a_killed_run_goes_on_in_every_file() {
     let case = Case::new("water", &input(OUTPUT, "1.2 ps"));
     case.ends_with(0, &["--output-dir", "whole"]);

@@ -42,6 +42,7 @@ use super::{
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::groups::PerGroup;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
@@ -382,7 +383,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
-        let Leapfrog { timestep, virial, kinetic, coupled, pending_work } = asked;
+        let Leapfrog { timestep, virial, kinetic, coupled, pending_work, .. } = asked;
         self.list_lifetime.step_launched();
         self.step_requests.push(StepRequest::new(self.pending, asked));
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
@@ -414,6 +415,8 @@ impl<D: Device> Backend for Cuda<D> {
             after: sums.at(SUM_KINETIC_AFTER),
             along: Vec3::ZERO,
             constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
+            of_groups: PerGroup::new(),
+            constraint_work: 0.0,
         };
         self.check_motion(kinetic.before + kinetic.after)?;
         Ok(kinetic)

@@ -51,7 +51,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Of the present velocities of each temperature group, kJ/mol.
-    fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
+    pub(super) fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
         if self.temperature_groups.is_none() {
             return smallvec![self.kinetic_after];
         }
@@ -118,7 +118,8 @@ impl<F: ForceField> Host<F> {
         let temperature_groups = self.temperature_groups.as_deref();
         let refresh = Refresh { motion, groups, temperature_groups, refreshment };
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let section = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
+            let section =
+                Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work: false };
             match dispatch(level, RefreshKernel(refresh, section)) {
                 Ok(renewed) => result.renewed = renewed,
                 Err(failure) => result.constraint_virial = Err(failure),
@@ -133,6 +134,16 @@ impl<F: ForceField> Host<F> {
         self.book_refreshment(renewed);
         self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
+    }
+
+    /// Books the work of the constraint forces of a step that has changed the kinetic energy so, and returns it, kJ/mol.
+    pub(super) fn book_constraint_work(&mut self, change: f64) -> f64 {
+        if !self.is_constrained {
+            return 0.0;
+        }
+        let work = change - self.step_results.iter().map(|result| result.force_work).sum::<f64>();
+        self.coupling.thermostat_work += work;
+        work
     }
 
     /// Books the work of a refreshment after which the kinetic energy is `renewed`, kJ/mol.

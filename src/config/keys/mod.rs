@@ -3,6 +3,7 @@
 mod forces;
 mod restraints;
 mod stage;
+mod stage_output;
 
 use super::key::Default::{Is, Required, Rule, Unset};
 use super::key::Kind::{

@@ -1,6 +1,7 @@
 //! Keys of `[[stage]]`.
 
 use super::restraints::RESTRAINTS;
+use super::stage_output::STAGE_OUTPUT;
 use super::{KEY, quoted};
 use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{File, Integer, Quantities, Quantity, Text};
@@ -38,7 +39,7 @@ pub(super) static STAGE: &[Key] = &[
         name: "preset",
         kind: Text,
         example: "\"equilibrate-protein\"",
-        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
+        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases, without frames; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
         ..KEY
     },
     Key {
@@ -163,6 +164,16 @@ pub(super) static STAGE: &[Key] = &[
         only: DYNAMICS,
         example: "{ every = 2 }",
         doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it.",
+        ..KEY
+    },
+    Key {
+        name: "output",
+        kind: Kind::Table(STAGE_OUTPUT),
+        default: Rule("as in [output]", |_| None),
+        only: DYNAMICS,
+        example: "{ energies = { every = \"1 ps\" }, trajectory = \"none\" }",
+        doc: "What this stage writes in other intervals than [output] says, or not at all, into the same files.",
+        ..KEY
     },
     Key {
         name: "com_removal",
@@ -348,10 +359,10 @@ static BAROSTAT: &[Key] = &[
     },
     Key {
         name: "pressure",
-        kind: Quantities(Pressure, Range::ANY),
+        kind: Kind::Schedules(Pressure, Range::ANY),
         default: Is("\"1 bar\""),
         example: "\"1 bar\"",
-        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble.",
+        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble. Each may be a list of times from the start of the stage and pressures, between which it changes linearly: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
         ..KEY
     },
     Key {

@@ -102,8 +102,12 @@ com_removal = "none"
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\
      barostat = { kind = \"monte-carlo\", coupling = \"semi-isotropic\", surface_tension = \"23 mN/m\", every = 50,\n\
      compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"] }\n\
+     [stage.output]\ntrajectory = { file = \"trajectory.h5md\", every = \"none\" }\nenergies.every = \"3 steps\"\n\
+     restraints = \"none\"\ncheckpoint.every = \"90 s\"\n\
      [[stage]]\nname = \"b\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\
-     barostat = { coupling = \"anisotropic\", pressure = [\"1 bar\", \"2 bar\", \"3 bar\"] }",
+     barostat = { coupling = \"anisotropic\", pressure = [\"1 bar\", \"2 bar\", [[\"0 ps\", \"3 bar\"], [\"9 ps\", \"1 bar\"]]] }\n\
+     [[stage]]\nname = \"c\"\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\
+     barostat = { pressure = [[\"0 ps\", \"1 bar\"], [\"7 ps\", \"1000 bar\"]] }",
     "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = \"infinity\"\nlist = { buffer = \"0.11 nm\" }\n\
      [run]\ndevice = \"cpu\"\nprecision = \"double\"",
     "[forces]\ncutoff = \"none\"\nlj_modifier = \"none\"\n",

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ensemble::rescaling::{Bath, scaling_work, velocity_rescale};
+use crate::ensemble::schedule::Schedule;
 use crate::vec3::vec3;
 
 /// Standard errors allowed; the seed is fixed.
@@ -81,7 +82,7 @@ impl Gas {
         let barostat = Barostat {
             kind: BarostatKind::CRescale,
             coupling,
-            pressure: [PRESSURE; 3],
+            pressure: [PRESSURE; 3].map(Schedule::from),
             surface_tension,
             coupling_time: 1.0,
             compressibility: free.map(|free| if free { 1.0 / PRESSURE } else { 0.0 }),
@@ -101,7 +102,7 @@ impl Gas {
     fn sample(&mut self) -> Vec<[f64; 3]> {
         let step = |step| {
             let measured = Vec3::splat(self.count * BOLTZMANN * TEMPERATURE / self.cell.volume());
-            let scaling = self.barostat.scaling(TEMPERATURE, INTERVAL, (5, step));
+            let scaling = self.barostat.scaling(TEMPERATURE, (0.0, INTERVAL), (5, step));
             self.cell = self.cell.stretched(scaling.factors(measured, &self.cell).unwrap().lengths);
             self.edges()
         };
@@ -134,6 +135,11 @@ fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
         assert_gamma(&volumes, count + 1.0, STEPS as f64 * INTERVAL / 2.0, INTERVAL);
         let shapes: Vec<f64> = edges.iter().map(|[x, _, z]| (x / z).ln()).collect();
         let expected = 2.0 / (3.0 * count) * inverses;
+        assert!(
+            (gas.barostat.shape_diffusion(TEMPERATURE, count * kt / PRESSURE, INTERVAL).unwrap() / expected - 1.0)
+                .abs()
+                < 1e-12
+        );
         let ratio = diffusion(&shapes) / expected;
         assert!((ratio - 1.0).abs() < STANDARD_ERRORS * diffusion_error(), "{coupling:?}: {ratio}");
         let alike = edges.iter().all(|[x, y, _]| (x / y - 1.0).abs() < 1e-9);
@@ -216,7 +222,7 @@ fn weak_coupling_in_closed_form() {
     }
     let gas = Gas::new(PressureCoupling::SemiIsotropic, [true; 3], 0.0);
     let barostat = Barostat { kind: BarostatKind::Berendsen, coupling_time: 2.0, ..gas.barostat };
-    let scaling = barostat.scaling(TEMPERATURE, 0.02, (1, 1));
+    let scaling = barostat.scaling(TEMPERATURE, (0.0, 0.02), (1, 1));
     let factors = scaling.factors(vec3(2.0 * PRESSURE, 0.0, 4.0 * PRESSURE), &gas.cell).unwrap();
     // of x and y counts the mean, and of each length a third
     assert_eq!((factors.lengths.x, factors.lengths.y), (1.0, 1.0));

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
-use crate::run::{Dynamics, misplaced};
+use crate::run::{Dynamics, StageOutput, misplaced};
 
 /// The long-range forces of GROMACS' second level, which are those of reciprocal space.
 const LONG_RANGE: &str = "longrange-nonbonded";
@@ -26,7 +26,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
         return stage;
     };
     let impulses = Dynamics { multiple_time_steps: Some(MultipleTimeSteps { every }), ..stage };
-    if let Some(problem) = misplaced(&draft.plan, &impulses).first() {
+    if let Some(problem) = misplaced(&draft.plan, &impulses, &StageOutput::default()).first() {
         let why = problem.message.trim_start_matches("multiple_time_steps: ");
         draft.differs("mts", format!("all forces are computed at every step: {why}"));
         return Dynamics { multiple_time_steps: None, ..impulses };

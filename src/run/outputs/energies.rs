@@ -5,20 +5,20 @@ use crate::error::Result;
 use crate::observe::energies::{Columns, EnergyRow};
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::table::Table;
-use crate::run::plan::{ENERGIES, EnergyOptions};
+use crate::run::plan::ENERGIES;
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
+use crate::run::stage_output::Intervals;
 
 /// Writes the rows of `energies.csv`.
 pub(super) struct EnergyReporter {
-    /// `None` where no rows are asked for
-    options: Option<EnergyOptions>,
+    every: Intervals,
     /// with its columns, while it is open
     table: Option<(Table, Columns)>,
 }
 
 impl EnergyReporter {
-    pub(super) fn new(options: Option<EnergyOptions>) -> Self {
-        Self { options, table: None }
+    pub(super) fn new(every: Intervals) -> Self {
+        Self { every, table: None }
     }
 }
 
@@ -28,13 +28,12 @@ impl Reporter for EnergyReporter {
     }
 
     fn wants(&self, step: &StepInfo) -> Quantities {
-        let energies = self.options.is_some_and(|options| options.every.is_due(step));
-        Quantities { energies, ..Quantities::default() }
+        Quantities { energies: self.every.is_due(step), ..Quantities::default() }
     }
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         match (&mut self.table, report.energy_row()) {
-            (Some((table, columns)), Some(row)) => table.write(row.step, row.stage, |line| row.write(*columns, line)),
+            (Some((table, columns)), Some(row)) => table.write(row.step, row.stage, |line| row.write(columns, line)),
             _ => Ok(()),
         }
     }
@@ -42,12 +41,12 @@ impl Reporter for EnergyReporter {
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let path = run.file(ENERGIES);
         check_present(&path, checkpointed, "rows")?;
-        Table::check(&path, &EnergyRow::header(run.energy_columns()), checkpointed.extent)
+        Table::check(&path, &EnergyRow::header(&run.energy_columns()), checkpointed.extent)
     }
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, columns) = (run.file(ENERGIES), run.energy_columns());
-        let header = EnergyRow::header(columns);
+        let header = EnergyRow::header(&columns);
         let table = match checkpointed {
             Some(checkpointed) => Table::append(&path, &header, checkpointed.extent)?,
             None => Table::create(&path, &header)?,
@@ -68,6 +67,6 @@ impl Reporter for EnergyReporter {
     }
 
     fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
-        Table::extent(&run.file(ENERGIES), &EnergyRow::header(run.energy_columns())).is_ok_and(|found| found == extent)
+        Table::extent(&run.file(ENERGIES), &EnergyRow::header(&run.energy_columns())).is_ok_and(|found| found == extent)
     }
 }

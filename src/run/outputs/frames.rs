@@ -7,14 +7,15 @@ use crate::observe::lock::host_name;
 use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Placement, Precision, Provenance, Spacing,
 };
-use crate::run::plan::{Interval, TrajectoryOptions};
+use crate::run::plan::{Dynamics, StageKind, TrajectoryOptions};
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
+use crate::run::stage_output::Intervals;
 use crate::select::select;
 use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Numbers recorded with every frame.
+/// Numbers recorded with every frame, before the temperatures of groups.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -31,8 +32,10 @@ pub(super) struct TrajectoryReporter {
     fields: Fields,
     precision: Precision,
     selection: Option<Selection>,
-    /// `None` where no frames are asked for
-    every: Option<Interval>,
+    /// `None` where the file is not asked for
+    every: Option<Intervals>,
+    /// recorded with a frame
+    numbers: Vec<f64>,
     sink: Option<Box<dyn FrameSink>>,
 }
 
@@ -45,7 +48,7 @@ struct Selection {
 
 impl TrajectoryReporter {
     /// What `options` ask for; refused where the format cannot hold it, or no atom of the system is selected.
-    pub(super) fn new(options: &TrajectoryOptions, system: &Topology) -> Result<Self> {
+    pub(super) fn new(options: &TrajectoryOptions, every: Intervals, system: &Topology) -> Result<Self> {
         let format = Format::of_name(&options.file)?;
         let precision = options.check(format)?;
         Ok(Self {
@@ -54,7 +57,8 @@ impl TrajectoryReporter {
             fields: Fields { velocities: options.velocities, forces: options.forces, image: options.images },
             precision,
             selection: options.selected(system)?.map(|atoms| Selection { topology: system.subset(&atoms), atoms }),
-            every: Some(options.every),
+            every: Some(every),
+            numbers: vec![],
             sink: None,
         })
     }
@@ -63,12 +67,16 @@ impl TrajectoryReporter {
     pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
-        Some(Self { name: name.to_owned(), format, fields, precision, selection: None, every: None, sink: None })
+        let (name, numbers) = (name.to_owned(), vec![]);
+        Some(Self { name, format, fields, precision, selection: None, every: None, numbers, sink: None })
     }
 
     /// Calls `act` with what the file holds.
     fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
-        let observables = OBSERVABLES.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() });
+        let temperatures = run.energy_columns().temperatures;
+        let all = OBSERVABLES.into_iter().chain(temperatures.iter().map(|name| (name.as_str(), "K")));
+        let observables: Vec<Observable> =
+            all.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() }).collect();
         let provenance = Provenance {
             run_id: run.run_id.to_owned(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -78,9 +86,12 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // formats without times date all frames by the first stage
-        let timestep = run.plan.dynamics().next().map_or(0.0, |(_, stage)| stage.timestep);
-        let steps = self.every.filter(|_| timestep > 0.0).map_or(1, |every| every.steps(timestep));
+        // formats without times date all frames by the first stage that writes some
+        let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
+            let every = self.every.as_ref()?.of_stage(index)?;
+            let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
+            Some(Spacing { steps: every.steps(timestep), timestep })
+        });
         let (system, selection) = (&run.system.topology, self.selection.as_ref());
         act(&Contents {
             topology: selection.map_or(system, |selection| &selection.topology),
@@ -93,7 +104,7 @@ impl TrajectoryReporter {
             precision: self.precision,
             observables: &observables,
             provenance: &provenance,
-            spacing: Spacing { steps, timestep },
+            spacing: spacing.unwrap_or(Spacing { steps: 1, timestep: 0.0 }),
         })
     }
 }
@@ -145,7 +156,7 @@ impl Reporter for TrajectoryReporter {
     }
 
     fn wants(&self, step: &StepInfo) -> Quantities {
-        if !self.every.is_some_and(|every| every.is_due(step)) {
+        if !self.every.as_ref().is_some_and(|every| every.is_due(step)) {
             return Quantities::default();
         }
         let Fields { velocities, forces, .. } = self.fields;
@@ -154,16 +165,18 @@ impl Reporter for TrajectoryReporter {
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        let numbers = report.observed.map(|observed| {
-            [
+        self.numbers.clear();
+        if let Some(observed) = report.observed {
+            self.numbers.extend([
                 observed.energies.potential(),
                 observed.kinetic,
                 observed.conserved,
                 observed.temperature,
                 observed.pressure / BAR,
                 report.cell.map_or(0.0, |cell| cell.volume()),
-            ]
-        });
+            ]);
+            self.numbers.extend_from_slice(report.temperatures);
+        }
         sink.write(&Frame {
             step: report.step.step,
             time: report.step.time,
@@ -171,7 +184,7 @@ impl Reporter for TrajectoryReporter {
             positions: report.positions,
             velocities: report.velocities,
             forces: report.forces,
-            observables: numbers.as_ref().map_or(&[], |numbers| numbers),
+            observables: &self.numbers,
         })
     }
 

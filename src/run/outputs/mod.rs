@@ -6,10 +6,13 @@ mod restraints;
 
 use super::checkpoint::Written;
 use super::directory::Directory;
+use super::group_columns::GroupColumns;
 use super::plan::{ENERGIES, Plan, RESTRAINTS};
 use super::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 use super::simulation::Observed;
+use super::stage_output::Intervals;
 use crate::error::{Problem, Result};
+use crate::observe::energies::Columns;
 use crate::observe::extent::{Extent, Mark};
 use crate::restraint::RestraintSample;
 use crate::system::{State, System};
@@ -28,6 +31,9 @@ pub(super) struct Outputs {
     warnings: Vec<String>,
     /// total mass, amu
     mass: f64,
+    columns: Option<Columns>,
+    groups: GroupColumns,
+    temperatures: Vec<f64>,
     /// at the start of a step that is reported
     state: State,
     forces: Vec<Vec3>,
@@ -39,13 +45,15 @@ impl Outputs {
     pub(super) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
         for options in &output.trajectories {
-            reporters.push(Box::new(TrajectoryReporter::new(options, &system.topology)?));
+            let every = plan.intervals(&options.file);
+            reporters.push(Box::new(TrajectoryReporter::new(options, every, &system.topology)?));
         }
-        reporters
-            .extend(output.energies.map(|options| Box::new(EnergyReporter::new(Some(options))) as Box<dyn Reporter>));
-        let restrained: Vec<bool> = plan.stages.iter().map(|stage| !stage.restraints.is_empty()).collect();
-        if let Some(options) = output.restraints.filter(|_| restrained.contains(&true)) {
-            reporters.push(Box::new(RestraintReporter::new(Some(options.every), restrained)));
+        if output.energies.is_some() {
+            reporters.push(Box::new(EnergyReporter::new(plan.intervals(ENERGIES))));
+        }
+        let restrained = |index: usize| !plan.stages[index].restraints.is_empty();
+        if output.restraints.is_some() && (0..plan.stages.len()).any(restrained) {
+            reporters.push(Box::new(RestraintReporter::new(plan.intervals(RESTRAINTS).only_where(restrained))));
         }
         reporters.extend(more);
         for (index, reporter) in reporters.iter().enumerate() {
@@ -60,6 +68,9 @@ impl Outputs {
             written: Written::default(),
             warnings: vec![],
             mass,
+            columns: None,
+            groups: GroupColumns::new(plan),
+            temperatures: vec![],
             state: State::default(),
             forces: vec![],
             holds_state: false,
@@ -98,6 +109,7 @@ impl Outputs {
             self.warnings.extend(reporter.warning().map(str::to_owned));
         }
         self.written = written;
+        self.columns = Some(run.energy_columns());
         Ok(())
     }
 
@@ -163,12 +175,15 @@ impl Outputs {
         let cell = if held { state.cell } else { observed.and_then(|observed| observed.cell) };
         let State { positions, velocities, .. } = state;
         let forces = std::mem::take(&mut self.forces);
+        let of_groups = observed.map_or(&[][..], |observed| &observed.group_temperatures);
+        self.groups.fill(step.stage, of_groups, &mut self.temperatures);
+        let (mass, temperatures) = (self.mass, self.temperatures.as_slice());
         let report =
-            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass: self.mass };
+            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass, temperatures };
         for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
             reporter.report(&report)?;
         }
-        let row = report.energy_row().map(|row| row.values().to_vec());
+        let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
         // the buffer is reused, empty: no other step may report these forces
         self.forces = forces;
         self.forces.clear();
@@ -204,8 +219,8 @@ impl Outputs {
 /// A reporter for an output of a checkpoint or summary that the plan does not ask for now.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
-        ENERGIES => Some(Box::new(EnergyReporter::new(None))),
-        RESTRAINTS => Some(Box::new(RestraintReporter::new(None, vec![]))),
+        ENERGIES => Some(Box::new(EnergyReporter::new(Intervals::default()))),
+        RESTRAINTS => Some(Box::new(RestraintReporter::new(Intervals::default()))),
         _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }

@@ -5,21 +5,20 @@ use crate::error::Result;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::restraints::{HEADER, write};
 use crate::observe::table::Table;
-use crate::run::plan::{Interval, RESTRAINTS};
+use crate::run::plan::RESTRAINTS;
 use crate::run::reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
+use crate::run::stage_output::Intervals;
 
 /// Writes the rows of `restraints.csv`.
 pub(super) struct RestraintReporter {
-    /// `None` where no rows are asked for
-    every: Option<Interval>,
-    /// the stages that have restraints
-    restrained: Vec<bool>,
+    /// none in stages without restraints
+    every: Intervals,
     table: Option<Table>,
 }
 
 impl RestraintReporter {
-    pub(super) fn new(every: Option<Interval>, restrained: Vec<bool>) -> Self {
-        Self { every, restrained, table: None }
+    pub(super) fn new(every: Intervals) -> Self {
+        Self { every, table: None }
     }
 }
 
@@ -29,9 +28,7 @@ impl Reporter for RestraintReporter {
     }
 
     fn wants(&self, step: &StepInfo) -> Quantities {
-        let acts = self.restrained.get(step.stage as usize - 1).is_some_and(|acts| *acts);
-        let restraints = acts && self.every.is_some_and(|every| every.is_due(step));
-        Quantities { restraints, ..Quantities::default() }
+        Quantities { restraints: self.every.is_due(step), ..Quantities::default() }
     }
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {

@@ -51,7 +51,7 @@ impl Session<'_> {
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
-            if self.checkpoint_is_due() {
+            if self.checkpoint_is_due(index) {
                 self.checkpoint(
                     index,
                     state,

@@ -8,6 +8,7 @@ use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::run::plan::{Dynamics, Velocities};
 use crate::vec3::{Vec3, vec3};
+use std::cell::Cell;
 
 /// Standard errors allowed; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
@@ -110,6 +111,53 @@ fn groups_have_their_own_temperatures() {
             assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {expected}");
         }
     }
+}
+
+#[test]
+fn the_temperature_of_each_group_is_that_of_its_velocities() {
+    const ATOMS: usize = 3000;
+    let (mut system, mut state) = atoms(ATOMS, vec3(0.1, 0.0, 0.0));
+    (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(3, 0, atom, MASS, TEMPERATURE));
+    // scattered over sections and chunks
+    let is_hot = |atom: usize| atom % 7 == 3;
+    system
+        .topology
+        .atoms
+        .iter_mut()
+        .enumerate()
+        .filter(|(atom, _)| is_hot(*atom))
+        .for_each(|(_, atom)| atom.element = 7);
+    for kind in [ThermostatKind::VRescale, ThermostatKind::Langevin] {
+        let group = ThermostatGroup { select: "element N".into(), temperature: 450.0.into(), coupling_time: 0.02 };
+        let dynamics = dynamics(Thermostat { groups: vec![group], ..Thermostat::new(kind, TEMPERATURE, 0.05, 3) });
+        let mut simulation = start(&system, Well, &dynamics, &state);
+        let mut now = state.clone();
+        let hot = (0..ATOMS).filter(|atom| is_hot(*atom)).count();
+        for step in 0..20 {
+            simulation.download(&mut now).unwrap();
+            let (before, force) = (now.velocities.clone(), Cell::new(vec![]));
+            let observed = simulation
+                .step(Wanted { energies: true }, |simulation| {
+                    force.set(simulation.backend().evaluation().forces.clone());
+                    Ok(())
+                })
+                .unwrap();
+            // 2K of both half steps; what the thermostat does to the later velocity comes after it
+            let mut twice = [0.0; 2];
+            for (atom, (v, f)) in before.iter().zip(force.take()).enumerate() {
+                let after = *v + f * (TIMESTEP / MASS);
+                twice[usize::from(is_hot(atom))] += 0.5 * MASS * (v.norm_squared() + after.norm_squared());
+            }
+            assert_eq!(observed.group_temperatures.len(), 2);
+            for ((temperature, twice), atoms) in observed.group_temperatures.iter().zip(twice).zip([ATOMS - hot, hot]) {
+                let expected = twice / (3.0 * atoms as f64 * BOLTZMANN);
+                assert!((temperature / expected - 1.0).abs() < 1e-12, "{kind:?} at {step}: {temperature} {expected}");
+            }
+        }
+    }
+    let alone = dynamics(Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 0.05, 3));
+    let observed = start(&system, Well, &alone, &state).step(Wanted { energies: true }, |_| Ok(())).unwrap();
+    assert!(observed.group_temperatures.is_empty());
 }
 
 #[test]

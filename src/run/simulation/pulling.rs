@@ -147,7 +147,7 @@ fn a_force_constant_that_changes_does_its_work() {
     let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
     let wanted = Wanted { energies: true };
     let first = simulation.step(wanted, |_| Ok(())).unwrap();
-    let (mut last, mut furthest) = (first, 0.0f64);
+    let (mut last, mut furthest) = (first.clone(), 0.0f64);
     for _ in 0..1000 {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());

@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::cuda::{Cuda, Emulated, Sample};
 use crate::backend::{External, Host, Reference};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
 use crate::run::plan::{Dynamics, Velocities};
@@ -71,7 +72,7 @@ fn barostat(every: u32) -> Barostat {
     Barostat {
         kind: BarostatKind::CRescale,
         coupling: PressureCoupling::Isotropic,
-        pressure: [0.06; 3],
+        pressure: [0.06; 3].map(Schedule::from),
         surface_tension: 0.0,
         coupling_time: 0.5,
         compressibility: [7.5e-4; 3],

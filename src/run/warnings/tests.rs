@@ -169,3 +169,82 @@ fn dynamics_from_positions_of_three_decimals_are_warned_of() {
     plan.stages.insert(0, minimize.expect("a valid file").plan.stages.swap_remove(0));
     assert_eq!(warnings(&plan, &system, &state), Vec::<String>::new());
 }
+
+#[test]
+fn lengths_of_a_liquid_that_wander_are_told() {
+    let stage = |barostat: &str| {
+        format!("timestep = \"2 fs\"\nthermostat = {{ temperature = \"300 K\" }}\nbarostat = {{ {barostat} }}")
+    };
+    let long = |barostat: &str, picoseconds: f64| {
+        let (mut plan, system, state) = loaded("water", PME, &stage(barostat));
+        let StageKind::Dynamics(dynamics) = &mut plan.stages[0].kind else { panic!("dynamics") };
+        dynamics.steps = (picoseconds / 0.002) as u64;
+        (plan, system, state)
+    };
+    let found = |barostat: &str, picoseconds: f64| {
+        let (plan, system, state) = long(barostat, picoseconds);
+        warnings(&plan, &system, &state)
+    };
+    // 7.8 nm³ and τ = 5 ps: 4.8e-5 per ps in the mean square
+    one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by some 10 % in this stage"]);
+    one(&found("coupling = \"anisotropic\"", 200.0), &["x, y and z are coupled"]);
+    one(&found("coupling = \"semi-isotropic\", kind = \"monte-carlo\"", 200.0), &["wanders"]);
+    assert_eq!(found("coupling = \"semi-isotropic\"", 20.0), Vec::<String>::new());
+    assert_eq!(found("coupling = \"isotropic\"", 1e5), Vec::<String>::new());
+    let rigid = "coupling = \"semi-isotropic\", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
+    assert_eq!(found(rigid, 1e5), Vec::<String>::new());
+    // something else in half of the height: the area answers to a tension, but a fluid layer has no shape
+    let layered = |barostat: &str| {
+        let (plan, system, mut state) = long(barostat, 200.0);
+        let cell = state.cell.expect("a cell");
+        state.positions.iter_mut().for_each(|r| r.z = 0.5 * cell.wrap(*r).0.z);
+        warnings(&plan, &system, &state)
+    };
+    assert_eq!(layered("coupling = \"semi-isotropic\""), Vec::<String>::new());
+    one(&layered("coupling = \"anisotropic\""), &["wanders"]);
+}
+
+#[test]
+fn small_temperature_groups_are_told_where_one_factor_moves_them() {
+    let stage = |kind: &str, select: &str| {
+        let groups = format!("groups = {{ select = \"{select}\" }}");
+        format!("timestep = \"2 fs\"\nthermostat = {{ kind = \"{kind}\", temperature = \"300 K\", {groups} }}")
+    };
+    one(
+        &found("water", PME, &stage("v-rescale", "resid 1")),
+        &["group of resid 1 has 6 degrees", "kind = \"langevin\""],
+    );
+    one(&found("water", PME, &stage("nose-hoover", "not resid 1-3")), &["group of all other atoms has 18 degrees"]);
+    assert_eq!(found("water", PME, &stage("langevin", "resid 1")), Vec::<String>::new());
+    assert_eq!(found("water", PME, &stage("v-rescale", "resid 1-99")), Vec::<String>::new());
+    assert_eq!(found("water", PME, &stage("v-rescale", "all")), Vec::<String>::new());
+}
+
+#[test]
+fn schedules_that_a_stage_ends_before_are_told() {
+    let npt = |temperature: &str, pressure: &str| {
+        format!(
+            "timestep = \"2 fs\"\nthermostat = {{ temperature = {temperature} }}\nbarostat = {{ pressure = {pressure} }}"
+        )
+    };
+    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.004 ps\", \"300 K\"]]", "\"1 bar\"");
+    assert_eq!(found("water", PME, &heating), Vec::<String>::new(), "a step more or less");
+    let heating = npt("[[\"0 ps\", \"100 K\"], [\"0.02 ps\", \"300 K\"]]", "\"1 bar\"");
+    one(
+        &found("water", PME, &heating),
+        &["ends after 0.002 ps", "thermostat.temperature, 0.02 ps", "120.0 K, not 300.0 K"],
+    );
+    let pressing = npt("\"300 K\"", "[[\"0 ps\", \"1 bar\"], [\"2 ps\", \"1001 bar\"]]");
+    one(&found("water", PME, &pressing), &["barostat.pressure", "2.0 bar, not 1001.0 bar"]);
+}
+
+#[test]
+fn references_that_stay_under_a_barostat_are_told() {
+    let restrained = |scaling: &str, stage: &str| {
+        let restraint = format!("position_restraints = {{ select = \"resid 1\", reference_scaling = \"{scaling}\" }}");
+        found("water", PME, &format!("{stage}\n{restraint}"))
+    };
+    one(&restrained("none", NPT), &["references stay", "reference_scaling = \"center-of-mass\""]);
+    assert_eq!(restrained("center-of-mass", NPT), Vec::<String>::new());
+    assert_eq!(restrained("none", NVE), Vec::<String>::new());
+}

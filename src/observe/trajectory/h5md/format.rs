@@ -57,6 +57,10 @@ impl Files for H5md {
             let message = "a trajectory keeps what it was begun with: other atoms are selected now";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
+        if found.observables != contents.observables {
+            let message = "a trajectory keeps what it was begun with: other numbers, those of temperature groups, belong to frames now";
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
         let image = contents.fields.image && contents.periodic;
         if (found.fields, found.precision) == (Fields { image, ..contents.fields }, contents.precision) {
             return Ok(());

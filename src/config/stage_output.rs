@@ -1,0 +1,71 @@
+//! What a stage writes otherwise than the run.
+
+use super::build::{report, wall_time};
+use super::value::Table;
+use crate::error::Problem;
+use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
+
+/// From the table `output` of a stage, with what the run writes.
+pub(super) fn stage_output(
+    stage: &Table,
+    run: Option<&OutputOptions>,
+    problems: &mut Vec<Problem>,
+) -> Option<StageOutput> {
+    let Some(table) = stage.table("output") else { return (!stage.is_set("output")).then(StageOutput::default) };
+    let (run, before) = (run?, problems.len());
+    let mut output = StageOutput::default();
+    for (key, file, runs) in
+        [("energies", ENERGIES, run.energies.is_some()), ("restraints", RESTRAINTS, run.restraints.is_some())]
+    {
+        let every = if table.word(key).is_some() { Some(None) } else { table.table(key).and_then(every) };
+        let Some(every) = every else { continue };
+        if every.is_some() && !runs {
+            no_file(table, key, problems);
+        } else if runs {
+            output.every.insert(file.to_owned(), every);
+        }
+    }
+    if table.word("trajectory").is_some() {
+        output.every.extend(run.trajectories.iter().map(|options| (options.file.clone(), None)));
+    }
+    for inner in table.tables("trajectory") {
+        trajectory(inner, run, &mut output, problems);
+    }
+    if let Some(inner) = table.table("checkpoint") {
+        let every = wall_time(inner, "every", inner.number("every")?, problems)?;
+        output.checkpoint = Some(CheckpointOptions { every });
+    }
+    (problems.len() == before).then_some(output)
+}
+
+/// The interval of a table, `Some(None)` for the word "none".
+fn every(table: &Table) -> Option<Option<Interval>> {
+    table.word("every").map(|_| None).or_else(|| table.interval("every").map(Some))
+}
+
+fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
+    let message = format!("stage.output.{key}: the run writes none, output.{key} = \"none\"");
+    let help = format!("set output.{key} in [output], and {key} = \"none\" in the output of other stages");
+    report(problems, table, key, message, &help);
+}
+
+/// The interval of one trajectory, or of all.
+fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, problems: &mut Vec<Problem>) {
+    let Some(every) = every(table) else { return };
+    let known = || run.trajectories.iter().map(|options| options.file.as_str());
+    let files: Vec<&str> = known().filter(|file| table.text("file").is_none_or(|asked| asked == *file)).collect();
+    if files.is_empty() && known().next().is_none() {
+        return no_file(table, "trajectory", problems);
+    }
+    if let Some(file) = table.text("file").filter(|_| files.is_empty()) {
+        let message = format!("stage.output.trajectory.file: the run writes no trajectory \"{file}\"");
+        let help = format!("it writes {}, as [output] says", known().collect::<Vec<_>>().join(", "));
+        report(problems, table, "file", message, &help);
+    }
+    for file in files {
+        if output.every.insert(file.to_owned(), every).is_some() {
+            let message = format!("stage.output.trajectory: two intervals of \"{file}\"");
+            report(problems, table, "file", message, "keep one of them");
+        }
+    }
+}
