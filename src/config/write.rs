@@ -11,8 +11,8 @@ use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
-    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, RunOptions,
-    Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
+    Device, Dynamics, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec, OutputOptions, Plan, PmeSpec, Restraint,
+    RunOptions, Setting, Stage, StageKind, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -347,6 +347,11 @@ fn barostat(options: &Barostat) -> String {
     }
     members.extend([("compressibility", along(compressibility, Compressibility)), ("every", every.to_string())]);
     braces(members)
+}
+
+/// A restraint as a table of `restraints` of a stage.
+pub fn spell_restraint(one: &Restraint) -> String {
+    restraints::restraint(one, Path::new(""))
 }
 
 mod restraints;
