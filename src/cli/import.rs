@@ -19,6 +19,9 @@ pub(super) struct Import {
     /// Coordinates to name in the result; unless given conf.gro, or inpcrd
     #[arg(short, long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
+    /// Index file with the groups of a GROMACS mdp; unless given those that GROMACS makes itself
+    #[arg(short = 'n', long, value_name = "FILE")]
+    index: Option<PathBuf>,
     /// File to write; unless given the result goes to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -35,7 +38,8 @@ impl Import {
         let folder = self.output.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let base = std::path::absolute(folder).map_err(|error| Error::io(folder, error))?;
-        let files = Files { topology: self.topology.clone(), coordinates: self.coordinates.clone() };
+        let Import { topology, coordinates, index, .. } = self;
+        let files = Files { topology: topology.clone(), coordinates: coordinates.clone(), index: index.clone() };
         let imported = import(&self.file, &files, &base)?;
         super::say(&report(&imported.remarks));
         match &self.output {

@@ -30,7 +30,7 @@ pub use help::{describe, overview};
 pub use raw::Override;
 pub use template::template;
 pub use value::{Entry, Place, Table, Value};
-pub use write::{Line, write};
+pub use write::{Line, spell_restraint, write};
 
 use crate::error::{Error, Problem, Result};
 use crate::format::file;

@@ -13,8 +13,8 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
     CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
-    OutputOptions, Plan, PmeSpec, RESTRAINTS, RunOptions, Setting, Stage, StageKind, StageOutput, SystemFiles,
-    TrajectoryOptions, Velocities,
+    OutputOptions, Plan, PmeSpec, RESTRAINTS, Restraint, RunOptions, Setting, Stage, StageKind, StageOutput,
+    SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -380,6 +380,11 @@ fn barostat(options: &Barostat) -> String {
         ("every", every.to_string()),
     ]);
     braces(members)
+}
+
+/// A restraint as a table of `restraints` of a stage.
+pub fn spell_restraint(one: &Restraint) -> String {
+    restraints::restraint(one, Path::new(""))
 }
 
 mod restraints;

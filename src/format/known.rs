@@ -30,6 +30,9 @@ pub struct TopologyOptions {
     pub define: Vec<String>,
     /// files of parameters (CHARMM), in their order
     pub parameters: Vec<PathBuf>,
+    /// atoms of the coordinates that go with it, where they are known: a file that says how many copies of a molecule there
+    /// are (GROMACS) is believed in no other number, before they are made
+    pub atoms: Option<usize>,
 }
 
 impl TopologyOptions {

@@ -4,13 +4,14 @@
 //! became ([`Draft::carried`]); `md` differs ([`Draft::differs`]); it has no use for it; or the file is wrong there.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::Files;
 use super::settings::{Entry, Fate, Key, Settings, folded, real, shortened, words};
 use crate::config::key::Kind;
 use crate::config::keys;
 use crate::error::Problem;
-use crate::run::Plan;
+use crate::run::{Plan, Restraint};
 
 /// What is said about a setting of the file that is not simply carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +31,14 @@ pub struct Remark {
 /// The translation of one file.
 pub(super) struct Draft<'a> {
     settings: &'a Settings,
+    /// that go with the input
+    pub(super) files: &'a Files,
     /// what becomes of it
     pub(super) plan: Plan,
     /// atoms that the stage freezes
     pub(super) frozen: Option<String>,
+    /// restraints of the stage
+    pub(super) restraints: Vec<Restraint>,
     /// comments on keys of the input file
     notes: BTreeMap<&'static str, Note>,
     remarks: Vec<Remark>,
@@ -75,9 +80,15 @@ impl Finished {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(settings: &'a Settings, plan: Plan) -> Self {
+    pub(super) fn new(settings: &'a Settings, files: &'a Files, plan: Plan) -> Self {
         let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
-        Draft { settings, plan, frozen: None, notes, remarks, spoken, wrong, problems: settings.unknown() }
+        let (frozen, restraints, problems) = (None, vec![], settings.unknown());
+        Draft { settings, files, plan, frozen, restraints, notes, remarks, spoken, wrong, problems }
+    }
+
+    /// The file that is translated.
+    pub(super) fn path(&self) -> &'a Path {
+        &self.settings.path
     }
 
     /// True where the file sets the key to something.
@@ -205,18 +216,16 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What stands in the file and is no setting.
-    pub(super) fn others(&mut self, text: &str) {
-        for Entry { name, value, line } in &self.settings.others {
-            let value = shortened(value).to_owned();
-            self.remarks.push(Remark {
-                key: name.clone(),
-                value,
-                line: Some(*line),
-                differs: true,
-                text: text.to_owned(),
-            });
-        }
+    /// What stands in the file and is no setting, in its order.
+    pub(super) fn others(&self) -> &'a [Entry] {
+        &self.settings.others
+    }
+
+    /// What became of something that is no setting: whether `md` does something else, and why.
+    pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
+        let Entry { name, value, line } = entry;
+        let value = shortened(value).to_owned();
+        self.remarks.push(Remark { key: name.clone(), value, line: Some(*line), differs, text: text.to_owned() });
     }
 
     fn remark(&mut self, name: &str, differs: bool, text: String) {
@@ -237,6 +246,11 @@ impl<'a> Draft<'a> {
             Some(entry) => problem.at_line(entry.line),
             None => problem,
         });
+    }
+
+    /// A file that goes with the input is wrong.
+    pub(super) fn fault(&mut self, problem: Problem) {
+        self.problems.push(problem);
     }
 
     /// Says what becomes of the settings that the translation has not spoken of.

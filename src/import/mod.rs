@@ -5,6 +5,7 @@
 //! became, or in a [`Remark`]; a key that its program does not know is an error. Defaults of absent keys are those of the
 //! program. A new program needs a table of its keys, a reader of its syntax, and its translation ([`PROGRAMS`]).
 
+mod atoms;
 mod coupling;
 mod draft;
 mod mdin;
@@ -42,6 +43,8 @@ pub struct Files {
     pub topology: Option<PathBuf>,
     /// coordinates
     pub coordinates: Option<PathBuf>,
+    /// groups of atoms (GROMACS)
+    pub index: Option<PathBuf>,
 }
 
 /// A program whose inputs are translated.
@@ -94,7 +97,7 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
         Problem::new("this is no input of a program that md knows").in_file(path).at_line(1).help(help)
     })?;
     let settings = (program.read)(path, text)?;
-    let mut draft = Draft::new(&settings, start(program, files, base)?);
+    let mut draft = Draft::new(&settings, files, start(program, files, base)?);
     let mut kind = (program.translate)(&mut draft);
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
         // it would move frozen atoms
@@ -104,7 +107,7 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
         name: stage_name(path, &kind),
         kind,
         position_restraints: vec![],
-        restraints: vec![],
+        restraints: std::mem::take(&mut draft.restraints),
         frozen: draft.frozen.take(),
         output: StageOutput::default(),
     }];

@@ -119,8 +119,7 @@ impl Settings {
 
     /// A setting that has a value.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
-        let name = folded(name);
-        self.entries.iter().find(|entry| folded(&entry.name) == name && !entry.value.is_empty())
+        self.entries.iter().find(|entry| alike(&entry.name, name) && !entry.value.is_empty())
     }
 
     /// The value, or the default of the program.
@@ -166,7 +165,15 @@ impl Settings {
 
 /// A word without what GROMACS and AMBER ignore in it: case, dashes and underscores.
 pub(super) fn folded(word: &str) -> String {
-    word.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
+    letters(word).collect()
+}
+
+fn letters(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase())
+}
+
+fn alike(word: &str, other: &str) -> bool {
+    letters(word).eq(letters(other))
 }
 
 /// The words of a value.

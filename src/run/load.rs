@@ -6,7 +6,7 @@ use super::checkpoint::Checkpoint;
 use super::coincidence;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, check_order, file, read_coordinates, read_topology_with};
+use crate::format::{Coordinates, TopologyOptions, check_order, file, read_coordinates, read_topology_with};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
@@ -14,12 +14,11 @@ use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, pre
 /// found.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
-    let options = plan.system.topology_options();
-    let (description, coordinates) = rayon::join(
-        || read_topology_with(&plan.system.topology, &options),
-        || read_coordinates_or_checkpoint(path, None, None),
-    );
-    let description = description?;
+    let coordinates = read_coordinates_or_checkpoint(path, None, None);
+    // a topology that says how many molecules there are may claim any number: that of the coordinates is the limit
+    let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
+    let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
+    let description = read_topology_with(&plan.system.topology, &options)?;
     let atoms = description.topology.atoms.len();
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,

@@ -103,10 +103,10 @@ pub struct SystemFiles {
 }
 
 impl SystemFiles {
-    /// What the topology is read with.
+    /// What the topology is read with, whatever its coordinates hold.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
-        TopologyOptions { include, define, parameters }
+        TopologyOptions { include, define, parameters, atoms: None }
     }
 }
 

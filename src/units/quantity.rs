@@ -110,6 +110,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("bar^-1", Compressibility, 1.0 / BAR),
     ("1/atm", Compressibility, 1.0 / (1.013_25 * BAR)),
     ("1/Pa", Compressibility, 1e5 / BAR),
+    ("nm^3/(kJ/mol)", Compressibility, 1.0),
     ("deg", Angle, std::f64::consts::PI / 180.0),
     ("rad", Angle, 1.0),
     ("nm/ns", Velocity, 1e-3),
@@ -226,15 +227,19 @@ impl Dimension {
         self.spell_by(value, |read| read == value)
     }
 
-    /// The same with as few digits as `is_exact` accepts the value of.
+    /// The same with as few digits as `is_exact` accepts the value of. Not every number is another one times the size of a
+    /// unit, rounded: one that is none is spelled in the unit of size 1.
     pub(crate) fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
-        let unit = if short { "fs" } else { usual };
-        let size = UNITS.iter().find(|known| known.0 == unit).map_or(1.0, |known| known.2);
-        let with_digits = |digits: usize| format!("{} {unit}", rounded(value / size, digits));
-        let exact = (1..DIGITS).map(with_digits).find(|text| self.parse(text).is_ok_and(&is_exact));
-        exact.unwrap_or_else(|| with_digits(DIGITS))
+        let usual = if short { "fs" } else { usual };
+        let own = |unit: &&(_, Dimension, f64)| unit.1 == self;
+        let usual = UNITS.iter().filter(own).find(|unit| unit.0 == usual).expect("examples have units of the table");
+        let internal = UNITS.iter().filter(own).find(|unit| unit.2 == 1.0).expect("every dimension has such a unit");
+        let with_digits = |unit: &(&str, _, f64), digits| format!("{} {}", rounded(value / unit.2, digits), unit.0);
+        let mut spellings = [usual, internal].into_iter().flat_map(|unit| (1..=DIGITS).map(|n| with_digits(unit, n)));
+        let exact = spellings.find(|text| self.parse(text).is_ok_and(&is_exact));
+        exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
     /// The problem of a number without a unit, showing `number` with the recommended one.
@@ -350,6 +355,22 @@ mod tests {
         for (dimension, value, text) in spelled {
             assert_eq!(dimension.spell(value), text);
         }
+    }
+
+    /// Some numbers are no product of another one with the size of the usual unit: 2 of 100 times are none in femtoseconds.
+    #[test]
+    fn what_is_spelled_reads_as_the_same_number() {
+        let mut in_picoseconds = 0;
+        for unit in UNITS.iter().filter(|unit| unit.2 == 1.0) {
+            for k in 0..500 {
+                // scattered over all digits, and exponents around those in use
+                let value = 0.7 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract()) * 2f64.powi(k % 23 - 15);
+                let text = unit.1.spell(value);
+                assert_eq!(unit.1.parse(&text).unwrap().to_bits(), value.to_bits(), "{text}");
+                in_picoseconds += usize::from(text.ends_with(" ps") && unit.1 == Time && value < SHORT);
+            }
+        }
+        assert!(in_picoseconds > 0);
     }
 
     #[test]

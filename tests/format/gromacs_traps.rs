@@ -1,6 +1,10 @@
 //! What GROMACS topologies leave unsaid, and a reader may take for something else.
 
-use crate::gromacs_text::{TOP, good, refused};
+use md::config::Config;
+use md::format::{TopologyOptions, read_topology_with};
+use md::prepare::ConstrainedTerms;
+
+use crate::gromacs_text::{GRO, TOP, good, refused};
 
 /// What `pdb2gmx` generates is listed: bonds alone make exclusions, but no 1-4 pairs.
 #[test]
@@ -39,4 +43,31 @@ fn harmonic_distances_are_no_bonds() {
     assert_eq!(topology.bonded.distances[0].atoms, [2, 3]);
     assert_eq!(topology.connectivity.len(), 2 + 4);
     assert_eq!(topology.exclusions.len(), 3 + 2 * 3);
+}
+
+/// A damaged number costs neither the time nor the memory of its molecules: only their number is looked at.
+#[test]
+fn molecules_are_as_many_as_the_coordinates_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    std::fs::write(place("a.gro"), GRO).unwrap();
+    let input = "[system]\ntopology = \"a.top\"\ncoordinates = \"a.gro\"\n[forces]\ncutoff = \"0.5 nm\"\nlj_modifier = \"none\"\n";
+    let plan = Config::parse(input, &place("input.toml"), &[]).unwrap().plan;
+    let load = |molecules: &str| {
+        std::fs::write(place("a.top"), crate::literal::replaced(TOP, "BUT 1\nSOL 2\n", &format!("BUT 1\n{molecules}")))
+            .unwrap();
+        let loaded = md::run::load(&plan, ConstrainedTerms::Keep);
+        loaded.map(|prepared| prepared.system.topology.atoms.len()).map_err(|error| error.to_string())
+    };
+    for (molecules, expected) in [
+        ("SOL 11000000\n", "a.top: [ molecules ] makes 33000004 atoms, but the coordinates hold 10"),
+        ("SOL 1\n", "a.top: [ molecules ] makes 7 atoms, but the coordinates hold 10"),
+        ("SOL 12000000\n", "makes more than 33554432 atoms"),
+    ] {
+        let message = load(molecules).expect_err(molecules);
+        assert!(message.contains(expected), "{message}");
+    }
+    std::fs::write(place("a.top"), TOP).unwrap();
+    let read = |atoms| read_topology_with(&place("a.top"), &TopologyOptions { atoms, ..TopologyOptions::default() });
+    assert_eq!([None, Some(9), Some(10)].map(|atoms| read(atoms).is_ok()), [true, false, true]);
 }

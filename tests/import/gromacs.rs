@@ -83,7 +83,7 @@ fn constant_pressure_of_older_tutorials() {
     assert_eq!((thermostat.temperature.at(0.0), &groups[..]), (310.0, &[("protein", 300.0)][..]));
     assert_eq!(stage.barostat.as_ref().unwrap().coupling_time, 2.0);
     assert_eq!(imported.plan.output.trajectories[0].select.as_deref(), Some("protein"));
-    let differing = ["ewald_rtol", "pcoupl", "pull", "pull-ngroups", "pull-group1-name"];
+    let differing = ["ewald_rtol", "pcoupl", "pull"];
     assert_eq!(imported.differing(), differing);
     // erfc(3.84323 · 0.9) = 1e-6 (GROMACS' calc_ewaldcoeff_q in its log for these values: 3.84323)
     assert!(imported.remark("ewald_rtol").text.contains("3.84323"), "{:?}", imported.remark("ewald_rtol"));
@@ -316,27 +316,6 @@ fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
     ] {
         let imported = text("x.mdp", setting);
         assert!(imported.plan.stages[0].frozen.is_none() && imported.remark("freezegrps").text.contains(expected));
-    }
-}
-
-#[test]
-fn the_pull_code_is_spelled_in_the_words_of_md() {
-    let head = "pull = yes\npull-ncoords = 6\npull-group1-name = A\npull-group2-name = B\npull-group3-name = C\n";
-    let coordinates = "pull-coord1-groups = 1 2\npull-coord1-k = 1000\npull-coord1-rate = 0.01\npull-coord1-start = yes\n\
-        pull-coord2-groups = 1 3\npull-coord2-dim = N N Y\npull-coord2-type = flat-bottom\npull-coord2-init = 1.5\npull-coord2-k = 20\n\
-        pull-coord3-groups = 2 1 2 3\npull-coord3-geometry = angle\npull-coord3-init = 70\npull-coord3-k = 15\n\
-        pull-coord4-groups = 2 3\npull-coord4-type = constant-force\npull-coord4-k = 55\n\
-        pull-coord5-groups = 0 1\npull-coord6-geometry = cylinder\n";
-    let said = &text("x.mdp", &format!("{head}{coordinates}")).remark("pull").text.clone();
-    for expected in [
-        "{ kind = \"distance\", groups = [\"A\", \"B\"], force_constant = \"1000 kJ/mol/nm^2\", rate = \"0.01 nm/ps\" }",
-        "groups = [\"A\", \"C\"], along = \"z\", upper = \"1.5 nm\", force_constant = \"20 kJ/mol/nm^2\" }",
-        "{ kind = \"angle\", groups = [\"A\", \"B\", \"C\"], at = \"70 deg\", force_constant = \"15 kJ/mol/rad^2\" }",
-        "{ kind = \"distance\", groups = [\"B\", \"C\"], force = \"-55 kJ/mol/nm\" }",
-        "(coordinate 5: md pulls groups to groups",
-        "(coordinate 6: md has no geometry cylinder)",
-    ] {
-        assert!(said.contains(expected), "{expected}\n{said}");
     }
 }
 

@@ -7,6 +7,7 @@ mod command;
 #[path = "../damage/mod.rs"]
 mod damage;
 mod gromacs;
+mod restraints;
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ fn folder() -> PathBuf {
 
 fn files() -> Files {
     let path = |name: &str| Some(Path::new(BASE).join(name));
-    Files { topology: path("system.top"), coordinates: path("system.gro") }
+    Files { topology: path("system.top"), coordinates: path("system.gro"), index: None }
 }
 
 fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
@@ -38,7 +39,11 @@ fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
 /// The translation of a text, which must be read as the same plan.
 #[track_caller]
 fn text(name: &str, text: &str) -> Imported {
-    let imported = translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    same_plan(translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}")))
+}
+
+#[track_caller]
+fn same_plan(imported: Imported) -> Imported {
     let config = Config::parse(&imported.text, &Path::new(BASE).join("input.toml"), &[]);
     assert_eq!(config.expect(&imported.text).plan, imported.plan);
     imported
@@ -117,7 +122,7 @@ const SAMPLES: [&str; 8] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("CASES").map_or(500, |c| c.parse().unwrap()), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// What is read is read as a plan, with every setting spoken of; what is not, is refused in words.
     #[test]
@@ -141,6 +146,28 @@ proptest! {
     #[test]
     fn any_text_is_refused_or_translated(text in "(&cntrl|&ewald|[a-z-]{1,8}|[0-9.]{1,4}|=|,|/|'|\"|!|;|\\*|\n| ){0,60}") {
         let _ = translated("any", &text);
+    }
+}
+
+/// Not every number is another one times a unit, or the inverse of one: what is spelled must be read as the same.
+#[test]
+fn every_time_is_spelled_so_that_it_reads_back() {
+    for k in 1..200 {
+        // scattered mantissas
+        let value = 0.02 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract());
+        let (fast, slow) = (value, 40.0 * value);
+        let couplings =
+            "tc-grps = Protein Water\nref-t = 300 300\nnstxout-compressed = 1\nref-p = 1\npcoupl = C-rescale";
+        for integrator in ["sd", "md\ntcoupl = andersen", "md\ntcoupl = v-rescale"] {
+            let settings =
+                format!("{couplings}\nintegrator = {integrator}\ntau-t = {slow} {fast}\ncompressibility = {value}");
+            text("x.mdp", &format!("{settings}\ntau-p = {slow}\ndt = {}\nrlist = {slow}\n", 0.1 * fast));
+        }
+        for thermostat in ["ntt = 2, vrand = 7", "ntt = 3, gamma_ln = ", "ntt = 1, tautp = "] {
+            let number = if thermostat.ends_with("= ") { slow.to_string() } else { String::new() };
+            let pressure = format!("ntp = 1, taup = {slow}, comp = {slow}, pres0 = {slow}");
+            text("x.mdin", &format!("t\n &cntrl irest=1, ntx=5, dt = {fast}, {thermostat}{number}, {pressure} /\n"));
+        }
     }
 }
 

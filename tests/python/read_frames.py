@@ -1,15 +1,21 @@
 """Reads files of all formats but H5MD with MDAnalysis and MDTraj and compares them with what was written: read_frames.py EXPECTED.json
 
-Lengths in the expected numbers are nm. Ends with a traceback at the first difference.
+Lengths in the expected numbers are nm. Where cpptraj is in PATH, it reads them, too. Ends with a traceback at the first
+difference.
 """
 
 import json
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import warnings
 
 import MDAnalysis
 import mdtraj
 import numpy as np
+from scipy.io import netcdf_file
 
 warnings.simplefilter("ignore")
 
@@ -73,12 +79,40 @@ def check_mdtraj_trr(case):
         np.testing.assert_allclose(forces[index], expected["forces"], rtol=VECTORS, atol=1e-6)
 
 
+def check_cpptraj(case):
+    """Its copy of the file in AMBER NetCDF."""
+    with tempfile.TemporaryDirectory() as folder:
+        atoms = (f"ATOM  {i + 1:5d}  C   XXX A   1    {9 * i:8d}{0:8d}{0:8d}\n" for i in range(case["atoms"]))
+        with open(f"{folder}/atoms.pdb", "w") as file:
+            file.writelines([*atoms, "END\n"])
+        commands = f"parm atoms.pdb nobondsearch\ntrajin {os.path.abspath(case['file'])}\ntrajout copy.nc netcdf\nrun\n"
+        run = subprocess.run(["cpptraj"], cwd=folder, input=commands, text=True, capture_output=True)
+        assert run.returncode == 0, run.stdout + run.stderr
+        with netcdf_file(f"{folder}/copy.nc", mmap=False) as file:
+            scaled = {name: variable for name, variable in file.variables.items() if variable.typecode() != "c"}
+            found = {name: variable[:] * getattr(variable, "scale_factor", 1.0) for name, variable in scaled.items()}
+    assert len(found["coordinates"]) == len(case["frames"])
+    for index, expected in enumerate(case["frames"]):
+        np.testing.assert_allclose(
+            found["coordinates"][index] / 10, expected["positions"], rtol=2e-7, atol=case["tolerance"]
+        )
+        if expected["cell"]:
+            edges = np.linalg.norm(expected["cell"], axis=1)
+            np.testing.assert_allclose(found["cell_lengths"][index] / 10, edges, rtol=0, atol=case["cell tolerance"])
+    if case["file"].endswith(("xtc", "trr", "nc")):
+        np.testing.assert_allclose(found["time"], [frame["time"] for frame in case["frames"]], rtol=TIME)
+    if case["file"].endswith(("trr", "nc")):
+        velocities = [frame["velocities"] for frame in case["frames"]]
+        np.testing.assert_allclose(found["velocities"] / 10, velocities, rtol=1e-5, atol=1e-7)
+
+
 def main(path):
     with open(path) as file:
         cases = json.load(file)
+    others = [check_cpptraj] if shutil.which("cpptraj") else []
     for case in cases:
-        check_mdanalysis(case)
-        check_mdtraj(case)
+        for check in [check_mdanalysis, check_mdtraj, *others]:
+            check(case)
         print(f"{case['file']}: same")
 
 

@@ -35,9 +35,15 @@ const FAULTS: [Fault; 7] = [
     Fault::Lasting(libc::EIO),
 ];
 
-/// True where every call is to be tried.
+/// True where every call is to be tried, or every n-th.
 pub(crate) fn exhaustive() -> bool {
-    std::env::var("MD_RELIABILITY").is_ok_and(|how| how == "every")
+    stride().is_some()
+}
+
+/// With `MD_RELIABILITY=every` all calls are tried, with a number every n-th.
+fn stride() -> Option<usize> {
+    let how = std::env::var("MD_RELIABILITY").ok()?;
+    Some(if how == "every" { 1 } else { how.parse().expect("every, or a number") })
 }
 
 /// The library, a folder as a run finds it, and what is to come of it.
@@ -116,8 +122,8 @@ pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Resu
 
 /// All of `total` numbers, or some from everywhere and from the end.
 pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
-    if exhaustive() {
-        return (1..=total).collect();
+    if let Some(stride) = stride() {
+        return (1..=total).step_by(stride).collect();
     }
     let mut numbers: Vec<usize> = (1..=total).step_by(total.div_ceil(SAMPLES)).collect();
     numbers.extend((total.saturating_sub(last).max(1)..=total).step_by(last.div_ceil(SAMPLES)));
@@ -141,9 +147,10 @@ fn in_format(extension: &str) {
             let counted: Vec<&Call> = setup.calls.iter().filter(|call| fault.counts(call)).collect();
             let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
             let nth = nth_fault * STARTS.len() + nth_start;
-            let numbers = match exhaustive() {
-                true => (1..=counted.len()).collect(),
-                false => vec![of_file[nth * of_file.len() / pairs]],
+            let numbers = match stride() {
+                // other calls for other faults
+                Some(stride) => (1 + nth % stride..=counted.len()).step_by(stride).collect(),
+                None => vec![of_file[nth * of_file.len() / pairs]],
             };
             try_all(&format!("{extension} | {start:?} | {fault:?}"), &numbers, |at| try_one(&setup, fault, at));
         }

@@ -51,10 +51,12 @@ impl Original {
         }
     }
 
-    /// Atoms of the topology, whatever the coordinates have: GROMACS files say how many copies of a molecule there are.
+    /// Atoms of a topology without coordinates: GROMACS files say how many copies of a molecule there are.
     pub(crate) fn claimed_atoms(&self, folder: &Path) -> usize {
-        let topology = read_topology_with(&folder.join(&self.files[0].0), &TopologyOptions::default());
-        topology.map_or(0, |found| found.topology.atoms.len())
+        match self.reader {
+            Reader::Topology => self.read(folder).unwrap_or(0),
+            _ => 0,
+        }
     }
 
     /// A folder with the files.

@@ -24,6 +24,7 @@ os.environ["GMX_MAXBACKUP"] = "-1"
 TOLERANCE = 1e-4
 # a thread sums up energies in 32 bits: that of 30,000 atoms, or of a million grid points, loses 1e-4
 ATOMS_OF_A_THREAD = 2000
+MOST_POINTS = 4e6
 COULOMB = 138.935458
 # nm: the cutoff where there is a box of twice that
 CUTOFF = 0.9
@@ -105,7 +106,8 @@ def coordinates(folder, path):
     cutoff = min(CUTOFF, 0.49 * heights.min())
     if cutoff >= SHORTEST:
         edges = np.linalg.norm(rows, axis=1)
-        grid = [8 * math.ceil(edge / SPACING / 8) for edge in edges]
+        spacing = max(SPACING, (edges.prod() / MOST_POINTS) ** (1 / 3))
+        grid = [8 * math.ceil(edge / spacing / 8) for edge in edges]
         return cutoff, grid
     size = np.linalg.norm(positions.max(0) - positions.min(0))
     edge = str(2.2 * size + 2)
@@ -227,8 +229,8 @@ def compare(md, top, path):
             return "read by md only", theirs_says
         if not grid:
             expected["coulomb"] += 0.5 * COULOMB * charge(folder) ** 2 / cutoff
-    # parts of the Coulomb energy cancel
-    scale = {"coulomb": 1e-2 * abs(found["coulomb_reciprocal"])}
+    # parts of these energies cancel
+    scale = {"coulomb": 1e-2 * abs(found["coulomb_reciprocal"]), "lj": 1e-2 * abs(expected["lj_14"])}
     errors = {
         name: abs(found[name] - value) / max(1.0, abs(value), scale.get(name, 0.0)) for name, value in expected.items()
     }

@@ -381,6 +381,34 @@ pub fn all() -> Vec<(String, &'static Key)> {
 mod tests {
     use super::*;
 
+    /// The second column of its tables is what options of other programs are called here.
+    #[test]
+    fn the_page_for_users_of_other_programs_names_keys() {
+        const PAGE: &str = include_str!("../../../inputs/coming-from.md");
+        // files that a run leaves or that lie in this repository, commands and their options
+        let is_other = |code: &str| {
+            ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")
+        };
+        let (_, options) = PAGE.split_once("\n## GROMACS").expect("a chapter of each program");
+        let rows = options.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.split(" | ").nth(1));
+        let paths: Vec<String> = all().into_iter().map(|(path, _)| format!(".{path}")).collect();
+        let mut named = 0;
+        for code in rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|code| !is_other(code)) {
+            // the names before every "=", or a list of names
+            let texts = code.split('"').step_by(2).collect::<String>();
+            let words: Vec<&str> = texts
+                .split(|c: char| !(c.is_alphanumeric() || "._=[]".contains(c)))
+                .filter(|w| !w.is_empty())
+                .collect();
+            let names = words.iter().enumerate().filter(|(at, _)| words.len() == 1 || words.get(at + 1) == Some(&"="));
+            for name in names.map(|(_, name)| name.trim_matches(['[', ']'])) {
+                assert!(paths.iter().any(|path| path.ends_with(&format!(".{name}"))), "{name} in {code}");
+                named += 1;
+            }
+        }
+        assert!(named > 100, "{named}");
+    }
+
     #[test]
     fn every_key_is_documented_and_found_by_its_path() {
         for (path, key) in all() {

@@ -32,7 +32,7 @@ fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
     braces(members)
 }
 
-fn restraint(options: &Restraint, base: &Path) -> String {
+pub(super) fn restraint(options: &Restraint, base: &Path) -> String {
     let Restraint { kind, groups, along, reference, potential } = options;
     let mut members = vec![("kind", word(&words::VARIABLES, kind)), ("groups", list_of(groups.iter().cloned()))];
     if *kind == VariableKind::Distance {

@@ -22,8 +22,8 @@ pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptio
     let mut reader = Reader::default();
     let macros = preprocessor::read(path, bytes, options, &mut |line, macros| reader.line(line, macros))?;
     let molecules = reader.molecules.as_slice();
-    let whole = expand(&reader.force_field, &reader.types, molecules).map_err(|problem| problem.in_file(path));
-    let (mut topology, nonbonded) = whole?;
+    let whole = expand(&reader.force_field, &reader.types, molecules, options.atoms);
+    let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
     topology.title = reader.title;
     topology.charmm = macros.contains(CHARMM) || !topology.bonded.urey_bradleys.is_empty();
     Ok(Description { topology, nonbonded, cell_hint: CellHint::default() })

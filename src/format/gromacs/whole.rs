@@ -18,21 +18,14 @@ const MOST_TYPES: usize = 4096;
 /// Copies that follow each other: index of the molecule type, and how many.
 pub(super) type Copies = (usize, usize);
 
-/// The system. The problem of a molecule type has no place.
+/// The system, of `held` atoms if their number is known. The problem of a molecule type has no place.
 pub(super) fn expand(
     force_field: &ForceField,
     types: &[MoleculeType],
     molecules: &[Copies],
+    held: Option<usize>,
 ) -> Parsed<(Topology, Nonbonded)> {
-    let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
-        sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
-    });
-    let atoms = atoms.filter(|&atoms| atoms <= MOST_ATOMS).ok_or_else(|| {
-        Problem::new(format!("[ molecules ] makes more than {MOST_ATOMS} atoms")).help("mend the numbers of molecules")
-    })?;
-    if atoms == 0 {
-        return Err(Problem::new("the topology has no atoms").help("list molecules and their numbers in [ molecules ]"));
-    }
+    let atoms = count(types, molecules, held)?;
     let mut whole =
         Whole { topology: Topology::default(), exclusions: vec![], next_number: first_free(types, molecules) };
     whole.topology.atoms.reserve_exact(atoms);
@@ -49,6 +42,24 @@ pub(super) fn expand(
     topology.exclusions = Exclusions::from_pairs(atoms, whole.exclusions);
     topology.bonded.cmap_grids = used_grids(&mut topology, &force_field.cmaps.grids);
     Ok((topology, reduced.table()?))
+}
+
+/// The atoms of all molecules: as many as coordinates hold, and no more than any system has.
+fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
+    let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
+        sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
+    });
+    let atoms = atoms.filter(|&atoms| atoms <= MOST_ATOMS).ok_or_else(|| {
+        Problem::new(format!("[ molecules ] makes more than {MOST_ATOMS} atoms")).help("mend the numbers of molecules")
+    })?;
+    if atoms == 0 {
+        return Err(Problem::new("the topology has no atoms").help("list molecules and their numbers in [ molecules ]"));
+    }
+    match held.filter(|&held| held != atoms) {
+        Some(held) => Err(Problem::new(format!("[ molecules ] makes {atoms} atoms, but the coordinates hold {held}"))
+            .help("mend the numbers of molecules; topology and coordinates must belong together")),
+        None => Ok(atoms),
+    }
 }
 
 /// What is derived from a molecule type once.

@@ -32,13 +32,8 @@ const RUN: &[Key] = &[
     part("restraintmask", "ntr"),
     absent("ibelly", "0", "no atom is frozen: set frozen in the stage to what bellymask leaves out"),
     part("bellymask", "ibelly"),
-    absent(
-        "nmropt",
-        "0",
-        "the DISANG file is not read: set restraints in the stage, with r2 and r3 as lower and upper (or at where they are equal), \
-         twice rk2 as force_constant and r4 - r3 as linear_beyond; a ramp of TEMP0 becomes a list of times and values in \
-         thermostat.temperature, [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]",
-    ),
+    carried("nmropt", "0"),
+    absent("jar", "0", "the target does not move: set rate in the restraint, (r2a - r2) / (nstlim dt)"),
     no_use("nsnb", "md renews its lists when they need it"),
 ];
 

@@ -1,10 +1,12 @@
 //! AMBER's mdin files: the namelists `&cntrl` and `&ewald` of sander and pmemd.
 
+mod distances;
 mod dynamics;
 mod forces;
 mod keys;
 mod namelist;
 mod output;
+mod restraints;
 
 use std::path::Path;
 
@@ -44,7 +46,10 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
 
 /// Translates a file.
 pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
-    draft.others("a namelist or card that md has nothing for");
+    if let Some(path) = &draft.files.index {
+        let help = "restraints and masks of AMBER name atoms themselves: leave --index out";
+        draft.fault(Problem::new("an index file goes with a GROMACS mdp only").in_file(path).help(help));
+    }
     forces::translate(draft);
     let kind = match draft.whole("imin") {
         0 => StageKind::Dynamics(dynamics::translate(draft)),
@@ -55,6 +60,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         }
     };
     output::translate(draft);
+    restraints::translate(draft);
     kind
 }
 

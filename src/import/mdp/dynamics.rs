@@ -1,5 +1,6 @@
 //! Time step, velocities, barostat.
 
+use super::groups::Groups;
 use super::{Draft, shortened, steps, temperature};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::import::coupling::{self, Pressure};
@@ -9,7 +10,7 @@ use crate::units::BAR;
 /// Velocities of zero are drawn at this temperature, K.
 const COLD: f64 = 1e-3;
 
-pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
+pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     draft.carried("stage.kind", &["integrator"]);
     if draft.word("integrator").starts_with("mdvv") {
         draft.differs("integrator", "leapfrog is used: the same positions; velocities belong to half steps");
@@ -22,7 +23,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     stage.com_removal = com_removal(draft);
     // where the time step is wrong there is a problem already, and no interval fits
     if timestep > 0.0 {
-        temperature::translate(draft, &mut stage);
+        temperature::translate(draft, &mut stage, groups);
         pressure(draft, &mut stage);
     }
     seed(draft, &stage);

@@ -135,6 +135,17 @@ const MODULES: &[Key] = &[
     absent("nwall", "0", "md has no walls"),
     part("wall-*", "nwall"),
     carried("pull", "no"),
+    carried("pull-ncoords", "1"),
+    carried("pull-nstxout", "50"),
+    carried("pull-nstfout", "50"),
+    no_use("pull-ngroups", PULLED),
+    no_use("pull-group*", PULLED),
+    no_use("pull-print-*", PULLED),
+    no_use("pull-xout-average", PULLED),
+    no_use("pull-fout-average", PULLED),
+    no_use("pull-constr-tol", PULLED),
+    no_use("pull-cylinder-r", PULLED),
+    no_use("pull-pbc-ref-prev-step-com", PULLED),
     part("pull-*", "pull"),
     absent("awh", "no", "no bias acts"),
     part("awh-*", "awh"),
@@ -219,6 +230,7 @@ const MODULES: &[Key] = &[
     part("QMMM*", "QMMM"),
 ];
 
+const PULLED: &str = "restraints name groups and values themselves; molecules are whole, and images the nearest";
 const USER: &str = "for code of the user's own";
 const FIELD: &str = "md has no electric field";
 

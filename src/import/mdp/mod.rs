@@ -3,10 +3,12 @@
 
 mod dynamics;
 mod forces;
+mod frozen;
+mod groups;
 mod impulses;
 mod keys;
 mod output;
-mod restraints;
+mod pull;
 mod temperature;
 
 use std::path::Path;
@@ -15,6 +17,7 @@ use super::draft::Draft;
 use super::settings::{Entry, Settings, folded, shortened};
 use crate::error::Problem;
 use crate::run::{Minimize, StageKind};
+use groups::Groups;
 
 /// A file that sets something.
 pub(super) fn is_mdp(text: &str) -> bool {
@@ -54,19 +57,23 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
 
 /// Translates a file.
 pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
+    let groups = Groups::of(draft);
     preprocessor(draft);
     forces::translate(draft);
     let kind = match draft.word("integrator").as_str() {
         "steep" | "cg" | "lbfgs" => minimisation(draft),
-        "md" | "mdvv" | "mdvvavek" | "sd" | "sd1" | "sd2" | "bd" => StageKind::Dynamics(dynamics::translate(draft)),
+        "md" | "mdvv" | "mdvvavek" | "sd" | "sd1" | "sd2" | "bd" => {
+            StageKind::Dynamics(dynamics::translate(draft, &groups))
+        }
         _ => {
             let message = format!("integrator = {}", shortened(draft.text("integrator")));
             draft.problem("integrator", message, "md translates md, md-vv, sd, bd, steep, cg and l-bfgs only");
             minimisation(draft)
         }
     };
-    output::translate(draft);
-    restraints::translate(draft);
+    output::translate(draft, &groups);
+    frozen::translate(draft, &groups);
+    pull::translate(draft, &groups, matches!(kind, StageKind::Dynamics(_)));
     match kind {
         StageKind::Dynamics(stage) => StageKind::Dynamics(impulses::translate(draft, stage)),
         StageKind::Minimize(_) => kind,

@@ -1,20 +1,10 @@
 //! Trajectories and energies.
 
+use super::groups::Groups;
 use super::{Draft, shortened};
 use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
 
-/// GROMACS' default groups and the selections that mean the same.
-const GROUPS: [(&str, &str); 7] = [
-    ("protein", "protein"),
-    ("backbone", "backbone"),
-    ("water", "water"),
-    ("sol", "water"),
-    ("non-water", "not water"),
-    ("non-protein", "not protein"),
-    ("protein-h", "protein and heavy"),
-];
-
-pub(super) fn translate(draft: &mut Draft<'_>) {
+pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     let [positions, velocities, forces] = ["nstxout", "nstvout", "nstfout"].map(|name| draft.count(name));
     let mut trajectories = vec![];
     let mut names = vec![];
@@ -55,7 +45,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
             images: false,
             // without the last digits of a quotient
             precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
-            select: selection(draft, &mut names),
+            select: selection(draft, known, &mut names),
         });
         draft.admitted("output.trajectory.precision", "compressed-x-precision", step);
     }
@@ -69,13 +59,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
 }
 
-/// The selection of a group that GROMACS makes without an index file.
-pub(super) fn selection_of(group: &str) -> Option<&'static str> {
-    GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(group)).map(|(_, words)| *words)
-}
-
 /// The atoms of compressed frames: `None` = all.
-fn selection(draft: &mut Draft<'_>, names: &mut Vec<&str>) -> Option<String> {
+fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Option<String> {
     let groups = draft.words("compressed-x-grps");
     if groups.is_empty() {
         return None;
@@ -84,10 +69,9 @@ fn selection(draft: &mut Draft<'_>, names: &mut Vec<&str>) -> Option<String> {
         names.push("compressed-x-grps");
         return None;
     }
-    let selections: Option<Vec<&str>> = groups.iter().map(|group| selection_of(group)).collect();
-    let Some(selections) = selections else {
+    let Some(selections) = known.selections(&groups) else {
         let text = format!(
-            "md knows no index groups: all atoms are written; set select in place of {}",
+            "groups are not known, and all atoms are written: give their index file (--index), or set select in place of {}",
             shortened(&groups.join(" "))
         );
         draft.differs("compressed-x-grps", text);

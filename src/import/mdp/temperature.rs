@@ -1,32 +1,24 @@
 //! Thermostat, its groups, and annealing.
 
 use super::dynamics::interval;
+use super::groups::Groups;
 use super::{Draft, shortened};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::import::coupling;
 use crate::run::Dynamics;
 
-/// Groups that GROMACS makes without an index file, and their selections.
-const SELECTIONS: [(&str, &str); 5] = [
-    ("protein", "protein"),
-    ("protein-h", "protein and heavy"),
-    ("backbone", "backbone"),
-    ("water", "water"),
-    ("sol", "water"),
-];
-
 /// One of `tc-grps`.
 struct Group {
     /// `None` for what only an index file knows, or all that other groups leave
-    selection: Option<&'static str>,
+    selection: Option<String>,
     temperature: Schedule,
     coupling_time: f64,
 }
 
-pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics) {
+pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Groups) {
     let Some((key, kind)) = method(draft) else { return };
-    let Some(mut groups) = groups(draft, key) else { return };
+    let Some(mut groups) = groups(draft, key, kind, known) else { return };
     // the whole system, less what other groups take, is that of the first group that no selection names
     let base = groups.iter().position(|group| group.selection.is_none()).unwrap_or(groups.len() - 1);
     let base = groups.remove(base);
@@ -34,8 +26,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
     if groups.iter().any(|group| group.selection.is_none()) {
         if differ {
-            let text =
-                "the groups of an index file are not known: one group, the whole system, has the values of the first";
+            let text = "groups are not known (--index gives those of a file): one group, the whole system, has the values \
+                of the first";
             draft.differs("tc-grps", text);
         }
         groups.clear();
@@ -47,7 +39,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let mut thermostat = coupling::thermostat(stage, kind, (0.0, shortest), every);
     (thermostat.temperature, thermostat.coupling_time) = (base.temperature, base.coupling_time);
     let named = groups.into_iter().filter_map(|Group { selection, temperature, coupling_time }| {
-        Some(ThermostatGroup { select: selection?.to_owned(), temperature, coupling_time })
+        Some(ThermostatGroup { select: selection?, temperature, coupling_time })
     });
     thermostat.groups = named.collect();
     stage.thermostat = Some(thermostat);
@@ -94,7 +86,7 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
 }
 
 /// The coupled groups; `None` where there is none, or a problem has been recorded.
-fn groups(draft: &mut Draft<'_>, key: &'static str) -> Option<Vec<Group>> {
+fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known: &Groups) -> Option<Vec<Group>> {
     let names = draft.words("tc-grps");
     let times = match draft.reals("tau-t") {
         // Brownian dynamics may have a friction for all in place of times
@@ -110,10 +102,14 @@ fn groups(draft: &mut Draft<'_>, key: &'static str) -> Option<Vec<Group>> {
         }
     }
     let schedules = annealing(draft, &temperatures)?;
-    let known = |name: &str| SELECTIONS.iter().find(|(group, _)| group.eq_ignore_ascii_case(name)).map(|entry| entry.1);
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
-        .map(|((name, coupling_time), temperature)| Group { selection: known(name), temperature, coupling_time })
+        .map(|((name, time), temperature)| {
+            // the input file states the inverse of the time, and not every time is that of a number
+            let friction = kind == ThermostatKind::Langevin;
+            let coupling_time = if friction { time.recip().recip() } else { time };
+            Group { selection: known.selection(name), temperature, coupling_time }
+        })
         .collect();
     if groups.is_empty() {
         let text = if names.is_empty() { "no group is coupled: tc-grps is empty" } else { "no group is coupled" };

@@ -1,0 +1,37 @@
+//! Lists of atoms as selections.
+
+use std::fmt::Write;
+
+/// Runs of neighbouring atoms of a list that is carried over: each is looked for among all atoms.
+const MOST_RANGES: usize = 1000;
+
+/// `index 0-9 15`, of atoms that count from 1. `None` where there is none, or too many pieces.
+pub(super) fn indices(atoms: &[u32]) -> Option<String> {
+    let mut atoms = atoms.to_vec();
+    atoms.sort_unstable();
+    atoms.dedup();
+    let ranges: Vec<&[u32]> = atoms.chunk_by(|a, b| a + 1 == *b).collect();
+    let mut text = "index".to_owned();
+    for range in &ranges {
+        let (first, last) = (range[0] - 1, range[range.len() - 1] - 1);
+        // writing to a text does not fail
+        let _ = if first == last { write!(text, " {first}") } else { write!(text, " {first}-{last}") };
+    }
+    (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn atoms_become_ranges() {
+        for (atoms, expected) in
+            [(&[1, 2, 3, 7, 9, 10][..], Some("index 0-2 6 8-9")), (&[5, 4, 4], Some("index 3-4")), (&[], None)]
+        {
+            assert_eq!(indices(atoms).as_deref(), expected);
+        }
+        let odd: Vec<u32> = (0..=MOST_RANGES as u32).map(|k| 2 * k + 1).collect();
+        assert!(indices(&odd).is_none() && indices(&odd[1..]).is_some());
+    }
+}

@@ -1,0 +1,140 @@
+//! The restraints of one `&rst` of a DISANG file: from its numbers to restraints of collective variables.
+//!
+//! Energy is zero from r2 to r3, rk2 (r − r2)² below and rk3 (r − r3)² above, and goes on as a line below r1 and above r4 (manual,
+//! "NMR refinement"). Å and degrees, kcal/mol/Å² and kcal/mol/rad²; without the ½ of `md`.
+
+use crate::import::atoms::indices;
+use crate::restraint::{Potential, VariableKind, Well};
+use crate::run::Restraint;
+use crate::units::{ANGSTROM, KCAL};
+
+/// Å in a nanometre: dividing rounds once.
+const PER_NM: f64 = 10.0;
+
+/// What a `&rst` says of one variable.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Distances {
+    /// atoms of each group, from 1
+    pub(super) groups: Vec<Vec<u32>>,
+    /// r1 … r4, Å or degrees
+    pub(super) r: [f64; 4],
+    /// rk2, rk3
+    pub(super) k: [f64; 2],
+}
+
+/// One side of the flat bottom, in internal units.
+#[derive(Clone, Copy, PartialEq)]
+struct Side {
+    /// where it begins
+    at: f64,
+    /// where its line begins, from there; `None` where the variable does not come so far
+    width: Option<f64>,
+    /// ½ k
+    half_k: f64,
+    /// how far from there the variable can go
+    reach: f64,
+}
+
+impl Distances {
+    /// One restraint, or one for each side where they differ; none where nothing acts. Otherwise why there is none.
+    pub(super) fn restraints(&self) -> Result<Vec<Restraint>, String> {
+        let kind = match self.groups.len() {
+            2 => VariableKind::Distance,
+            3 => VariableKind::Angle,
+            4 => VariableKind::Torsion,
+            count => return Err(format!("md has no restraint of {count} atoms or groups")),
+        };
+        if self.r.windows(2).any(|pair| pair[0] > pair[1]) || self.k.iter().any(|k| *k < 0.0) {
+            return Err("r1, r2, r3 and r4 do not ascend, or a force constant is negative".to_owned());
+        }
+        let groups: Option<Vec<String>> = self.groups.iter().map(|atoms| indices(atoms)).collect();
+        let groups = groups.ok_or("a group has no atoms, or too many pieces")?;
+        let wells = if kind == VariableKind::Torsion { self.torsion()? } else { self.walls(kind) };
+        let restraint = |well| {
+            let (groups, potential) = (groups.clone(), Potential::Well(well));
+            Restraint { kind, groups, along: [true; 3], reference: None, potential }
+        };
+        Ok(wells.into_iter().map(restraint).collect())
+    }
+
+    /// ½ k of both sides, in internal units.
+    fn half_constants(&self, kind: VariableKind) -> [f64; 2] {
+        let unit = if kind.is_angular() { KCAL } else { KCAL / (ANGSTROM * ANGSTROM) };
+        self.k.map(|k| k * unit)
+    }
+
+    /// Of a torsion, whose both sides meet behind: they must be alike.
+    fn torsion(&self) -> Result<Vec<Well>, String> {
+        let [r1, r2, r3, r4] = self.r;
+        if self.k == [0.0; 2] {
+            return Ok(vec![]);
+        }
+        let (flat, widths) = (0.5 * (r3 - r2), [r2 - r1, r4 - r3]);
+        let behind = 180.0 - flat;
+        let harmonic = widths.iter().all(|width| *width >= behind);
+        if self.k[0] != self.k[1] || (widths[0] != widths[1] && !harmonic) || behind <= 0.0 {
+            return Err(
+                "md has the same force constant and line on both sides of a torsion, and a bottom that ends".to_owned()
+            );
+        }
+        let [half_k, _] = self.half_constants(VariableKind::Torsion);
+        let middle = 0.5 * (r2 + r3);
+        // the image from -180 to 180
+        let middle = middle - 360.0 * (middle / 360.0).round();
+        let linear_beyond = (!harmonic).then(|| widths[0].to_radians());
+        Ok(if linear_beyond == Some(0.0) {
+            vec![]
+        } else {
+            vec![bottom(middle.to_radians(), flat.to_radians(), half_k, linear_beyond)]
+        })
+    }
+
+    /// Of a distance or an angle: both sides in one where they are alike.
+    fn walls(&self, kind: VariableKind) -> Vec<Well> {
+        let angular = kind.is_angular();
+        let [r1, r2, r3, r4] = self.r;
+        let internal = |r: f64| if angular { r.to_radians() } else { r / PER_NM };
+        let [low, high] = self.half_constants(kind);
+        let highest = if angular { 180.0 } else { f64::INFINITY };
+        let side = |at: f64, width: f64, half_k: f64, reach: f64| {
+            let acts = half_k > 0.0 && reach > 0.0 && width > 0.0;
+            let line = (width < reach).then(|| internal(width));
+            acts.then(|| Side { at: internal(at), width: line, half_k, reach: internal(reach) })
+        };
+        let sides = [side(r2, r2 - r1, low, r2), side(r3, r4 - r3, high, highest - r3)];
+        let wall = |side: Side, below: Option<f64>, above: Option<f64>| Well {
+            center: Some(side.at),
+            below,
+            above,
+            ..bottom(side.at, 0.0, side.half_k, side.width)
+        };
+        match sides {
+            [Some(lower), Some(upper)] => match lower.width_with(&upper) {
+                Some(width) => vec![bottom(internal(0.5 * (r2 + r3)), internal(0.5 * (r3 - r2)), low, width)],
+                None => vec![wall(lower, Some(0.0), None), wall(upper, None, Some(0.0))],
+            },
+            [Some(lower), None] => vec![wall(lower, Some(0.0), None)],
+            [None, Some(upper)] => vec![wall(upper, None, Some(0.0))],
+            [None, None] => vec![],
+        }
+    }
+}
+
+impl Side {
+    /// The width that both sides can have, if they are alike.
+    fn width_with(&self, other: &Side) -> Option<Option<f64>> {
+        let free = |side: &Side, width: f64| side.width.is_none() && width >= side.reach;
+        let width = match (self.width, other.width) {
+            (a, b) if a == b => a,
+            (None, Some(width)) if free(self, width) => Some(width),
+            (Some(width), None) if free(other, width) => Some(width),
+            _ => return None,
+        };
+        (self.half_k == other.half_k).then_some(width)
+    }
+}
+
+fn bottom(center: f64, flat: f64, half_k: f64, linear_beyond: Option<f64>) -> Well {
+    let (center, below, above) = (Some(center), Some(flat), Some(flat));
+    Well { center, rate: 0.0, below, above, force_constant: 2.0 * half_k, linear_beyond }
+}

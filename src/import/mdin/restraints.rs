@@ -1,0 +1,237 @@
+//! Restraints of `nmropt = 1`: the file that `DISANG` names, with a namelist `&rst` for each.
+//!
+//! What a `&rst` does not set is that of the one before, but for its atoms, r0 and k0. The list ends with one without atoms.
+
+use std::collections::BTreeMap;
+
+use super::distances::Distances;
+use super::{Draft, namelist, shortened};
+use crate::error::Problem;
+use crate::format::file;
+use crate::import::settings::{Entry, real, words};
+use crate::run::{Interval, RestraintOptions};
+
+/// Largest DISANG file: of a refinement with thousands of restraints.
+const LARGEST_FILE: u64 = 1 << 24;
+/// Restraints of a stage.
+const MOST_RESTRAINTS: usize = 1000;
+/// Groups of a restraint.
+const MOST_GROUPS: usize = 8;
+
+/// Settings that restraints of `md` do not have, and the values at which they do nothing.
+const ABSENT: [(&str, &[f64]); 10] = [
+    ("nstep1", &[0.0]),
+    ("nstep2", &[0.0]),
+    ("irstyp", &[0.0]),
+    ("ifvari", &[0.0]),
+    ("ialtd", &[0.0]),
+    ("iresid", &[0.0]),
+    ("ir6", &[0.0]),
+    ("rjcoef", &[0.0, 0.0, 0.0]),
+    ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
+    ("fxyz", &[1.0, 1.0, 1.0]),
+];
+/// Settings of no effect without others that are absent, or on a restraint.
+const NO_EFFECT: [&str; 12] =
+    ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
+/// Types of `&wt` that weigh restraints, by their beginnings.
+const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
+
+pub(super) fn translate(draft: &mut Draft<'_>) {
+    let is_on = draft.whole("nmropt") != 0;
+    let mut rows = None;
+    let mut weighed = false;
+    for entry in draft.others() {
+        let (differs, text) = match kind_of(entry) {
+            Other::Restraints(_) if is_on => continue,
+            Other::Restraints(_) => (false, "without effect: nmropt is off"),
+            Other::Rows(steps) => {
+                rows = steps;
+                (false, "output.restraints has its interval")
+            }
+            Other::Weight => {
+                weighed = true;
+                (true, "md has no weights of restraints that change")
+            }
+            Other::Ramp => (
+                true,
+                "a ramp becomes a list of times and values in thermostat.temperature, \
+                 [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]",
+            ),
+            Other::Names => (false, "names a file that md does not write"),
+            Other::End => (false, "nothing follows"),
+            Other::Unknown => (true, "a namelist or card that md has nothing for"),
+        };
+        draft.other(entry, differs, text);
+    }
+    for entry in draft.others().iter().filter(|_| is_on) {
+        let Other::Restraints(name) = kind_of(entry) else { continue };
+        let path = draft.path().with_file_name(name);
+        let left = match read(draft, &path, weighed) {
+            Ok(left) => left,
+            Err(problem) => {
+                draft.fault(problem.in_file(&path));
+                continue;
+            }
+        };
+        match left.is_empty() {
+            true => draft.other(entry, false, "restraints of the stage"),
+            false => draft.other(entry, true, &left.join("; ")),
+        }
+    }
+    if draft.restraints.is_empty() {
+        draft.no_use("nmropt", "what it switches on is spoken of where it stands");
+        return;
+    }
+    draft.carried_as("stage.restraints", &["nmropt"], "those of DISANG");
+    if let Some(steps) = rows {
+        draft.plan.output.restraints = Some(RestraintOptions { every: Interval::Steps(steps) });
+    }
+}
+
+/// What stands beside the namelists that are translated.
+enum Other<'a> {
+    /// the name of the file of restraints
+    Restraints(&'a str),
+    /// steps between rows of their values
+    Rows(Option<u64>),
+    Weight,
+    /// of the temperature
+    Ramp,
+    Names,
+    End,
+    Unknown,
+}
+
+fn kind_of(entry: &Entry) -> Other<'_> {
+    if entry.name == "&wt" {
+        let text = entry.value.to_ascii_lowercase();
+        let value = |name: &str| text.split(", ").find_map(|one| one.strip_prefix(name)?.strip_prefix(" = "));
+        return match value("type").unwrap_or_default() {
+            "end" => Other::End,
+            "temp0" => Other::Ramp,
+            "dumpfreq" => Other::Rows(value("istep1").and_then(|steps| steps.parse().ok()).filter(|&steps| steps > 0)),
+            kind if WEIGHTS.iter().any(|weight| kind.starts_with(weight)) => Other::Weight,
+            _ => Other::Unknown,
+        };
+    }
+    match entry.value.split_once('=').map(|(name, file)| (name.trim().to_ascii_uppercase(), file.trim())) {
+        Some((name, file)) if name == "DISANG" && !file.is_empty() => Other::Restraints(file),
+        Some((name, _)) if ["LISTIN", "LISTOUT", "DUMPAVE"].contains(&name.as_str()) => Other::Names,
+        _ => Other::Unknown,
+    }
+}
+
+/// Adds the restraints of a file to the stage; says what is left out and why.
+fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<Vec<String>, Problem> {
+    let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
+        Problem::new(format!("cannot read the file: {error}"))
+            .help("DISANG names it, from the folder of the mdin file on")
+    })?;
+    let found = namelist::read(&String::from_utf8_lossy(&bytes))?;
+    let (mut kept, mut left) = (BTreeMap::new(), vec![]);
+    for list in found.lists.iter().filter(|list| list.name == "rst") {
+        let restraint = one(&mut kept, &list.entries);
+        let Some(restraint) = restraint.transpose() else { break };
+        let restraints = match restraint.and_then(|distances| distances.restraints()) {
+            Ok(_) if weighed => Err("its weight changes".to_owned()),
+            Ok(_) if draft.restraints.len() >= MOST_RESTRAINTS => Err("there are too many".to_owned()),
+            other => other,
+        };
+        match restraints {
+            Ok(restraints) => draft.restraints.extend(restraints),
+            Err(why) => left.push(format!("&rst in line {}: {why}", list.line)),
+        }
+    }
+    Ok(left)
+}
+
+/// Numbers by their names, in small letters: what a `&rst` passes on to the next.
+type Kept = BTreeMap<String, Vec<f64>>;
+
+/// A `&rst`; `None` where it has no atoms.
+fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> {
+    kept.retain(|name, _| !["iat", "igr", "r0", "k0"].iter().any(|start| name.starts_with(start)));
+    let mut unknown = None;
+    for Entry { name, value, .. } in entries {
+        let name = name.to_ascii_lowercase();
+        match words(value).map(real).collect::<Option<Vec<f64>>>() {
+            Some(numbers) if is_known(&name) => _ = kept.insert(name, numbers),
+            _ => unknown = unknown.or(Some(name)),
+        }
+    }
+    let iat = list(kept, "iat");
+    let count = iat.iter().position(|atom| *atom == 0.0).unwrap_or(iat.len());
+    if count == 0 && unknown.is_none() {
+        return Ok(None);
+    }
+    if let Some(name) = unknown {
+        return Err(format!("md does not carry over {}", shortened(&name)));
+    }
+    let off = |(name, off): &(&str, &[f64])| kept.get(*name).is_some_and(|value| !off.starts_with(value));
+    let has_groups = iat.iter().any(|atom| *atom < 0.0);
+    let absent = ABSENT.iter().filter(|(name, _)| *name != "ir6" || (has_groups && count == 2));
+    if let Some((name, _)) = absent.copied().find(|entry| off(entry)) {
+        return Err(format!("md does not carry over {name}"));
+    }
+    let groups = (1..).zip(&iat[..count]).map(|(number, atom)| match *atom {
+        atom if atom < 0.0 => atoms(&list(kept, &format!("igr{number}"))),
+        atom => atoms(&[atom]),
+    });
+    let groups = groups.collect::<Option<Vec<_>>>().ok_or("iat or igr holds no numbers of atoms")?;
+    let value = |name: &str| kept.get(name).and_then(|values| values.first()).copied();
+    let (mut r, mut k) = (["r1", "r2", "r3", "r4"].map(value), ["rk2", "rk3"].map(value));
+    if value("r0").is_some() || value("k0").is_some() {
+        let r0 = value("r0").unwrap_or(0.0);
+        r = match count {
+            2 => [0.0, r0, r0, r0 + 500.0],
+            3 => [0.0, r0, r0, 180.0],
+            _ => [r0 - 180.0, r0, r0, r0 + 180.0],
+        }
+        .map(Some);
+        k = [value("k0").or(Some(0.0)); 2];
+        for (name, value) in ["r1", "r2", "r3", "r4", "rk2", "rk3"].into_iter().zip(r.into_iter().chain(k)) {
+            kept.insert(name.to_owned(), value.into_iter().collect());
+        }
+    }
+    Ok(Some(Distances { groups, r: r.map(|r| r.unwrap_or(0.0)), k: k.map(|k| k.unwrap_or(0.0)) }))
+}
+
+fn is_known(name: &str) -> bool {
+    let plain = name.split('(').next().unwrap_or_default();
+    let numbers = ["r1", "r2", "r3", "r4", "rk2", "rk3", "r0", "k0", "iat"];
+    let is_group =
+        plain.strip_prefix("igr").is_some_and(|number| number.parse().is_ok_and(|n| (1..=MOST_GROUPS).contains(&n)));
+    numbers.contains(&name)
+        || ABSENT.iter().any(|(known, _)| *known == name)
+        || NO_EFFECT.contains(&plain)
+        || plain == "iat"
+        || is_group
+}
+
+/// Values of an array that is set as a whole, or element by element: `iat = 1, 2` or `iat(1) = 1`. Ends with a zero, as it begins.
+fn list(kept: &Kept, name: &str) -> Vec<f64> {
+    /// Longest group that AMBER has.
+    const LONGEST: usize = 200;
+    let mut values = kept.get(name).cloned().unwrap_or_default();
+    let elements = kept.iter().filter_map(|(key, value)| {
+        let index = key.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')?;
+        Some((index.trim().parse::<usize>().ok().filter(|index| (1..=LONGEST).contains(index))?, value))
+    });
+    for (index, numbers) in elements {
+        let end = index - 1 + numbers.len();
+        values.resize(values.len().max(end), 0.0);
+        values[index - 1..end].copy_from_slice(numbers);
+    }
+    values
+}
+
+/// Numbers of atoms up to a zero; `None` where they are none.
+fn atoms(numbers: &[f64]) -> Option<Vec<u32>> {
+    let numbers = numbers.iter().take_while(|number| **number != 0.0);
+    numbers
+        .map(|&number| {
+            (number > 0.0 && number <= f64::from(u32::MAX) && number.fract() == 0.0).then_some(number as u32)
+        })
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! Frozen groups.
+
+use super::groups::Groups;
+use super::{Draft, shortened};
+use crate::import::settings::folded;
+
+/// Frozen groups are carried over where their atoms are known and all their directions are frozen.
+pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
+    let (groups, directions) = (draft.words("freezegrps"), draft.words("freezedim"));
+    if groups.is_empty() {
+        return;
+    }
+    let all = directions.iter().all(|word| folded(word).starts_with('y'));
+    if directions.len() != 3 * groups.len() || !all {
+        let text = "md freezes atoms in all directions only: hold them by position_restraints";
+        draft.differs("freezegrps", text);
+        return;
+    }
+    match known.selections(&groups) {
+        Some(selections) => {
+            draft.frozen = Some(selections.join(" or "));
+            draft.carried("stage.frozen", &["freezegrps", "freezedim"]);
+        }
+        None => {
+            let names = groups.join(" ");
+            let text = format!(
+                "groups are not known: give their index file (--index), or set frozen in the stage, in place of {}",
+                shortened(&names)
+            );
+            draft.differs("freezegrps", text);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Groups of atoms as selections: those of an index file, or without one those that GROMACS makes itself.
+//!
+//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. A name is that of a
+//! group in any case of its letters.
+
+use std::path::Path;
+
+use super::{Draft, shortened};
+use crate::error::Problem;
+use crate::format::file;
+use crate::import::atoms::indices;
+
+/// GROMACS' default groups and the selections that mean the same.
+const DEFAULTS: [(&str, &str); 8] = [
+    ("system", "all"),
+    ("protein", "protein"),
+    ("backbone", "backbone"),
+    ("water", "water"),
+    ("sol", "water"),
+    ("non-water", "not water"),
+    ("non-protein", "not protein"),
+    ("protein-h", "protein and heavy"),
+];
+
+/// Largest index file: all atoms of the largest systems in several groups.
+const LARGEST_FILE: u64 = 1 << 30;
+
+/// The groups that names in a file refer to.
+pub(super) enum Groups {
+    Default,
+    OfFile(Vec<Group>),
+}
+
+/// A group of an index file.
+pub(super) struct Group {
+    name: String,
+    /// from 1
+    atoms: Vec<u32>,
+}
+
+impl Groups {
+    /// Those of the index file that goes with the input.
+    pub(super) fn of(draft: &mut Draft<'_>) -> Self {
+        let Some(path) = &draft.files.index else { return Groups::Default };
+        match read(path) {
+            Ok(groups) => Groups::OfFile(groups),
+            Err(problem) => {
+                draft.fault(problem.in_file(path));
+                Groups::Default
+            }
+        }
+    }
+
+    /// The selection of a group's atoms. `None` where there is no such group, none of its atoms, or too many pieces of it.
+    pub(super) fn selection(&self, name: &str) -> Option<String> {
+        match self {
+            Groups::Default => {
+                let known = DEFAULTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+                known.map(|(_, words)| (*words).to_owned())
+            }
+            Groups::OfFile(groups) => {
+                let mut named = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(name));
+                // GROMACS refuses a name of two groups
+                named.next().filter(|_| named.next().is_none()).and_then(|group| indices(&group.atoms))
+            }
+        }
+    }
+
+    /// The selections of all of these groups.
+    pub(super) fn selections(&self, names: &[&str]) -> Option<Vec<String>> {
+        names.iter().map(|name| self.selection(name)).collect()
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Group>, Problem> {
+    let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
+        Problem::new(format!("cannot read the file: {error}")).help("expected an index file of GROMACS")
+    })?;
+    let mut groups: Vec<Group> = vec![];
+    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+        let line = line.trim();
+        let problem = |message: String| {
+            let help = "expected headings [ NAME ], and below them numbers of atoms, from 1 on";
+            Problem::new(message).at_line(index + 1).help(help)
+        };
+        if let Some(heading) = line.strip_prefix('[') {
+            let name = heading.strip_suffix(']').ok_or_else(|| problem("a heading without its end".to_owned()))?;
+            groups.push(Group { name: name.trim().to_owned(), atoms: vec![] });
+            continue;
+        }
+        for word in line.split_whitespace() {
+            let number = word.parse().ok().filter(|&number: &u32| number > 0);
+            let number = number.ok_or_else(|| problem(format!("\"{}\" is no number of an atom", shortened(word))))?;
+            let group = groups.last_mut().ok_or_else(|| problem("atoms stand before the first heading".to_owned()))?;
+            group.atoms.push(number);
+        }
+    }
+    Ok(groups)
+}

@@ -1,0 +1,162 @@
+//! The pull code: coordinates between groups become restraints of collective variables.
+//!
+//! A harmonic potential k/2 (ξ − ξ₀ − v t)², a wall, and the linear k ξ of a constant force, of a distance, an angle or a dihedral
+//! between centres of mass, have the same meaning here (manual, "The pull code"). Other geometries and potentials are not
+//! carried over, and said to be so.
+
+use super::groups::Groups;
+use super::{Draft, shortened};
+use crate::config::spell_restraint;
+use crate::import::settings::{folded, real};
+use crate::restraint::{Potential, VariableKind, Well};
+use crate::run::{Interval, Restraint, RestraintOptions};
+
+/// Coordinates that are looked at.
+const MOST_COORDINATES: u64 = 100;
+/// Details of a coordinate that a restraint follows from.
+const DETAILS: [&str; 10] = ["groups", "geometry", "type", "dim", "init", "start", "rate", "k", "vec", "origin"];
+
+pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: bool) {
+    if !draft.is_given("pull") || !draft.flag("pull") {
+        return;
+    }
+    let coordinates = draft.count("pull-ncoords");
+    let mut names = vec!["pull".to_owned()];
+    let (mut unnamed, mut left) = (vec![], vec![]);
+    for number in 1..=coordinates.min(MOST_COORDINATES) {
+        let found = Coordinate { draft, number }.restraint(is_dynamics);
+        match found {
+            Err(why) => left.push(format!("coordinate {number}: {why}")),
+            Ok(restraint) => {
+                let of_groups: Vec<&str> = restraint.groups.iter().map(String::as_str).collect();
+                let Some(selections) = groups.selections(&of_groups) else {
+                    unnamed.push(spell_restraint(&restraint));
+                    continue;
+                };
+                names.extend(DETAILS.map(|detail| format!("pull-coord{number}-{detail}")));
+                draft.restraints.push(Restraint { groups: selections, ..restraint });
+            }
+        }
+    }
+    if coordinates > MOST_COORDINATES {
+        left.push(format!("coordinates from {} on: there are too many", MOST_COORDINATES + 1));
+    }
+    if !unnamed.is_empty() {
+        let list = unnamed.join(", ");
+        left.push(format!(
+            "groups are not known, give their index file (--index), or set in the stage, with selections for names, \
+             restraints = [{list}]"
+        ));
+    }
+    if !draft.restraints.is_empty() {
+        names.retain(|name| draft.is_given(name));
+        draft.carried("stage.restraints", &names.iter().map(String::as_str).collect::<Vec<_>>());
+        table(draft);
+    }
+    if !left.is_empty() {
+        draft.differs("pull", left.join("; "));
+    }
+}
+
+/// Rows of `restraints.csv` where GROMACS writes values or forces.
+fn table(draft: &mut Draft<'_>) {
+    let names = ["pull-nstxout", "pull-nstfout"];
+    let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
+    draft.carried_as("output.restraints", &names, "values and forces in one table");
+    draft.plan.output.restraints = every.map(|every| RestraintOptions { every: Interval::Steps(every) });
+}
+
+/// One of `pull-coordN-…`.
+struct Coordinate<'d, 'a> {
+    draft: &'d Draft<'a>,
+    number: u64,
+}
+
+impl<'a> Coordinate<'_, 'a> {
+    fn value(&self, detail: &str) -> &'a str {
+        self.draft.text(&format!("pull-coord{}-{detail}", self.number))
+    }
+
+    fn real(&self, detail: &str) -> Result<f64, String> {
+        match self.value(detail) {
+            "" => Ok(0.0),
+            text => real(text).ok_or_else(|| format!("{detail} = {} is no number", shortened(text))),
+        }
+    }
+
+    /// With the names of its groups, or why there is none.
+    fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
+        let (kind, numbers) = self.variable()?;
+        let mut groups = vec![];
+        for number in numbers {
+            if number == "0" {
+                return Err("md pulls groups to groups, not to points in space".to_owned());
+            }
+            if !self.draft.text(&format!("pull-group{number}-weights")).is_empty() {
+                return Err(format!("md has no weights of atoms as those of group {number}"));
+            }
+            groups.push(self.draft.text(&format!("pull-group{number}-name")).to_owned());
+        }
+        let mut along = [true; 3];
+        if let (VariableKind::Distance, [x, y, z]) = (kind, &self.draft.words(&self.key("dim"))[..]) {
+            along = [x, y, z].map(|word| folded(word).starts_with('y'));
+        }
+        if along == [false; 3] {
+            return Err("no direction counts".to_owned());
+        }
+        Ok(Restraint { kind, groups, along, reference: None, potential: self.potential(kind, is_dynamics)? })
+    }
+
+    fn key(&self, detail: &str) -> String {
+        format!("pull-coord{}-{detail}", self.number)
+    }
+
+    /// What is pulled, and the numbers of the groups. Angles are those between vectors from one group to the next.
+    fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
+        let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
+        match (folded(self.value("geometry")).as_str(), &numbers[..]) {
+            ("" | "distance", &[a, b]) => Ok((VariableKind::Distance, vec![a, b])),
+            ("angle", &[b, a, again, c]) if again == b => Ok((VariableKind::Angle, vec![a, b, c])),
+            ("angle", &[a, b, c, again]) if again == b => Ok((VariableKind::Angle, vec![a, b, c])),
+            ("dihedral", &[a, b, b2, c, c2, d]) if [b2, c2] == [b, c] => Ok((VariableKind::Torsion, vec![a, b, c, d])),
+            ("" | "distance" | "angle" | "dihedral", _) => {
+                Err(format!("md has none between groups {}", shortened(self.value("groups"))))
+            }
+            ("direction" | "directionperiodic" | "directionrelative", _) => {
+                Err("md has no signed component of a distance; along = \"z\" is its absolute value".to_owned())
+            }
+            (other, _) => Err(format!("md has no geometry {}", shortened(other))),
+        }
+    }
+
+    fn potential(&self, kind: VariableKind, is_dynamics: bool) -> Result<Potential, String> {
+        let unit = if kind.is_angular() { 1f64.to_radians() } else { 1.0 };
+        let [init, rate, k] = ["init", "rate", "k"].map(|detail| self.real(detail));
+        let (init, rate, k) = (init? * unit, rate? * unit, k?);
+        let from_start = folded(self.value("start")).starts_with('y');
+        let is_torsion = kind == VariableKind::Torsion;
+        let (below, above) = match folded(self.value("type")).as_str() {
+            "" | "umbrella" => (Some(0.0), Some(0.0)),
+            // a positive k pulls groups together
+            "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
+            "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
+                return Err("md has neither one wall nor a constant force of a torsion".to_owned());
+            }
+            "flatbottom" => (None, Some(0.0)),
+            "flatbottomhigh" => (Some(0.0), None),
+            "constantforce" => return Err("k is zero: nothing acts".to_owned()),
+            other => return Err(format!("md has no pulling of type {}", shortened(other))),
+        };
+        if k <= 0.0 {
+            return Err(format!("k = {k}: md has force constants above zero only"));
+        }
+        if from_start && (init != 0.0 || below != above) {
+            return Err("md has neither walls nor offsets from the value at the start: write it".to_owned());
+        }
+        if rate != 0.0 && !is_dynamics {
+            return Err("in a minimisation md moves nothing: set pull-coord rates of zero".to_owned());
+        }
+        let center = (!from_start).then_some(init);
+        Ok(Potential::Well(Well { center, rate, below, above, force_constant: k, linear_beyond: None }))
+    }
+}
