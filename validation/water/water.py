@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Properties of water models: runs md in FOLDER, one model after the other, and prints them beside published values.
 
-  water.py MD FOLDER [MODEL...]      models tip3p, spce, tip4pew, opc
+  water.py MD FOLDER [MODEL...]      models tip3p, spce, tip4pew, opc; MD may be -: evaluates what is there
 
 Of the stage at constant pressure: density; enthalpy of vaporisation of the rigid model without corrections,
 RT − ⟨U⟩/N − P⟨V⟩/N; the relative permittivity 1 + ⟨M²⟩/(3 ε₀ ⟨V⟩ kT) with a conductor around the images, for which PME stands
