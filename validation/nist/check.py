@@ -7,7 +7,7 @@ Lennard-Jones: energy, virial and long-range correction in reduced units. SPC/E:
 images to 10 Å, wave vectors n with n² < 27) are summed here by their definition in double precision and compared with NIST's
 digits; md, which has the same real space and all wave vectors on a mesh, must then differ from NIST's total by the wave vectors
 left out there, which are summed here too. With charge clouds so narrow (6/nm) that nothing is left beyond the cutoff both must agree
-again. NIST's totals are sums of its rounded terms: those of configurations 3 and 4 only have the digits that these leave.
+again. Mixed precision is compared with double. NIST's totals are sums of its rounded terms: those of configurations 3 and 4 only have the digits that these leave.
 Needs numpy, scipy.
 """
 
@@ -49,15 +49,15 @@ WATER = {  # K
 failures = []
 
 
-def energy(md, name, forces):
-    """What `md energy` writes for a configuration, in double precision."""
+def energy(md, name, forces, precision="double"):
+    """What `md energy` writes for a configuration."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "input.toml"
         path.write_text(
             f'[system]\ntopology = "{DATA}/{name}.top"\ncoordinates = "{DATA}/{name}.gro.xz"\n'
             f'[run]\nthreads = 1\n[forces]\nlj_modifier = "none"\n{forces}\n'
         )
-        command = [md, "energy", path, "--precision", "double", "--json", f"{folder}/energy.json"]
+        command = [md, "energy", path, "--precision", precision, "--json", f"{folder}/energy.json"]
         subprocess.run(command, check=True, capture_output=True)
         return json.loads(pathlib.Path(folder, "energy.json").read_text())
 
@@ -190,7 +190,18 @@ def direct(positions, edge):
     return sum(terms[2:6]) - terms[3] + reciprocal(positions, edge, alpha, limit)
 
 
+def mixed(md):
+    """Energies of everyday arithmetic; the coordinates have no velocities, which lists of pairs must not need."""
+    print("mixed precision; double precision")
+    for number in range(1, 5):
+        for kind, forces in (("lj", 'cutoff = "3 nm"\nelectrostatics = "off"\n'), ("spce", 'cutoff = "0.9 nm"\n')):
+            name = f"{kind}-{number}"
+            ours, exact = (energy(md, name, forces, precision)["energies"]["potential"] for precision in ("mixed", "double"))
+            line(name, ours, f"{exact:.9g}", abs(ours / exact - 1) < 1e-5)
+
+
 lennard_jones(sys.argv[1])
 water(sys.argv[1])
+mixed(sys.argv[1])
 print("NIST's" if not failures else f"not NIST's: {len(failures)}")
 sys.exit(bool(failures))
