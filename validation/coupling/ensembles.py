@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Water under every thermostat with every barostat: kinetic energies and the isothermal-isobaric ensemble at two states.
+
+  ensembles.py MD FOLDER [NAME...]      runs the binary MD in FOLDER, one after the other, and checks; all without NAME,
+                                        which is THERMOSTAT_BAROSTAT, for example langevin_monte-carlo
+
+Of each pair of runs `distributions.py` has the kinetic energies, and physical_validation the slopes of
+ln p₁(H, V)/p₂(H, V), which are β₂ − β₁ and β₂P₂ − β₁P₁ whatever the substance (M. R. Shirts, J. Chem. Theory Comput. 9, 909
+(2013), doi:10.1021/ct300688p): deviations in standard errors of the slopes. Both again with a temperature that is 1 % wrong, of
+every run for the kinetic energies, of the second state for the ensembles, which must show.
+Needs numpy, h5py, physical_validation.
+"""
+
+import csv
+import pathlib
+import subprocess
+import sys
+
+import distributions
+import numpy as np
+import physical_validation as pv
+
+HERE = pathlib.Path(__file__).resolve().parent
+SETTLED = 40.0  # ps left out
+WATERS = 258
+STATES = ((300.0, 1.0), (308.0, 400.0))  # K, bar
+WRONG = 1.01
+THERMOSTATS = {
+    "v-rescale": 'kind = "v-rescale", coupling_time = "0.5 ps"',
+    "langevin": 'kind = "langevin", friction = "2 1/ps"',
+    "andersen": 'kind = "andersen", coupling_time = "1 ps"',
+    "nose-hoover": 'kind = "nose-hoover", coupling_time = "1 ps"',
+}
+BAROSTATS = {
+    "c-rescale": 'kind = "c-rescale", coupling_time = "1 ps"',
+    "monte-carlo": 'kind = "monte-carlo", every = 25',
+    "berendsen": 'kind = "berendsen", coupling_time = "1 ps"',
+}
+NAMES = [f"{t}_{b}" for b in ("c-rescale", "monte-carlo") for t in THERMOSTATS] + ["v-rescale_berendsen"]
+
+
+def run(md, folder, name, number):
+    """Output folder of the run, which is made or goes on."""
+    thermostat, barostat = name.split("_")
+    temperature, pressure = STATES[number - 1]
+    text = (HERE / "ensembles.toml").read_text().replace("../..", str(HERE.parent.parent))
+    for key, value in (
+        ("NAME", name),
+        ("STATE", str(number)),
+        ("TEMPERATURE", f"{temperature:g}"),
+        ("PRESSURE", f"{pressure:g}"),
+        ("THERMOSTAT", THERMOSTATS[thermostat]),
+        ("BAROSTAT", BAROSTATS[barostat]),
+    ):
+        text = text.replace(key, value)
+    path = folder / f"{name}-{number}.toml"
+    path.write_text(text)
+    subprocess.run([md, "run", path], check=True, capture_output=True)
+    return folder / f"out-{name}-{number}"
+
+
+def simulation(folder, temperature, pressure):
+    """For physical_validation, in units of GROMACS."""
+    with open(folder / "energies.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if float(row["time (ps)"]) > SETTLED]
+    columns = {key.split()[0]: np.array([float(row[key]) for row in rows]) for key in rows[0]}
+    return pv.data.SimulationData(
+        units=pv.data.UnitData.units("GROMACS"),
+        ensemble=pv.data.EnsembleData("NPT", natoms=3 * WATERS, pressure=pressure, temperature=temperature),
+        system=pv.data.SystemData(natoms=3 * WATERS, nconstraints=3 * WATERS, ndof_reduction_tra=3, ndof_reduction_rot=0),
+        observables=pv.data.ObservableData(
+            kinetic_energy=columns["kinetic"],
+            potential_energy=columns["potential"],
+            total_energy=columns["total"],
+            volume=columns["volume"],
+        ),
+        dt=0.1,
+    )
+
+
+def ensemble(folders, factor):
+    """Deviations of both slopes in their errors; the second temperature is taken for `factor` times what it was."""
+    states = (STATES[0], (STATES[1][0] * factor, STATES[1][1]))
+    data = [simulation(folder, *state) for folder, state in zip(folders, states)]
+    return pv.ensemble.check(*data, total_energy=False, verbosity=0, bootstrap_seed=1)
+
+
+def main(md, folder, names):
+    """Prints a block of lines for each name."""
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        folders = [run(md, folder, name, number) for number in (1, 2)]
+        for place, (temperature, _) in zip(folders, STATES):
+            distributions.report(place, temperature, SETTLED, (1.0, WRONG))
+        right, wrong = (", ".join(f"{off:.2f}" for off in ensemble(folders, factor)) for factor in (1.0, WRONG))
+        print(f"{name}: slopes off by {right} errors; with the second temperature 1 % wrong {wrong}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] or NAMES)
