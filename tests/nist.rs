@@ -19,8 +19,8 @@ const CHARGES: [f64; 3] = [-0.8476, 0.4238, 0.4238];
 /// NIST's constants are those of 2010, which differ from today's by as much.
 const CONSTANTS: f64 = 2e-7;
 
-/// What `md energy` writes for a configuration in double precision with these lines in `[forces]`.
-fn energy(name: &str, forces: &str) -> Value {
+/// What `md energy` writes for a configuration with these lines in `[forces]`.
+fn energy_in(precision: &str, name: &str, forces: &str) -> Value {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nist");
     let [topology, coordinates] = ["top", "gro.xz"].map(|ending| data.join(format!("{name}.{ending}")));
     let text = format!(
@@ -29,9 +29,14 @@ fn energy(name: &str, forces: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("input.toml"), text).unwrap();
     let mut command = Command::cargo_bin("md").unwrap();
-    command.current_dir(folder.path()).args(["energy", "input.toml", "--precision", "double", "--json", "e.json"]);
+    command.current_dir(folder.path()).args(["energy", "input.toml", "--precision", precision, "--json", "e.json"]);
     command.assert().success();
     serde_json::from_slice(&std::fs::read(folder.path().join("e.json")).unwrap()).unwrap()
+}
+
+/// In double precision.
+fn energy(name: &str, forces: &str) -> Value {
+    energy_in("double", name, forces)
 }
 
 /// An energy, kJ/mol.
@@ -65,6 +70,15 @@ fn lennard_jones_energies_are_those_of_nist() {
         has_digits("virial", trace, virial, 0.0);
         has_digits("correction", term(&corrected, "dispersion_correction"), correction, 0.0);
     }
+}
+
+/// The configuration has no velocities, by which positions are predicted where a pair list is pruned.
+#[test]
+fn mixed_precision_needs_no_velocities() {
+    let forces = "cutoff = \"3 nm\"\nelectrostatics = \"off\"\n";
+    let [mixed, double] = ["mixed", "double"].map(|precision| term(&energy_in(precision, "lj-2", forces), "lj"));
+    // of energies in mixed precision (tests/forces.rs)
+    assert!((mixed / double - 1.0).abs() < 1e-6, "{mixed} and {double}");
 }
 
 /// The shortest of the images of a distance: sides of the cell cut molecules.

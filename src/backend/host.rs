@@ -308,7 +308,7 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
         let predicted = &mut self.pruned.0;
-        if lookahead > 0.0 {
+        if lookahead > 0.0 && !self.velocities.is_empty() {
             memory::resize(predicted, self.positions.len(), Vec3::ZERO);
             let flights = predicted.par_iter_mut().zip(&self.positions).zip(&self.velocities);
             self.team.for_each(flights, |((to, from), v)| *to = *from + *v * lookahead);

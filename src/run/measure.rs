@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::engine::{Engine, run_on_first_thread};
 use super::freeze::{frozen_system, stop};
-use super::plan::{Dynamics, Plan, Stage, StageKind};
+use super::plan::{Dynamics, Plan, Stage, StageKind, Velocities};
 use super::restrain::restraints;
 use super::setup::Setup;
 use super::simulation::{Simulation, StageProgress, Wanted};
@@ -73,6 +73,8 @@ pub fn measure(
         let whole = system;
         let system = frozen.as_ref().unwrap_or(whole);
         stop(whole, system, &mut state);
+        let velocities = if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
+        let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         // frozen atoms are estimated as if they moved
         let lists = engine.lists(plan, whole, &state)?;
@@ -81,6 +83,12 @@ pub fn measure(
         context.restrain(&restrained, &[])?;
         timed(context, setup, &state, measurement)
     })
+}
+
+/// Those of the earliest stage that draws them, which a stage has that goes on from it.
+fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
+    let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
+    all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)
 }
 
 fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measurement) -> Result<Measured> {

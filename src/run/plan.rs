@@ -363,6 +363,7 @@ pub struct PositionRestraint {
 /// What a stage does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a run has a few of them")]
 pub enum StageKind {
     /// energy minimisation
     Minimize(Minimize),

@@ -55,6 +55,8 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
         let wanted = 0.5 * free as f64 * BOLTZMANN * temperature;
         heat(&constraints, &masses, (options.timestep, wanted), state)?;
     } else if first {
+        // without velocities atoms are at rest
+        state.velocities.resize(masses.len(), Vec3::ZERO);
         state.velocities = constrained(&constraints, options.timestep, &state.positions, &state.velocities)?;
     }
     Ok(())

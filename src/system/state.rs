@@ -57,7 +57,7 @@ pub struct State {
     pub cell: Option<PeriodicCell>,
     /// nm, unwrapped
     pub positions: Vec<Vec3>,
-    /// nm/ps, at the half step before `time` (leapfrog)
+    /// nm/ps, at the half step before `time` (leapfrog); empty for atoms at rest, as of coordinates without velocities
     pub velocities: Vec<Vec3>,
     /// thermostat and barostat
     pub coupling: Coupling,

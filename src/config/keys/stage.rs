@@ -164,7 +164,6 @@ pub(super) static STAGE: &[Key] = &[
         only: DYNAMICS,
         example: "{ every = 2 }",
         doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it.",
-        ..KEY
     },
     Key {
         name: "output",
