@@ -70,6 +70,7 @@ impl<'a> Steps<'a> {
             kinetic: true,
             coupled: false,
             pending_work: false,
+            refreshed: false,
         };
         self.backend.integrate(step).expect("a stable step");
     }

@@ -256,7 +256,10 @@ fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), P
 
 /// One value or schedule, or a list of such, and how they are written. A list of pairs of texts is one schedule.
 fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String), Problem> {
-    let is_pair = |item: &Raw| matches!(&item.node, Node::Array(pair) if matches!(pair.first().map(|first| &first.node), Some(Node::Text(_))));
+    let is_pair = |item: &Raw| match &item.node {
+        Node::Array(pair) => pair.first().is_some_and(|first| matches!(first.node, Node::Text(_))),
+        _ => false,
+    };
     let one = |node: &Node| match node {
         Node::Array(items) => schedule(items, dimension),
         _ => quantities(node, dimension).map(|(values, text)| (values[0].into(), text)),
