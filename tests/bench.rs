@@ -96,6 +96,17 @@ fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
     velocities = \"generate\"\ntemperature = \"300 K\"\n";
 
+/// The coordinates have no velocities, and the stage that is timed takes those of the stage before it.
+#[test]
+fn a_later_stage_is_timed_with_velocities_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = STAGE.replace("velocities = \"generate\"\ntemperature = \"300 K\"\n", "");
+    let text = format!("{}[forces]\nelectrostatics = \"off\"\n{STAGE}{later}", files("argon"));
+    std::fs::write(folder.path().join("input.toml"), text).unwrap();
+    let (code, out, err) = md(folder.path(), &["input.toml", "--steps", "2", "--repeats", "1", "--json", "a.json"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+}
+
 #[test]
 fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
     let folder = tempfile::tempdir().unwrap();

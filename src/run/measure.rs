@@ -73,7 +73,8 @@ pub fn measure(
         let whole = system;
         let system = frozen.as_ref().unwrap_or(whole);
         stop(whole, system, &mut state);
-        let velocities = if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
+        let velocities =
+            if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
         // frozen atoms are estimated as if they moved
