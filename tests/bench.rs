@@ -100,7 +100,7 @@ const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 
 #[test]
 fn a_later_stage_is_timed_with_velocities_of_the_first() {
     let folder = tempfile::tempdir().unwrap();
-    let later = STAGE.replace("velocities = \"generate\"\ntemperature = \"300 K\"\n", "");
+    let later = STAGE.replace("velocities = \"generate\"\ntemperature = \"300 K\"\n", "name = \"later\"\n");
     let text = format!("{}[forces]\nelectrostatics = \"off\"\n{STAGE}{later}", files("argon"));
     std::fs::write(folder.path().join("input.toml"), text).unwrap();
     let (code, out, err) = md(folder.path(), &["input.toml", "--steps", "2", "--repeats", "1", "--json", "a.json"]);

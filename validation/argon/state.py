@@ -76,7 +76,7 @@ def main(md, folder, duration):
     for number, (t, rho) in enumerate(STATES, 1):
         name = f"state{number}"
         write(folder, name, rho)
-        text = (HERE / "input.toml").read_text()
+        text = (HERE / "template.toml").read_text()
         for key, value in (("NAME", name), ("TEMPERATURE", f"{t * EPSILON:.4f}"), ("DURATION", duration)):
             text = text.replace(key, value)
         (folder / f"{name}.toml").write_text(text)

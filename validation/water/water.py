@@ -39,7 +39,7 @@ VISCOSITIES = {"tip3p": 0.321, "spce": 0.729, "tip4pew": 0.890, "opc": 0.890}
 def run(md, folder, model):
     """Makes the run, or lets it go on."""
     path = folder / f"{model}.toml"
-    path.write_text((HERE / "input.toml").read_text().replace("MODEL", model))
+    path.write_text((HERE / "template.toml").read_text().replace("MODEL", model))
     subprocess.run([md, "run", path], check=True, capture_output=True)
 
 
