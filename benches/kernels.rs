@@ -64,14 +64,7 @@ impl<'a> Steps<'a> {
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
-        let step = Leapfrog {
-            timestep: self.prepared.dynamics.timestep,
-            virial: false,
-            kinetic: true,
-            coupled: false,
-            pending_work: false,
-            refreshed: false,
-        };
+        let step = Leapfrog { timestep: self.prepared.dynamics.timestep, kinetic: true, ..Leapfrog::default() };
         self.backend.integrate(step).expect("a stable step");
     }
 }

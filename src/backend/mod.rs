@@ -96,7 +96,7 @@ impl Impulse {
 }
 
 /// One step of the leapfrog integrator.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Leapfrog {
     /// ps
     pub timestep: f64,

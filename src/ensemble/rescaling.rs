@@ -1,8 +1,8 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
 //! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
-//! v(t+½), which alone have kT for each degree of freedom at any time step. From the mean of both half steps stiff degrees
-//! of freedom, whose K changes within a step, would be heated and soft ones cooled.
+//! v(t+½), which have kT for each degree of freedom but for (ω dt)²/12 of it in a vibration of frequency ω. From the mean of
+//! both half steps stiff degrees of freedom, whose K changes within a step, would be heated and soft ones cooled.
 //!
 //! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and v(t+3/2)
 //! is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. So the energy at t+dt is larger by

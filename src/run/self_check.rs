@@ -66,14 +66,7 @@ fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) 
 /// Positions after an ordinary step, without energies or virial.
 fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
     context.forces(Workload::default())?;
-    context.integrate(Leapfrog {
-        timestep: TIMESTEP,
-        virial: false,
-        kinetic: false,
-        coupled: false,
-        pending_work: false,
-        refreshed: false,
-    })?;
+    context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() })?;
     let mut state = State::default();
     context.flush()?;
     context.backend().download(&mut state)?;

@@ -44,3 +44,40 @@ fn a_timestep_too_long_for_flexible_bonds_is_refused_before_anything_is_written(
     assert!(!case.path("out").exists());
     case.ends_with(0, &["--steps", "1", "--set", "stage.a.timestep=\"0.5 fs\""]);
 }
+
+/// Water as users lay it out before they melt it: molecules of one orientation on a cubic lattice, whose Coulomb energy is less
+/// than a hundredth of its direct and its reciprocal part.
+#[test]
+fn a_lattice_of_water_is_no_defect() {
+    const EDGE: usize = 7;
+    const SPACING: f64 = 0.31066;
+    let atoms = [("OW", -0.834, 15.9994), ("HW", 0.417, 1.008), ("HW", 0.417, 1.008)];
+    let molecule = [[0.15533, 0.15533, 0.15533], [0.1547984, 0.1550692, 0.2510482], [0.2380263, 0.1133288, 0.1316757]];
+    let names = ["O", "H1", "H2"];
+    let number = EDGE.pow(3);
+    let mut topology = "[ defaults ]\n1 2 no\n[ atomtypes ]\nOW 8 15.9994 0 A 0.315061 0.636386\nHW 1 1.008 0 A 0 0\n\
+                        [ moleculetype ]\nSOL 2\n[ atoms ]\n"
+        .to_owned();
+    for (index, (name, (kind, charge, mass))) in names.iter().zip(atoms).enumerate() {
+        topology += &format!("{0} {kind} 1 SOL {name} {0} {charge} {mass}\n", index + 1);
+    }
+    topology +=
+        "[ settles ]\n1 1 0.09572 0.151390065\n[ exclusions ]\n1 2 3\n2 1 3\n3 1 2\n[ system ]\nwater\n[ molecules ]\n";
+    topology += &format!("SOL {number}\n");
+    let mut coordinates = format!("lattice\n{}\n", 3 * number);
+    for site in 0..number {
+        let shift = [site / (EDGE * EDGE), site / EDGE % EDGE, site % EDGE].map(|n| n as f64 * SPACING);
+        for (index, (name, at)) in names.iter().zip(molecule).enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|k| at[k] + shift[k]);
+            let atom = 3 * site + index + 1;
+            coordinates += &format!("{:>5}{:<5}{name:>5}{atom:>5}{x:12.7}{y:12.7}{z:12.7}\n", site + 1, "SOL");
+        }
+    }
+    coordinates += &format!("{0:.5} {0:.5} {0:.5}\n", EDGE as f64 * SPACING);
+    let case = Case::new("water", "");
+    let [top, gro] = ["water.top", "water.gro"].map(|name| case.path(name));
+    std::fs::write(&top, topology).unwrap();
+    std::fs::write(&gro, coordinates).unwrap();
+    case.write_input(&top, &gro, STAGE);
+    case.ends_with(0, &["--steps", "1"]);
+}

@@ -61,15 +61,8 @@ fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
         cuda.forces(if sums { EVERYTHING } else { Workload::default() }).expect("forces");
-        cuda.integrate(Leapfrog {
-            timestep: 0.002,
-            virial: sums,
-            kinetic: sums,
-            coupled: false,
-            pending_work: false,
-            refreshed: false,
-        })
-        .expect("a step");
+        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() })
+            .expect("a step");
     }
     let mut state = State::default();
     cuda.download(&mut state).expect("a state");

@@ -9,15 +9,7 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     let sums = workload != Workload::default();
     for _ in 0..number {
         cuda.forces(workload).unwrap();
-        cuda.integrate(Leapfrog {
-            timestep: 0.002,
-            virial: sums,
-            kinetic: sums,
-            coupled: false,
-            pending_work: false,
-            refreshed: false,
-        })
-        .unwrap();
+        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() }).unwrap();
     }
 }
 

@@ -27,7 +27,7 @@ const FEW_ROUNDINGS: f64 = 1e-15;
 const VIRIAL: f64 = 1e-4;
 
 fn advance(sums: bool) -> Leapfrog {
-    Leapfrog { timestep: TIMESTEP, virial: sums, kinetic: sums, coupled: false, pending_work: false, refreshed: false }
+    Leapfrog { timestep: TIMESTEP, virial: sums, kinetic: sums, ..Leapfrog::default() }
 }
 
 fn state_of(backend: &impl Backend) -> State {
