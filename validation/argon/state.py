@@ -20,6 +20,9 @@ import sys
 import numpy as np
 import teqp
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from errors import standard_error  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 SIGMA, EPSILON, MASS = 0.3405, 119.8, 39.948  # nm, K, amu: of no consequence in reduced units
 GAS = 8.31446261815324e-3  # kJ/mol/K
@@ -59,15 +62,6 @@ def write(folder, name, rho):
     places = (corners + basis).reshape(-1, 3) * edge / CELLS
     lines = [f"{i:5d}{'AR':<5}{'AR':>5}{i:5d}" + "".join(f"{x:12.7f}" for x in place) for i, place in enumerate(places, 1)]
     (folder / f"{name}.gro").write_text("\n".join(["argon", str(ATOMS), *lines, " ".join(3 * [f"{edge:.7f}"])]) + "\n")
-
-
-def standard_error(values):
-    """Of the mean: largest over block lengths that leave sixteen blocks (Flyvbjerg & Petersen 1989)."""
-    found = []
-    while len(values) >= 16:
-        found.append(values.std(ddof=1) / np.sqrt(len(values)))
-        values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
-    return max(found)
 
 
 def main(md, folder, duration):

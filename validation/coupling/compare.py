@@ -11,22 +11,16 @@ between ten blocks. Needs numpy.
 """
 
 import csv
+import pathlib
 import sys
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from errors import standard_error  # noqa: E402
+
 SETTLED = 50.0  # ps left out
-FEWEST_BLOCKS = 16  # with fewer, the error itself is too uncertain
 PARTS = 10  # for a slope
-
-
-def error_of_mean(values):
-    """Largest standard error over all block lengths that leave enough blocks."""
-    found = []
-    while len(values) >= FEWEST_BLOCKS:
-        found.append(values.std(ddof=1) / np.sqrt(len(values)))
-        values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
-    return max(found)
 
 
 def read(path):
@@ -51,14 +45,14 @@ for path in sys.argv[1:]:
     print(f"{path}: {time[-1] - time[0]:.0f} ps")
     for name, unit in (("temperature", "K"), ("density", "kg/m³")):
         if name in columns:
-            print(f"  {name:12}{columns[name].mean():9.3f} ± {error_of_mean(columns[name]):.3f} {unit}")
+            print(f"  {name:12}{columns[name].mean():9.3f} ± {standard_error(columns[name]):.3f} {unit}")
     if "volume" in columns:
         volume = columns["volume"]
         deviations = [(v - v.mean()) / v.std() for v in (columns["kinetic"], volume)]
         product = deviations[0] * deviations[1]
-        print(f"  corr(K, V)  {product.mean():9.4f} ± {error_of_mean(product):.4f}")
+        print(f"  corr(K, V)  {product.mean():9.4f} ± {standard_error(product):.4f}")
         squares = (volume - volume.mean()) ** 2
-        print(f"  var V       {squares.mean():9.5f} ± {error_of_mean(squares):.5f} nm⁶ at {volume.mean():.4f} nm³")
+        print(f"  var V       {squares.mean():9.5f} ± {standard_error(squares):.5f} nm⁶ at {volume.mean():.4f} nm³")
     if "conserved" in columns:
         length = len(time) // PARTS * PARTS
         blocks = [values[:length].reshape(PARTS, -1).mean(axis=1) for values in (time, columns["conserved"])]

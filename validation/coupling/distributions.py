@@ -10,23 +10,18 @@ distribution by the test of Kolmogorov and Smirnov (physical_validation: P. T. M
 with a temperature that is 1 % wrong, which must show. The system is N rigid waters. Needs numpy, h5py, physical_validation.
 """
 
+import pathlib
 import sys
 
 import h5py
 import numpy as np
 import physical_validation as pv
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from errors import standard_error  # noqa: E402
+
 SETTLED = 20.0  # ps left out
 BOLTZMANN = 8.31446261815324e-3  # kJ/mol/K
-
-
-def standard_error(values):
-    """Of the mean: largest over block lengths that leave sixteen blocks (Flyvbjerg & Petersen 1989)."""
-    found = []
-    while len(values) >= 16:
-        found.append(values.std(ddof=1) / np.sqrt(len(values)))
-        values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
-    return max(found)
 
 
 def report(folder, wanted, settled, factors):

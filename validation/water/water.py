@@ -21,6 +21,9 @@ import h5py
 import numpy as np
 from MDAnalysis.lib.distances import self_capped_distance
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from errors import standard_error  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 TEMPERATURE = 298.15  # K
 GAS = 8.31446261815324e-3  # kJ/mol/K
@@ -47,15 +50,6 @@ def blocks(function, frames):
     """Value from all frames and its standard error from that of blocks."""
     parts = [function(part) for part in np.array_split(np.arange(frames), BLOCKS)]
     return function(np.arange(frames)), np.std(parts, axis=0, ddof=1) / np.sqrt(BLOCKS)
-
-
-def standard_error(values):
-    """Of the mean: largest over block lengths that leave sixteen blocks (Flyvbjerg & Petersen 1989)."""
-    found = []
-    while len(values) >= 16:
-        found.append(values.std(ddof=1) / np.sqrt(len(values)))
-        values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
-    return max(found)
 
 
 def energies(folder):
