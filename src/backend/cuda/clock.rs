@@ -60,7 +60,7 @@ impl Clock {
     }
 }
 
-/// The phase of a kernel. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
+/// The phase of a kernel. Bonded terms are computed by the kernels of pairs, and count as these. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack => &mut phases.reduce,
@@ -69,7 +69,6 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         }
         Kernel::Solve | Kernel::SolveSums => &mut phases.pme_solve,
         Kernel::Gather4 | Kernel::Gather5 | Kernel::Gather6 | Kernel::Gather8 => &mut phases.pme_gather,
-        Kernel::Bonded | Kernel::BondedSums => &mut phases.bonded,
         Kernel::PairGeometric
         | Kernel::PairGeometricSums
         | Kernel::PairLorentzBerthelot

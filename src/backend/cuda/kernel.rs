@@ -36,8 +36,6 @@ kernels! {
     PairLorentzBerthelotSums = "pair_lorentz_berthelot_sums",
     PairTypeTable = "pair_type_table",
     PairTypeTableSums = "pair_type_table_sums",
-    Bonded = "bonded",
-    BondedSums = "bonded_sums",
     Spread4 = "spread4",
     Spread5 = "spread5",
     Spread6 = "spread6",

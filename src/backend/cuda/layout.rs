@@ -18,9 +18,11 @@ use std::fmt::Write;
 pub(super) const WARP: u32 = 32;
 /// Marks a slot without an atom, and the absence of a fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Groups of 32 list entries in a chunk, the work of one warp. Four keep the longest warp short and the forces on the
-/// i-atoms, added once per chunk, cheap.
-pub(super) const CHUNK_GROUPS: u32 = 4;
+/// Atoms of half a block, the work of one warp with each chunk.
+pub(super) const HALF: u32 = WARP / 2;
+/// Groups of 32 list entries in a chunk. Eight keep the forces on the i-atoms, added once per chunk, cheap, and the part of the last
+/// group that is empty small; more would make the longest warps long.
+pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Bits of a list entry for the slot index; the others are the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
 /// Lattice shifts.
@@ -36,6 +38,13 @@ pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident blocks of pair kernels per multiprocessor. This limits registers to 64, and all pairs of a
 /// system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
 const PAIR_BLOCKS: u32 = 8;
+
+/// Atoms of a block of threads in the kernel that spreads charges: two blocks of the sorting, which neighbour each other.
+pub(super) const SPREAD_ATOMS: u32 = 64;
+/// Threads of each of them, which take its planes of grid points in turn.
+pub(super) const SPREAD_PLANES: u32 = 2;
+/// Grid points that such a block keeps in shared memory, 16 KiB: those of two blocks of a liquid at a spacing of 0.07 nm.
+const SPREAD_POINTS: u32 = 4096;
 
 /// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
@@ -370,15 +379,15 @@ pub(super) fn declarations() -> String {
     let mut text = String::from(
         "using u32 = unsigned int;\nusing i64 = long long;\nusing u64 = unsigned long long;\n\
          template <class T>\nstruct Vec3;\n\
-         template <class T, int N, int P>\nstruct Bonded {\n    u32 atoms[N];\n    T parameters[P];\n};\nconstexpr u32 ALL_LANES = 0xffffffffu;\n",
+         template <class T, int N, int P>\nstruct Bonded {\n    u32 atoms[N];\n    T parameters[P];\n};\nconstexpr u32 ALL_LANES = 0xffffffffu;\nconstexpr u32 ALL_OF_HALF = 0xffffu;\n",
     );
     macro_rules! constants {
         ($c:literal: $($name:ident)*) => {
             $(let _ = writeln!(text, concat!("constexpr ", $c, " ", stringify!($name), " = ", $c, "({:?});"), $name);)*
         };
     }
-    constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
-    constants!("u32": SCAN_THREADS PAIR_BLOCKS);
+    constants!("u32": WARP HALF NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS SPREAD_ATOMS SPREAD_PLANES SPREAD_POINTS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);

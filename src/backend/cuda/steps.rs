@@ -4,7 +4,7 @@ use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
     ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS,
-    SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
+    SPREAD_ATOMS, SPREAD_PLANES, SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
@@ -19,9 +19,9 @@ pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool)
     device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums))
 }
 
-/// Pairs within the cutoff, with bonded terms concurrently, which would otherwise wait until the last pair is done.
+/// Pairs within the cutoff, and bonded terms.
 fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
-    let pairs = match (rule, sums) {
+    let kernel = match (rule, sums) {
         (RULE_GEOMETRIC, false) => Kernel::PairGeometric,
         (RULE_GEOMETRIC, true) => Kernel::PairGeometricSums,
         (RULE_LORENTZ_BERTHELOT, false) => Kernel::PairLorentzBerthelot,
@@ -29,15 +29,11 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, false) => Kernel::PairTypeTable,
         (_, true) => Kernel::PairTypeTableSums,
     };
-    // a warp for every chunk that fits, many of which return at once: the hardware schedules blocks as others end, which
+    let block = SEARCH_WARPS * WARP;
+    // two warps for every chunk that fits, many of which return at once: the hardware schedules blocks as others end, which
     // balances the load and lets blocks of the mesh run in between
-    let pairs = Launch { block: SEARCH_WARPS * WARP, ..over(pairs, a.chunk_capacity * WARP) };
-    let terms = a.bonded_starts[BONDED_KINDS as usize];
-    if terms == 0 {
-        return device.launch(pairs, a);
-    }
-    let bonded = over(if sums { Kernel::BondedSums } else { Kernel::Bonded }, terms);
-    device.concurrently(|device| device.launch(bonded, a), |device| device.launch(pairs, a))
+    let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
+    device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
 
 /// PME.
@@ -51,7 +47,9 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     // a warp holds as many atoms as fit with all their lanes
     let lanes = a.slots.div_ceil(WARP / a.order) * WARP;
     let points = a.grid_x * a.grid_y * a.grid_z;
-    device.launch(over(spread, lanes), a)?;
+    let spread_blocks = a.slots.div_ceil(SPREAD_ATOMS);
+    let block = SPREAD_ATOMS * SPREAD_PLANES;
+    device.launch(Launch { block, ..over(spread, spread_blocks * block) }, a)?;
     device.launch(over(Kernel::ConvertGrid, points), a)?;
     device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
     let waves = a.grid_x * a.grid_y * (a.grid_z / 2 + 1);

@@ -192,7 +192,7 @@ fn a_run_goes_from_a_gpu_to_the_processor_and_back() {
 #[test]
 fn a_gpu_that_computes_wrong_is_left_or_refused() {
     let case = Case::new("peptide-charged", &format!("{PERIODIC}{NPT}"));
-    let number = Kernel::BondedSums as u32;
+    let number = Kernel::PairLorentzBerthelotSums as u32;
     let error = case.run(Engine::with_gpu(number, false), None).expect_err("it was asked for");
     assert!(error.exit_code() == 6 && error.to_string().contains("differ"), "{error}");
     assert_eq!(case.run(Engine::with_gpu(number, true), None).unwrap(), Outcome::Finished);
