@@ -75,7 +75,11 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairLorentzBerthelot
         | Kernel::PairLorentzBerthelotSums
         | Kernel::PairTypeTable
-        | Kernel::PairTypeTableSums => &mut phases.pairs,
+        | Kernel::PairTypeTableSums
+        | Kernel::PairForceSwitch
+        | Kernel::PairForceSwitchSums
+        | Kernel::PairPotentialSwitch
+        | Kernel::PairPotentialSwitchSums => &mut phases.pairs,
         Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
         _ => &mut phases.update,
     }

@@ -71,8 +71,11 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// The Lennard-Jones parameter of an atom is its type index.
+/// The Lennard-Jones parameters of an atom are the first entry of its type's row in the table, and the column, both as bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
+/// The same, with switched interactions: whatever the combination rule, so that there are few kernels to compile.
+pub(super) const RULE_FORCE_SWITCH: u32 = 3;
+pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
 /// Defines consecutive constants and their count.
 macro_rules! numbered {
@@ -235,6 +238,23 @@ shared! {
 members!(Smooth);
 
 shared! {
+    /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
+    LjSwitch {
+        /// nm
+        from: f32,
+        /// of the potential: 1/(r_c − r₁), and 30 times that, 1/nm
+        inverse_width: f32,
+        slope: f32,
+        /// of the force, for α = 6 and 12: A/α, B/α and C/α
+        square: [f32; 2],
+        cube: [f32; 2],
+        shift: [f32; 2],
+    }
+}
+
+members!(LjSwitch);
+
+shared! {
     /// Arguments of all kernels, in addition to one number.
     Arguments {
         cell: Pointer<Lattice>,
@@ -330,6 +350,7 @@ shared! {
         lowest_r2: f32,
         /// 1/r_c⁶ where the potential is shifted, nm⁻⁶
         lj_shift: f32,
+        lj_switch: LjSwitch,
         /// nm
         outer_radius: f32,
         inner_radius: f32,
@@ -342,8 +363,6 @@ shared! {
         atoms: u32,
         slots: u32,
         blocks: u32,
-        /// types in a row of the table
-        types: u32,
         columns_x: u32,
         columns_y: u32,
         slices: u32,
@@ -379,7 +398,8 @@ pub(super) fn declarations() -> String {
     }
     constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
     constants!("u32": SCAN_THREADS PAIR_BLOCKS);
-    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UPDATE_GROUP_KINDS);
+    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE RULE_FORCE_SWITCH RULE_POTENTIAL_SWITCH);
+    constants!("u32": BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
@@ -398,6 +418,7 @@ pub(super) fn declarations() -> String {
         Rescaling::declaration(),
         BoxScaling::declaration(),
         Smooth::declaration(),
+        LjSwitch::declaration(),
         BondedLists::declaration(),
         CmapTerm::declaration(),
         Pair14Term::declaration(),

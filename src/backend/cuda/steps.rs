@@ -3,8 +3,8 @@
 use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
-    ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS,
-    SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
+    ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
+    RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, SEARCH_WARPS, SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
@@ -26,6 +26,10 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (RULE_GEOMETRIC, true) => Kernel::PairGeometricSums,
         (RULE_LORENTZ_BERTHELOT, false) => Kernel::PairLorentzBerthelot,
         (RULE_LORENTZ_BERTHELOT, true) => Kernel::PairLorentzBerthelotSums,
+        (RULE_FORCE_SWITCH, false) => Kernel::PairForceSwitch,
+        (RULE_FORCE_SWITCH, true) => Kernel::PairForceSwitchSums,
+        (RULE_POTENTIAL_SWITCH, false) => Kernel::PairPotentialSwitch,
+        (RULE_POTENTIAL_SWITCH, true) => Kernel::PairPotentialSwitchSums,
         (_, false) => Kernel::PairTypeTable,
         (_, true) => Kernel::PairTypeTableSums,
     };

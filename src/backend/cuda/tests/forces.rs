@@ -136,3 +136,24 @@ fn other_electrostatics_and_cutoffs() {
 fn geometric_rule() {
     compare(&Sample::load("argon"), "argon");
 }
+
+/// Every combination rule with each switch, with 1-4 pairs, which are not switched, and with a shorter cutoff of Coulomb
+/// interactions.
+#[test]
+fn switched_interactions() {
+    let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];
+    for name in ["argon", "peptide-charmm36", "peptide-nbfix"] {
+        for lj_modifier in switches(0.6) {
+            let mut sample = Sample::load(name);
+            sample.system.settings.lj_modifier = lj_modifier;
+            compare(&sample, &format!("{name} with {lj_modifier:?}"));
+        }
+    }
+    for lj_modifier in switches(0.85) {
+        let mut sample = Sample::load("water");
+        let settings = &mut sample.system.settings;
+        (settings.lj_modifier, settings.cutoff, settings.electrostatics) =
+            (lj_modifier, Some(0.7), Electrostatics::ReactionField { permittivity: 78.0 });
+        compare(&sample, &format!("two cutoffs and {lj_modifier:?}"));
+    }
+}
