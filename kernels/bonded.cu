@@ -1,4 +1,4 @@
-// Bonded terms, 1-4 pairs and the correction of excluded pairs in one launch: a thread per term, warps of one kind. The
+// Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints in one launch: a thread per term, warps of one kind. The
 // lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
 //
 // Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
@@ -13,6 +13,7 @@ __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, 
 struct BondedSums {
     double energy, second_energy;
     Tensor virial;
+    Vec3<double> torque;  // of position restraints
 };
 
 // A force on i and its opposite on j, with d = r_i − r_j.
@@ -95,6 +96,17 @@ __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, con
     add_pair(a, t.atoms, d, widened(near * term.force), sums);
 }
 
+__device__ inline void add_position(const Arguments& a, const Lattice& cell, const RestrainedAtom& t, BondedSums& sums) {
+    const RestraintSet& set = a.restraint_sets[t.set];
+    const Held at = held(set, cell, a.positions[t.atom], vec3(t.reference[0], t.reference[1], t.reference[2]));
+    add_force(a, a.atom_slot[t.atom], at.force);
+    sums.energy += set.force_constant * at.half_square;
+    add_outer(sums.virial, at.arm, at.force);
+    sums.torque = sums.torque + cross(at.arm, at.force);
+    // its force constant changes
+    if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
+}
+
 // The formulas of the table as types.
 #define DEFINE(KIND, LIST, FORMULA) \
     struct Formula##KIND { \
@@ -128,11 +140,16 @@ __device__ inline void bonded_forces(const Arguments& a) {
         if (kind == KIND_CMAP) add_cmap(a, cell, a.cmaps[index], sums);
         if (kind == KIND_PAIR14) add_pair14(a, cell, a.pairs14[index], sums);
         if (kind == KIND_EXCLUDED) add_excluded(a, cell, a.excluded[index], sums);
+        if (kind == KIND_POSITION) add_position(a, cell, a.restrained_atoms[index], sums);
     }
     if (!SUMS) return;
     add_sum(a, kind, sums.energy);
     if (kind == KIND_PAIR14) add_sum(a, SUM_COULOMB_14, sums.second_energy);
     add_tensor(a, SUM_VIRIAL, sums.virial);
+    if (kind != KIND_POSITION) return;
+    add_sum(a, SUM_RESTRAINT_TORQUE + 0, sums.torque.x);
+    add_sum(a, SUM_RESTRAINT_TORQUE + 1, sums.torque.y);
+    add_sum(a, SUM_RESTRAINT_TORQUE + 2, sums.torque.z);
 }
 
 extern "C" __global__ void bonded(const Arguments a, const double) {

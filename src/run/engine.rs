@@ -328,9 +328,8 @@ fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
 
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen, .. }| match kind {
-        _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
-        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints")),
+    plan.stages.iter().find_map(|Stage { name, kind, restraints, frozen, .. }| match kind {
+        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints of collective variables")),
         _ if frozen.is_some() => Some(format!("stage \"{name}\" freezes atoms")),
         StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. })
             if thermostat_on_cpu(thermostat).is_some() =>

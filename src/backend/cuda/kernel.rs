@@ -42,6 +42,8 @@ kernels! {
     PairPotentialSwitchSums = "pair_potential_switch_sums",
     Bonded = "bonded",
     BondedSums = "bonded_sums",
+    SetForceConstants = "set_force_constants",
+    BookRestraintWork = "book_restraint_work",
     Spread4 = "spread4",
     Spread5 = "spread5",
     Spread6 = "spread6",

@@ -1,8 +1,10 @@
 //! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
+mod restraints;
 mod terms;
 
+pub(super) use restraints::*;
 pub(super) use terms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
@@ -95,7 +97,8 @@ macro_rules! numbered {
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
-pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 3;
+pub(super) const KIND_POSITION: u32 = BONDED_LISTS + 3;
+pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 4;
 numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
@@ -127,8 +130,10 @@ pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
+/// Σ r×F of position restraints, kJ/mol: their virial is not symmetric.
+pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// How many sums there are.
-pub(super) const SUMS: u32 = SUM_MOMENTUM + 3;
+pub(super) const SUMS: u32 = SUM_RESTRAINT_TORQUE + 3;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its rows.
@@ -304,6 +309,14 @@ shared! {
         cmap_patches: Pointer<f64>,
         pairs14: Pointer<Pair14Term>,
         excluded: Pointer<ExcludedTerm>,
+        // position restraints
+        restrained_atoms: Pointer<RestrainedAtom>,
+        restraint_sets: Pointer<RestraintSet>,
+        /// times (ps) and force constants of the sets' schedules
+        restraint_points: Pointer<f64>,
+        /// Σ E/k of each set whose force constant changes, nm²
+        restraint_slopes: Pointer<i64>,
+        restraint_work: Pointer<RestraintWork>,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -403,6 +416,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
+    constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
@@ -423,6 +437,9 @@ pub(super) fn declarations() -> String {
         CmapTerm::declaration(),
         Pair14Term::declaration(),
         ExcludedTerm::declaration(),
+        RestrainedAtom::declaration(),
+        RestraintSet::declaration(),
+        RestraintWork::declaration(),
         SettleWater::declaration(),
         ShakeCluster::declaration(),
         CoupledCluster::declaration(),

@@ -30,6 +30,7 @@ mod list_lifetime;
 mod lists;
 mod model;
 mod replay;
+mod restraints;
 mod shared;
 mod source;
 mod steps;
@@ -49,6 +50,7 @@ use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::pme::MeshPotential;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
 use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
@@ -122,6 +124,7 @@ pub(crate) struct Cuda<D> {
     searches: u64,
     /// the steps requested since the last search
     step_requests: Vec<StepRequest>,
+    restraints: Restraining,
 }
 
 impl<D: Device> Cuda<D> {
@@ -164,6 +167,7 @@ impl<D: Device> Cuda<D> {
             clock: RefCell::default(),
             searches: 0,
             step_requests: vec![],
+            restraints: Restraining::default(),
         };
         cuda.arguments.trace_times_volume = 3.0 * cuda.virial_beside(1.0);
         Ok(cuda)
@@ -368,6 +372,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Ok(());
         }
         self.pending = None;
+        self.set_force_constants()?;
         // callers that need energies have checked the lists
         steps::forces(&self.device, &Arguments { check_displacements: 0, ..self.arguments }, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
@@ -378,6 +383,22 @@ impl<D: Device> Backend for Cuda<D> {
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
     }
 
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        self.set_restraints(restraints, progress)
+    }
+
+    fn restraining(&self) -> Option<&Restraining> {
+        Some(&self.restraints)
+    }
+
+    fn set_restraint_time(&mut self, time: f64) {
+        self.restraints.set_time(time);
+    }
+
+    fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
+        self.restraint_progress_so_far()
+    }
+
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
     }
@@ -385,7 +406,10 @@ impl<D: Device> Backend for Cuda<D> {
     fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
         let Leapfrog { timestep, virial, kinetic, coupled, pending_work, .. } = asked;
         self.list_lifetime.step_launched();
-        self.step_requests.push(StepRequest::new(self.pending, asked));
+        self.step_requests.push(StepRequest::new(self.pending, asked, self.restraints.time()));
+        if self.pending.is_some() {
+            self.set_force_constants()?;
+        }
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || pending_work);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
@@ -405,11 +429,13 @@ impl<D: Device> Backend for Cuda<D> {
         if pending_work {
             steps::finish_work(device, a, timestep)?;
         }
+        self.book_restraint_work(timestep)?;
         if !kinetic {
             return Ok(Kinetic::default());
         }
         let sums = Sums::read(device, a)?;
         self.check()?;
+        self.note_restraint_work()?;
         let kinetic = Kinetic {
             before: sums.at(SUM_KINETIC_BEFORE),
             after: sums.at(SUM_KINETIC_AFTER),

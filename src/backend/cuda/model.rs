@@ -181,7 +181,7 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
 }
 
 /// First thread of each kind of terms or groups: kinds begin at whole warps.
-fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
+pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
         starts[kind + 1] = starts[kind] + counts[kind].next_multiple_of(WARP);

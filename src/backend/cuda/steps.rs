@@ -44,6 +44,17 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
     device.concurrently(|device| device.launch(bonded, a), |device| device.launch(pairs, a))
 }
 
+/// The force constants of so many sets of position restraints at a time (ps since the start of the stage), for the forces
+/// that follow.
+pub(super) fn set_force_constants(device: &impl Device, a: &Arguments, sets: u32, time: f64) -> Result<()> {
+    device.launch(Launch { parameter: time, ..over(Kernel::SetForceConstants, sets) }, a)
+}
+
+/// The work that their change has done, after a step of `timestep` (ps).
+pub(super) fn book_restraint_work(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::BookRestraintWork, 1) }, a)
+}
+
 /// PME.
 fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     let (spread, gather) = match a.order {

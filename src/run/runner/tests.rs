@@ -36,6 +36,11 @@ thermostat = { temperature = "300 K", coupling_time = "0.1 ps" }
 barostat = { pressure = "1 bar", coupling_time = "2 ps" }
 "#;
 
+/// Restraints of the stage before it, which are released.
+const RELEASED: &str = r#"
+position_restraints = { select = "protein", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["30 fs", "0 kJ/mol/nm^2"]] }
+"#;
+
 /// Energy is conserved.
 const VACUUM: &str = r#"
 [forces]
@@ -137,8 +142,9 @@ fn the_log_tells_how_well_constraints_hold() {
 
 #[test]
 fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
-    let [whole, pieces] = [(); 2].map(|()| Case::new("peptide-charged", &format!("{PERIODIC}{NPT}")));
+    let [whole, pieces] = [(); 2].map(|()| Case::new("peptide-charged", &format!("{PERIODIC}{NPT}{RELEASED}")));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
+    assert!(whole.column("position_restraint")[3] > 0.0 && whole.column("restraint_work")[3] < 0.0);
     for steps in [Some(3), Some(9), Some(14), None] {
         assert_eq!(pieces.run(gpu(), steps).unwrap(), Outcome::Finished);
     }
