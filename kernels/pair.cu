@@ -87,7 +87,7 @@ __device__ inline void pair_forces(const Arguments& a) {
     JTile& tile = tiles[threadIdx.x / WARP];
     const u32 chunk = warp_number();
     if (chunk >= a.counts->chunks || halted(a)) return;
-    if (a.coulomb_force.more_pairs == 0 && a.coulomb_energy.more_pairs == 0)
+    if (a.coulomb_force.more_pairs == 0 && (!SUMS || a.coulomb_energy.more_pairs == 0))
         pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, tile);
     else
         pair_forces_of_chunk<RULE, SUMS, true>(a, chunk, tile);

@@ -8,10 +8,11 @@
 //! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
 //! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
-//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one; a
-//! thermostat's step one; a barostat's two (three with coupled constraints); the step after either one; removal of
-//! centre-of-mass motion two, or one without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with
-//! a barostat. PME, bonded terms and pairs run concurrently, the short kernels first.
+//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one;
+//! virtual sites two; a thermostat's step one; a barostat's two (three with coupled constraints or virtual sites, four with
+//! both); the step after either one; removal of centre-of-mass motion two, or one without a cell. With couplings every ten
+//! steps that is 14.2 on average, and 14.4 with a barostat. PME, bonded terms and pairs run concurrently, the short kernels
+//! first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
 //! halts the run there, and is reported at the next read.
@@ -36,6 +37,7 @@ mod steps;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod virtual_sites;
 
 use super::{
     Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
@@ -278,6 +280,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.velocities, &state.velocities)?;
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
         self.last_good.clone_from(&state.positions);
+        virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
         self.pending = None;
         self.list_lifetime.restart();
         self.step_requests.clear();

@@ -137,7 +137,14 @@ fn the_log_tells_how_well_constraints_hold() {
 
 #[test]
 fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
-    let [whole, pieces] = [(); 2].map(|()| Case::new("peptide-charged", &format!("{PERIODIC}{NPT}")));
+    for system in ["peptide-charged", "tip4pew"] {
+        compare_pieces(system, &format!("{PERIODIC}{NPT}"));
+    }
+}
+
+/// A run on a GPU as a whole and in pieces.
+fn compare_pieces(system: &str, rest: &str) {
+    let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
     for steps in [Some(3), Some(9), Some(14), None] {
         assert_eq!(pieces.run(gpu(), steps).unwrap(), Outcome::Finished);
