@@ -86,13 +86,18 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
     add_pair(a, t.atoms, d, widened(term.force), sums);
 }
 
-// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum.
+// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum. The energies of excluded pairs are
+// many at few distances, as those of rigid water: their roundings in `f32` would all be the same.
+template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
     const Vec3<float> near = rounded(d);
     const float r2 = norm_squared(near);
-    const Radial<float> term = ewald_excluded(t.charge_product, r2, inverse_norm(r2), a.alpha);
-    sums.energy += term.energy;
+    const Radial<float> term = ewald_excluded(float(t.charge_product), r2, inverse_norm(r2), a.alpha);
+    if (SUMS) {
+        const double exact = norm_squared(d);
+        sums.energy += ewald_excluded(t.charge_product, exact, inverse_norm(exact), a.exact_alpha).energy;
+    }
     add_pair(a, t.atoms, d, widened(near * term.force), sums);
 }
 
@@ -139,7 +144,7 @@ __device__ inline void bonded_forces(const Arguments& a) {
 #undef ADD
         if (kind == KIND_CMAP) add_cmap(a, cell, a.cmaps[index], sums);
         if (kind == KIND_PAIR14) add_pair14(a, cell, a.pairs14[index], sums);
-        if (kind == KIND_EXCLUDED) add_excluded(a, cell, a.excluded[index], sums);
+        if (kind == KIND_EXCLUDED) add_excluded<SUMS>(a, cell, a.excluded[index], sums);
         if (kind == KIND_POSITION) add_position(a, cell, a.restrained_atoms[index], sums);
     }
     if (!SUMS) return;

@@ -2,9 +2,11 @@
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
 mod restraints;
+mod sites;
 mod terms;
 
 pub(super) use restraints::*;
+pub(super) use sites::*;
 pub(super) use terms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
@@ -337,6 +339,11 @@ shared! {
         coupled_positions: Pointer<Vec3>,
         coupled_displacements: Pointer<Vec3>,
         coupled_ends: Pointer<u32>,
+        // virtual sites: those of a cluster, and their atoms and parameters, are contiguous
+        site_starts: Pointer<u32>,
+        virtual_sites: Pointer<VirtualSite>,
+        site_atoms: Pointer<u32>,
+        site_parameters: Pointer<f64>,
         // mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
@@ -353,6 +360,8 @@ shared! {
         trace_times_volume: f64,
         /// the longer cutoff, nm; infinite without
         cutoff: f64,
+        /// Ewald's, 1/nm, where energies of many equal pairs are summed
+        exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
         /// nm², infinite without a cutoff
@@ -392,6 +401,8 @@ shared! {
         /// allocated slices
         slice_capacity: u32,
         coupled_count: u32,
+        site_clusters: u32,
+        unused: u32,
         /// 1 where displacements limit the lifetime of the lists
         check_displacements: u32,
     }
@@ -419,6 +430,8 @@ pub(super) fn declarations() -> String {
     constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
+    constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);
+    constants!("u32": SITE_FIXED_DISTANCE4 SITE_LOCAL_FRAME);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
@@ -445,6 +458,7 @@ pub(super) fn declarations() -> String {
         CoupledCluster::declaration(),
         CoupledConstraint::declaration(),
         CoupledAtom::declaration(),
+        VirtualSite::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

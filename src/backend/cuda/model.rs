@@ -7,6 +7,7 @@ use super::layout::{
     RULE_POTENTIAL_SWITCH, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, SettleWater, ShakeCluster, Smooth, Status,
     UPDATE_GROUP_KINDS, WARP,
 };
+use super::virtual_sites;
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
@@ -18,6 +19,10 @@ use crate::term::{CmapTable, ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
+
+/// Largest error of the energy polynomial relative to 1/r: the rounding of `f32`. The CPU fits excluded pairs likewise, so that
+/// most of the errors cancel in neutral molecules; here the energies of excluded pairs are exact.
+const ENERGY_TOLERANCE: f64 = 5e-8;
 
 /// Lennard-Jones rule for the kernels.
 fn rule(system: &System) -> u32 {
@@ -43,9 +48,6 @@ fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] 
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
-    if !system.topology.virtual_sites.is_empty() {
-        return refuse("the CUDA backend has no virtual sites yet");
-    }
     if let Some(terms) = BondedLists::unsupported(&system.topology.bonded) {
         return refuse(&format!("the CUDA backend has no kernel for {terms}"));
     }
@@ -78,6 +80,7 @@ pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSched
     nonbonded(&mut a, system, schedule);
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
+    virtual_sites::upload(device, &mut a, system)?;
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh(device, &mut a, &parameters)?;
     }
@@ -163,7 +166,7 @@ fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
 /// Radial functions, cutoffs and list radii.
 fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let settings = &system.settings;
-    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff);
+    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff, ENERGY_TOLERANCE);
     a.coulomb_force = smooth(&tables.force.smooth);
     a.coulomb_energy = smooth(&tables.energy.smooth);
     a.lowest_r2 = tables.force.lowest;
@@ -237,14 +240,13 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
     }
     let charge = |i: u32| system.topology.atoms[i as usize].charge;
     let pairs = system.topology.exclusions.pairs();
-    pairs
-        .map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: (COULOMB * charge(i) * charge(j)) as f32 })
-        .collect()
+    pairs.map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: COULOMB * charge(i) * charge(j) }).collect()
 }
 
 /// Update groups: atoms that constraints join, and free atoms.
 fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
-    let mut free = vec![true; a.atoms as usize];
+    // virtual sites move with their atoms
+    let mut free: Vec<bool> = system.topology.atoms.iter().map(|atom| atom.mass > 0.0).collect();
     let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
     let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
     let waters: Vec<SettleWater> = groups.settles.iter().map(water).collect();
@@ -325,7 +327,7 @@ fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> 
     let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
     a.order = parameters.order as u32;
     [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
-    a.alpha = parameters.alpha as f32;
+    (a.alpha, a.exact_alpha) = (parameters.alpha as f32, parameters.alpha);
     a.charge_grid = zeros(device, nx * ny * nz)?;
     a.grid = allocate(device, nx * ny * nz)?;
     a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;

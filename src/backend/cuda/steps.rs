@@ -8,15 +8,17 @@ use super::layout::{
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
+use super::virtual_sites;
 use crate::error::Result;
 
 /// Forces at the current positions, from the current lists; `sums`: energies and virial too.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)?;
-    if a.order == 0 {
-        return short_range(device, a, rule, sums);
-    }
-    device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums))
+    match a.order {
+        0 => short_range(device, a, rule, sums),
+        _ => device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums)),
+    }?;
+    virtual_sites::spread(device, a, sums)
 }
 
 /// Pairs within the cutoff, with bonded terms concurrently, which would otherwise wait until the last pair is done.
@@ -84,7 +86,8 @@ pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: 
     // the first thread counts steps, so that one is launched even where all constraints are coupled
     let groups = update_groups(groups_kernel, a);
     device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
-    device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)
+    device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)?;
+    virtual_sites::place(device, a, true)
 }
 
 /// A kernel with one thread per update group.
@@ -108,7 +111,8 @@ pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64
 pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(update_groups(Kernel::Scale, a), a)?;
-    device.launch(coupled_clusters(Kernel::ScaleCoupled, a), a)
+    device.launch(coupled_clusters(Kernel::ScaleCoupled, a), a)?;
+    virtual_sites::place(device, a, false)
 }
 
 /// Finishes the work of the couplings after a step of `timestep` (ps).

@@ -3,8 +3,10 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
-use crate::system::{DispersionCorrection, Electrostatics, LjModifier, RyckaertBellemans, Torsion};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, PmeParameters, RyckaertBellemans, Torsion};
+use crate::team::Team;
 use crate::vec3::{Mat3, Vec3};
+use crate::virtual_sites::SitePlan;
 
 /// The project's bar for interactions in f32: RMS force error over RMS force.
 const FORCE: f64 = 2e-5;
@@ -38,8 +40,11 @@ fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
 /// One system: against the reference, with and without sums, and in other orders of blocks and threads.
 fn compare(sample: &Sample, what: &str) {
     let (system, state) = (&sample.system, &sample.state);
-    let exact =
-        Reference::new(system).expect("a supported system").evaluate(state.cell.as_ref(), &state.positions, EVERYTHING);
+    let (mut sites, mut positions) = (SitePlan::new(&system.topology), state.positions.clone());
+    sites.place(&Team::single(), &mut positions);
+    let mut reference = Reference::new(system).expect("a supported system");
+    let mut exact = reference.evaluate(state.cell.as_ref(), &positions, EVERYTHING);
+    exact.virial += sites.spread(&Team::single(), &positions, &mut exact.forces);
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).expect("forces");
     let ours = cuda.evaluation().clone();
@@ -130,6 +135,27 @@ fn other_electrostatics_and_cutoffs() {
     sample.system.settings.lj_modifier = LjModifier::None;
     sample.system.settings.dispersion_correction = DispersionCorrection::Off;
     compare(&sample, "uncharged");
+}
+
+#[test]
+fn virtual_sites() {
+    for name in ["tip4pew", "tip5p", "opc"] {
+        compare(&Sample::load(name), name);
+    }
+    compare(&Sample::with_every_kind_of_site(), "sites of every kind");
+    compare(&Sample::with_sites_of_sites(), "sites of sites");
+}
+
+/// A short cutoff makes α large, and with it energies of excluded pairs and of the mesh that cancel to a tenth.
+#[test]
+fn energies_that_cancel() {
+    for name in ["water", "opc"] {
+        let mut sample = Sample::load(name).rigid();
+        sample.system.settings.cutoff = Some(0.8);
+        let parameters = PmeParameters { alpha: 3.9, grid: [24, 24, 24], order: 5 };
+        sample.system.settings.electrostatics = Electrostatics::Pme(parameters);
+        compare(&sample, name);
+    }
 }
 
 #[test]
