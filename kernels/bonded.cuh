@@ -1,4 +1,5 @@
-// Bonded terms, 1-4 pairs and the correction of excluded pairs: a thread per term, warps of one kind. The lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
+// Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints: a thread per term, warps of one kind. The
+// lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
 //
 // Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
 // maps are computed in it, as in `src/backend/cpu/bonded.rs`.
@@ -12,6 +13,7 @@ __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, 
 struct BondedSums {
     double energy, second_energy;
     Tensor virial;
+    Vec3<double> torque;  // of position restraints
 };
 
 // A force on i and its opposite on j, with d = r_i − r_j.
@@ -84,14 +86,30 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
     add_pair(a, t.atoms, d, widened(term.force), sums);
 }
 
-// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum.
+// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum. The energies of excluded pairs are
+// many at few distances, as those of rigid water: their roundings in `f32` would all be the same.
+template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
     const Vec3<float> near = rounded(d);
     const float r2 = norm_squared(near);
-    const Radial<float> term = ewald_excluded(t.charge_product, r2, inverse_norm(r2), a.alpha);
-    sums.energy += term.energy;
+    const Radial<float> term = ewald_excluded(float(t.charge_product), r2, inverse_norm(r2), a.alpha);
+    if (SUMS) {
+        const double exact = norm_squared(d);
+        sums.energy += ewald_excluded(t.charge_product, exact, inverse_norm(exact), a.exact_alpha).energy;
+    }
     add_pair(a, t.atoms, d, widened(near * term.force), sums);
+}
+
+__device__ inline void add_position(const Arguments& a, const Lattice& cell, const RestrainedAtom& t, BondedSums& sums) {
+    const RestraintSet& set = a.restraint_sets[t.set];
+    const Held at = held(set, cell, a.positions[t.atom], vec3(t.reference[0], t.reference[1], t.reference[2]));
+    add_force(a, a.atom_slot[t.atom], at.force);
+    sums.energy += set.force_constant * at.half_square;
+    add_outer(sums.virial, at.arm, at.force);
+    sums.torque = sums.torque + cross(at.arm, at.force);
+    // its force constant changes
+    if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
 }
 
 // The formulas of the table as types.
@@ -132,10 +150,15 @@ __device__ inline void bonded_forces(const Arguments& a, u32 block) {
 #undef ADD
         if (kind == KIND_CMAP) add_cmap(a, cell, a.cmaps[index], sums);
         if (kind == KIND_PAIR14) add_pair14(a, cell, a.pairs14[index], sums);
-        if (kind == KIND_EXCLUDED) add_excluded(a, cell, a.excluded[index], sums);
+        if (kind == KIND_EXCLUDED) add_excluded<SUMS>(a, cell, a.excluded[index], sums);
+        if (kind == KIND_POSITION) add_position(a, cell, a.restrained_atoms[index], sums);
     }
     if (!SUMS) return;
     add_sum(a, kind, sums.energy);
     if (kind == KIND_PAIR14) add_sum(a, SUM_COULOMB_14, sums.second_energy);
     add_tensor(a, SUM_VIRIAL, sums.virial);
+    if (kind != KIND_POSITION) return;
+    add_sum(a, SUM_RESTRAINT_TORQUE + 0, sums.torque.x);
+    add_sum(a, SUM_RESTRAINT_TORQUE + 1, sums.torque.y);
+    add_sum(a, SUM_RESTRAINT_TORQUE + 2, sums.torque.z);
 }

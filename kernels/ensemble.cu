@@ -154,7 +154,8 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
 // Removes the motion of the centre of mass; `inverse_mass` is that of the whole system, 1/amu.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
-    if (atom >= a.atoms || halted(a)) return;
+    // virtual sites have no velocity of their own
+    if (atom >= a.atoms || a.masses[atom] == 0.0 || halted(a)) return;
     const Vec3<double> p = vec3(sum_of(a, SUM_MOMENTUM), sum_of(a, SUM_MOMENTUM + 1), sum_of(a, SUM_MOMENTUM + 2));
     a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
 }
@@ -210,5 +211,6 @@ extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(cons
                             square.xx + square.zz, -square.yz, square.xx + square.yy};
     const Vec3<double> omega = angular_velocity(inertia, block_sum(turning));
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
-        a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - centre);
+        if (a.masses[atom] > 0.0)
+            a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - centre);
 }

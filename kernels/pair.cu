@@ -104,10 +104,10 @@ __device__ inline void pair_forces(const Arguments& a) {
     const u32 warp = (blockIdx.x - before) * SEARCH_WARPS + threadIdx.x / WARP, chunk = warp / 2, half = warp % 2;
     if (chunk >= a.counts->chunks || halted(a)) return;
     JTile& tile = tiles[threadIdx.x / WARP];
-    if (a.coulomb_force.more_pairs == 0 && (!SUMS || a.coulomb_energy.more_pairs == 0))
-        pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
-    else
-        pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
+    // steps with sums are few: one instantiation, which keeps the time that the compiler takes short
+    if constexpr (!SUMS)
+        if (a.coulomb_force.more_pairs == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
+    pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
 extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_geometric(const Arguments a, const double) {
@@ -127,4 +127,16 @@ extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) p
 }
 extern "C" __global__ void pair_type_table_sums(const Arguments a, const double) {
     pair_forces<RULE_TYPE_TABLE, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_force_switch(const Arguments a, const double) {
+    pair_forces<RULE_FORCE_SWITCH, false>(a);
+}
+extern "C" __global__ void pair_force_switch_sums(const Arguments a, const double) {
+    pair_forces<RULE_FORCE_SWITCH, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_potential_switch(const Arguments a, const double) {
+    pair_forces<RULE_POTENTIAL_SWITCH, false>(a);
+}
+extern "C" __global__ void pair_potential_switch_sums(const Arguments a, const double) {
+    pair_forces<RULE_POTENTIAL_SWITCH, true>(a);
 }

@@ -1,5 +1,6 @@
 // Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
-// `src/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/backend/cpu/pair_lj.rs`.
+// `src/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/backend/cpu/pair_lj.rs`; switches are those of
+// `src/term/lj_switch.rs`.
 
 // f/r in kJ/mol/nm², and energies in kJ/mol.
 struct PairTerm {
@@ -21,9 +22,37 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
     return sum;
 }
 
+// f r and the energy of a pair of 6 c6 and 12 c12 with the force switched off, given r and r⁻⁶, and f r without the switch.
+template <bool SUMS>
+__device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
+                                          float force) {
+    const float t = fmaxf(r - s.from, 0.0f), t2 = t * t;
+    const float added =
+        fused(twelve_c12, fused(s.cube[1], t, s.square[1]), -(six_c6 * fused(s.cube[0], t, s.square[0])));
+    PairTerm term = {fused(t2 * r, added, force), 0.0f, 0.0f};
+    if (SUMS) {
+        const float t3 = t2 * t, third = 1.0f / 3.0f;
+        const float less6 = fused(t3, fused(0.25f * s.cube[0], t, third * s.square[0]), s.shift[0]);
+        const float less12 = fused(t3, fused(0.25f * s.cube[1], t, third * s.square[1]), s.shift[1]);
+        term.lj = twelve_c12 * (power6 * power6 * (1.0f / 12.0f) - less12) - six_c6 * (power6 * (1.0f / 6.0f) - less6);
+    }
+    return term;
+}
+
+// The same with the potential switched off.
+__device__ inline PairTerm potential_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
+                                              float force) {
+    const float x = fmaxf((r - s.from) * s.inverse_width, 0.0f), y = 1.0f - x, y2 = y * y;
+    // in powers of 1 − x: without cancellation near the cutoff
+    const float factor = y2 * y * fused(fused(6.0f, y, -15.0f), y, 10.0f);
+    const float slope = s.slope * r * (x * x) * y2;
+    const float energy = power6 * fused(twelve_c12 * (1.0f / 12.0f), power6, six_c6 * (-1.0f / 6.0f));
+    return {fused(factor, force, slope * energy), 0.0f, factor * energy};
+}
+
 // Lennard-Jones: f r and the energy less that at the cutoff. `i` and `j` are the atoms' parameters for the rule.
 template <int RULE, bool SUMS>
-__device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 i, float2 j) {
+__device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
         const float sigma = i.x + j.x, epsilon48 = i.y * j.y, sigma2 = sigma * sigma;
         const float ratio2 = sigma2 * inverse_r2, power6 = ratio2 * ratio2 * ratio2;
@@ -33,13 +62,15 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float inverse_r2, float2 
         return {force, 0.0f, epsilon48 * (1.0f / 12.0f) * ((power6 * power6 - end6 * end6) - (power6 - end6))};
     }
     float six_c6 = i.x * j.x, twelve_c12 = i.y * j.y;
-    if (RULE == RULE_TYPE_TABLE) {
-        const float2 entry = a.type_table[u32(i.x) * a.types + u32(j.x)];
+    if (RULE >= RULE_TYPE_TABLE) {
+        const float2 entry = a.type_table[__float_as_uint(i.x) + __float_as_uint(j.y)];
         six_c6 = entry.x;
         twelve_c12 = entry.y;
     }
     const float power6 = inverse_r2 * inverse_r2 * inverse_r2;
     const float force = power6 * fused(twelve_c12, power6, -six_c6);
+    if (RULE == RULE_FORCE_SWITCH) return force_switched<SUMS>(a.lj_switch, r, six_c6, twelve_c12, power6, force);
+    if (RULE == RULE_POTENTIAL_SWITCH) return potential_switched(a.lj_switch, r, six_c6, twelve_c12, power6, force);
     if (!SUMS) return {force, 0.0f, 0.0f};
     const float end6 = a.lj_shift;
     return {force, 0.0f,
@@ -56,7 +87,7 @@ __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
-    const PairTerm lj = lj_pair<RULE, SUMS>(a, inverse_r2, lj_i, lj_j);
+    const PairTerm lj = lj_pair<RULE, SUMS>(a, raised * inverse_r, inverse_r2, lj_i, lj_j);
     // beyond a cutoff the value may be NaN
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};

@@ -6,9 +6,9 @@
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::volume_trial::VolumeTrial;
-use crate::error::{Problem, Result};
+use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::restraint::{Restraining, RestraintProgress, Restraints};
+use crate::restraint::{RestraintProgress, Restraints};
 use crate::system::State;
 
 /// Positions and cell that the present pair lists were made from: what a restart needs to make the same lists again.
@@ -77,15 +77,10 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.add_external_force(Box::new(force))
     }
 
-    /// The restraints of a stage from the next evaluation on; a GPU refuses them. The stage begins, or goes on after what has
-    /// been `progress`.
+    /// The restraints of a stage from the next evaluation on; a GPU refuses those of collective variables. The stage begins, or
+    /// goes on after what has been `progress`.
     pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
-        match self.backend.restraining_mut() {
-            Some(restraining) => *restraining = Restraining::new(restraints.clone(), progress),
-            None if restraints.is_empty() => {}
-            None => return Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into()),
-        }
-        Ok(())
+        self.backend.restrain(restraints, progress)
     }
 
     /// Take over positions, velocities, cell and couplings. Lists stay as they are.

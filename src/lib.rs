@@ -222,7 +222,7 @@
 //!
 //! # Not here yet
 //!
-//! Virtual sites, Lennard-Jones switches and LJ-PME on a GPU; a second integrator; a report command. The layers above name
+//! LJ-PME on a GPU; a second integrator; a report command. The layers above name
 //! where they will go; nothing here is a stub for them.
 
 pub mod analysis;

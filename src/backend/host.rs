@@ -22,7 +22,7 @@ use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pair::ListSchedule;
-use crate::restraint::{Applied, Restraining};
+use crate::restraint::{Applied, Restraining, RestraintProgress, Restraints};
 use crate::simd::{Level, dispatch};
 use crate::system::{Coupling, Molecules, State, System};
 use crate::team::Team;
@@ -365,12 +365,17 @@ impl<F: ForceField> Backend for Host<F> {
         Ok(())
     }
 
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        self.restraints = Restraining::new(restraints.clone(), progress);
+        Ok(())
+    }
+
     fn restraining(&self) -> Option<&Restraining> {
         Some(&self.restraints)
     }
 
-    fn restraining_mut(&mut self) -> Option<&mut Restraining> {
-        Some(&mut self.restraints)
+    fn set_restraint_time(&mut self, time: f64) {
+        self.restraints.set_time(time);
     }
 
     fn evaluation(&self) -> &Evaluation {

@@ -35,7 +35,7 @@ use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
-use crate::restraint::Restraining;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
 use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
@@ -175,13 +175,23 @@ pub trait Backend: Send {
         let problem = Problem::new("this device takes no external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
-    /// The restraints of the present stage, which act in [`Backend::forces`]; `None` from a backend that cannot restrain.
+    /// The restraints of a stage, which act in [`Backend::forces`] from now on. The stage begins, or goes on after what has
+    /// been `progress`. A backend refuses those that it does not have.
+    fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
+        if restraints.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into())
+    }
+    /// They, with the work of the last step that returned kinetic energies; `None` from a backend that cannot restrain.
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// As [`Backend::restraining`], to set them and the time of their centres.
-    fn restraining_mut(&mut self) -> Option<&mut Restraining> {
-        None
+    /// Their centres and force constants are those of this time from now on, ps since the start of the stage.
+    fn set_restraint_time(&mut self, _time: f64) {}
+    /// What a checkpoint must hold of them, after all work is done.
+    fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
+        Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
     }
     /// The result of the last [`Backend::forces`]; forces and virial are valid if energies were requested.
     fn evaluation(&self) -> &Evaluation;

@@ -16,6 +16,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A restraint of a collective variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +105,34 @@ impl Restraining {
     /// Centres are those of this time from now on, ps since the start of the stage.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
+    }
+
+    /// The time set last, ps since the start of the stage.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Those of positions.
+    pub fn position_restraints(&self) -> &[Arc<PositionRestraints>] {
+        &self.restraints.positions
+    }
+
+    /// Whether the force constant of some position restraint changes with time.
+    pub fn changes(&self) -> bool {
+        self.restraints.positions.iter().any(|restraints| restraints.force_constant.points().len() > 1)
+    }
+
+    /// The work of position restraints in the stage, half a step after its last, kJ/mol; `None` before the first.
+    pub fn work_of_positions(&self) -> Option<f64> {
+        self.progress.last().and_then(|progress| progress.work)
+    }
+
+    /// From a device that books it by itself: that work, and the work at the last step.
+    pub fn set_work_of_positions(&mut self, after: f64, at_step: f64) {
+        if let Some(progress) = self.progress.last_mut() {
+            progress.work = Some(after);
+        }
+        self.samples.work = at_step;
     }
 
     /// For a checkpoint.

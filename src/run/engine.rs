@@ -328,10 +328,8 @@ fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
 
 /// A method of the plan that runs on the CPU only.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
-    plan.stages.iter().find_map(|Stage { name, kind, position_restraints, restraints, frozen, .. }| match kind {
-        _ if !position_restraints.is_empty() => Some(format!("stage \"{name}\" has position restraints")),
-        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints")),
-        _ if frozen.is_some() => Some(format!("stage \"{name}\" freezes atoms")),
+    plan.stages.iter().find_map(|Stage { name, kind, restraints, .. }| match kind {
+        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints of collective variables")),
         StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. })
             if thermostat_on_cpu(thermostat).is_some() =>
         {
@@ -442,13 +440,13 @@ mod tests {
 
     #[test]
     fn a_gpu_is_not_given_what_it_lacks() {
-        let (sample, plan) = (Sample::load("tip4pew"), Plan::default());
-        let refusal = engine(false).placement(&sample.system).expect_err("no virtual sites on a GPU").to_string();
-        assert!(refusal.contains("virtual sites") && refusal.contains("run.device = \"cpu\""), "{refusal}");
+        let (sample, plan) = (Sample::load("ions"), Plan::default());
+        let refusal = engine(false).placement(&sample.system).expect_err("no such ions on a GPU").to_string();
+        assert!(refusal.contains("12-6-4") && refusal.contains("run.device = \"cpu\""), "{refusal}");
         let mut automatic = engine(true);
         assert_eq!(automatic.verify(&plan, &sample.system, &sample.state).unwrap(), None);
         let placement = automatic.placement(&sample.system).unwrap();
-        assert!(matches!(&placement, Placement::Cpu(why) if why.contains("virtual sites")), "{placement:?}");
+        assert!(matches!(&placement, Placement::Cpu(why) if why.contains("12-6-4")), "{placement:?}");
     }
 
     #[test]

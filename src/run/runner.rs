@@ -284,7 +284,7 @@ impl Session<'_> {
         let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
         let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
             let (done, lists) = (simulation.local_step, simulation.list_origins()?);
-            let restraints = simulation.restraints().to_vec();
+            let restraints = simulation.restraints()?;
             Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints })
         };
         let target = self.job.plan.target(options.steps);

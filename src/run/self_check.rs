@@ -162,7 +162,7 @@ mod tests {
     fn a_device_that_works_agrees() {
         let rigid = |name| Sample::load(name).rigid();
         let samples = ["peptide-charged", "peptide-vacuum", "argon"].map(Sample::load);
-        for sample in samples.into_iter().chain(["peptide-charged", "peptide-vacuum"].map(rigid)) {
+        for sample in samples.into_iter().chain(["peptide-charged", "peptide-vacuum", "opc"].map(rigid)) {
             let verdict = compared(&sample, Emulated::new(0));
             assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("a step")), "{verdict:?}");
         }
@@ -185,6 +185,13 @@ mod tests {
             let verdict = compared(&Sample::load("peptide-charged").rigid(), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
             assert!(what.contains("moves"), "{what}");
+        }
+        for (kernel, how) in
+            [(Kernel::SpreadSitesSums, "forces"), (Kernel::SpreadSites, "moves"), (Kernel::PlaceSites, "moves")]
+        {
+            let verdict = compared(&Sample::load("tip4pew").rigid(), Emulated::without(kernel));
+            let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
+            assert!(what.contains(how), "{kernel:?}: {what}");
         }
     }
 

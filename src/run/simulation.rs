@@ -188,9 +188,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.list_origins()
     }
 
-    /// What a checkpoint must hold of collective restraints.
-    pub fn restraints(&self) -> &[RestraintProgress] {
-        self.backend().restraining().map_or(&[], Restraining::progress)
+    /// What a checkpoint must hold of restraints; all steps before must be done ([`Simulation::flush`]).
+    pub fn restraints(&self) -> Result<Vec<RestraintProgress>> {
+        self.backend().restraint_progress()
     }
 
     /// As [`Context::flush`]; before [`Simulation::download`].
@@ -207,9 +207,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
-        if let Some(restraining) = self.context.backend_mut().restraining_mut() {
-            restraining.set_time(time);
-        }
+        self.context.backend_mut().set_restraint_time(time);
         let trial = self.trial();
         let long_range = self.long_range_at(step, virial || trial.is_some());
         let workload = Workload { energy: energies, virial, long_range };

@@ -21,13 +21,13 @@ pub enum LjSwitch<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct ForceSwitch<T> {
     /// r₁
-    from: T,
+    pub from: T,
     /// A/α
-    square: [T; 2],
+    pub square: [T; 2],
     /// B/α
-    cube: [T; 2],
+    pub cube: [T; 2],
     /// C/α
-    shift: [T; 2],
+    pub shift: [T; 2],
 }
 
 /// The potential switch multiplies the potential by S = 1 − 10x³ + 15x⁴ − 6x⁵, x = max(r − r₁, 0)/(r_c − r₁)
@@ -35,9 +35,9 @@ pub struct ForceSwitch<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct PotentialSwitch<T> {
     /// r₁
-    from: T,
+    pub from: T,
     /// 1/(r_c − r₁)
-    inverse_width: T,
+    pub inverse_width: T,
 }
 
 /// f/r (nm⁻⁸, nm⁻¹⁴) and V of the switched r⁻ᵅ/α, for α = 6 and 12: what a pair of 6 c6 and 12 c12 has of each.

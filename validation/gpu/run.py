@@ -28,6 +28,7 @@ FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactio
 ENERGY = 1e-6  # energy error over the sum of the absolute terms
 JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
 SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"]
+SWITCHES = ["force-switch", "potential-switch"]
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
@@ -95,13 +96,15 @@ def energy(md, source, where, settings):
 
 def parity(report, md, device):
     report.say("\n## Forces and energies against the double-precision reference\n")
-    sources = [(name, OUT / "parity" / name / "input.toml") for name in SYSTEMS]
-    for name, source in sources:
+    sources = [(name, OUT / "parity" / name / "input.toml", []) for name in SYSTEMS]
+    for name, source, _ in sources:
         write_input(source, name, "", periodic=name != "peptide-vacuum")
-    for name, source in [*sources, ("dhfr", ROOT / "inputs" / "dhfr" / "input.toml")]:
+    charmm = OUT / "parity" / "peptide-charmm36" / "input.toml"
+    switched = [(f"{charmm.parent.name} with {kind}", charmm, [f'forces.lj_modifier="{kind}"', 'forces.lj_switch="0.7 nm"']) for kind in SWITCHES]
+    for name, source, settings in [*sources, *switched, ("dhfr", ROOT / "inputs" / "dhfr" / "input.toml", [])]:
         where = OUT / "parity" / name
-        exact, forces = energy(md, source, where / "double", ['run.precision="double"'])
-        ours, found = energy(md, source, where / "gpu", [f'run.device="{device}"'])
+        exact, forces = energy(md, source, where / "double", ['run.precision="double"', *settings])
+        ours, found = energy(md, source, where / "gpu", [f'run.device="{device}"', *settings])
         off = np.sqrt(np.mean((found - forces) ** 2) / np.mean(forces**2))
         parts = {"lj_14", "dispersion_correction", "coulomb_14", "coulomb_reciprocal", "potential"}
         scale = sum(abs(v) for k, v in exact["energies"].items() if k not in parts)

@@ -35,7 +35,7 @@ use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
 pub(super) use nonbonded::coulomb_tables;
 use nonbonded::{Nonbonded, kernel_charge};
-pub(super) use pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE};
+pub(super) use pair_input::{GEOMETRIC, LORENTZ_BERTHELOT};
 pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
 use std::sync::Arc;

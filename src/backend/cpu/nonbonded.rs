@@ -138,7 +138,7 @@ impl Nonbonded {
             exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
-            tables: coulomb_tables(&coulomb, settings.cutoff),
+            tables: coulomb_tables(&coulomb, settings.cutoff, ENERGY_TOLERANCE),
             coulomb,
             excluded_at_contact,
             end: end_of(settings),
@@ -465,7 +465,12 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
 }
 
 /// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
-pub(in crate::backend) fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
+/// `energy_tolerance`: largest error of the energy polynomial relative to 1/r.
+pub(in crate::backend) fn coulomb_tables(
+    coulomb: &CoulombPotential,
+    cutoff: Option<f64>,
+    energy_tolerance: f64,
+) -> CoulombTables {
     let none = |_: f64| 0.0;
     let at_contact = coulomb.excluded_at_contact();
     let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
@@ -474,7 +479,7 @@ pub(in crate::backend) fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Opt
     };
     CoulombTables {
         force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE),
-        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, ENERGY_TOLERANCE),
+        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, energy_tolerance),
         excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none, ENERGY_TOLERANCE),
         excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, &none, ENERGY_TOLERANCE),
     }

@@ -63,7 +63,7 @@ impl Clock {
 /// The phase of a kernel. Bonded terms are computed by the kernels of pairs, and count as these. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
-        Kernel::Pack => &mut phases.reduce,
+        Kernel::Pack | Kernel::SpreadSites | Kernel::SpreadSitesSums => &mut phases.reduce,
         Kernel::Spread4 | Kernel::Spread5 | Kernel::Spread6 | Kernel::Spread8 | Kernel::ConvertGrid => {
             &mut phases.pme_spread
         }
@@ -74,7 +74,11 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairLorentzBerthelot
         | Kernel::PairLorentzBerthelotSums
         | Kernel::PairTypeTable
-        | Kernel::PairTypeTableSums => &mut phases.pairs,
+        | Kernel::PairTypeTableSums
+        | Kernel::PairForceSwitch
+        | Kernel::PairForceSwitchSums
+        | Kernel::PairPotentialSwitch
+        | Kernel::PairPotentialSwitchSums => &mut phases.pairs,
         Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
         _ => &mut phases.update,
     }

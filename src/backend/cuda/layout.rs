@@ -1,8 +1,12 @@
 //! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
+mod restraints;
+mod sites;
 mod terms;
 
+pub(super) use restraints::*;
+pub(super) use sites::*;
 pub(super) use terms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
@@ -80,8 +84,11 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// The Lennard-Jones parameter of an atom is its type index.
+/// The Lennard-Jones parameters of an atom are the first entry of its type's row in the table, and the column, both as bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
+/// The same, with switched interactions: whatever the combination rule, so that there are few kernels to compile.
+pub(super) const RULE_FORCE_SWITCH: u32 = 3;
+pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
 /// Defines consecutive constants and their count.
 macro_rules! numbered {
@@ -101,7 +108,8 @@ macro_rules! numbered {
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
-pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 3;
+pub(super) const KIND_POSITION: u32 = BONDED_LISTS + 3;
+pub(super) const BONDED_KINDS: u32 = BONDED_LISTS + 4;
 numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
@@ -133,8 +141,10 @@ pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
+/// Σ r×F of position restraints, kJ/mol: their virial is not symmetric.
+pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// How many sums there are.
-pub(super) const SUMS: u32 = SUM_MOMENTUM + 3;
+pub(super) const SUMS: u32 = SUM_RESTRAINT_TORQUE + 3;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its rows.
@@ -244,6 +254,23 @@ shared! {
 members!(Smooth);
 
 shared! {
+    /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
+    LjSwitch {
+        /// nm
+        from: f32,
+        /// of the potential: 1/(r_c − r₁), and 30 times that, 1/nm
+        inverse_width: f32,
+        slope: f32,
+        /// of the force, for α = 6 and 12: A/α, B/α and C/α
+        square: [f32; 2],
+        cube: [f32; 2],
+        shift: [f32; 2],
+    }
+}
+
+members!(LjSwitch);
+
+shared! {
     /// Arguments of all kernels, in addition to one number.
     Arguments {
         cell: Pointer<Lattice>,
@@ -293,6 +320,14 @@ shared! {
         cmap_patches: Pointer<f64>,
         pairs14: Pointer<Pair14Term>,
         excluded: Pointer<ExcludedTerm>,
+        // position restraints
+        restrained_atoms: Pointer<RestrainedAtom>,
+        restraint_sets: Pointer<RestraintSet>,
+        /// times (ps) and force constants of the sets' schedules
+        restraint_points: Pointer<f64>,
+        /// Σ E/k of each set whose force constant changes, nm²
+        restraint_slopes: Pointer<i64>,
+        restraint_work: Pointer<RestraintWork>,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -313,6 +348,11 @@ shared! {
         coupled_positions: Pointer<Vec3>,
         coupled_displacements: Pointer<Vec3>,
         coupled_ends: Pointer<u32>,
+        // virtual sites: those of a cluster, and their atoms and parameters, are contiguous
+        site_starts: Pointer<u32>,
+        virtual_sites: Pointer<VirtualSite>,
+        site_atoms: Pointer<u32>,
+        site_parameters: Pointer<f64>,
         // mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
@@ -329,6 +369,8 @@ shared! {
         trace_times_volume: f64,
         /// the longer cutoff, nm; infinite without
         cutoff: f64,
+        /// Ewald's, 1/nm, where energies of many equal pairs are summed
+        exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
         /// nm², infinite without a cutoff
@@ -339,6 +381,7 @@ shared! {
         lowest_r2: f32,
         /// 1/r_c⁶ where the potential is shifted, nm⁻⁶
         lj_shift: f32,
+        lj_switch: LjSwitch,
         /// nm
         outer_radius: f32,
         inner_radius: f32,
@@ -351,8 +394,6 @@ shared! {
         atoms: u32,
         slots: u32,
         blocks: u32,
-        /// types in a row of the table
-        types: u32,
         columns_x: u32,
         columns_y: u32,
         slices: u32,
@@ -369,6 +410,8 @@ shared! {
         /// allocated slices
         slice_capacity: u32,
         coupled_count: u32,
+        site_clusters: u32,
+        unused: u32,
         /// 1 where displacements limit the lifetime of the lists
         check_displacements: u32,
     }
@@ -388,12 +431,16 @@ pub(super) fn declarations() -> String {
     }
     constants!("u32": WARP HALF NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
     constants!("u32": SCAN_THREADS PAIR_BLOCKS SPREAD_ATOMS SPREAD_PLANES SPREAD_POINTS);
-    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UPDATE_GROUP_KINDS);
+    constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE RULE_FORCE_SWITCH RULE_POTENTIAL_SWITCH);
+    constants!("u32": BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
+    constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
+    constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);
+    constants!("u32": SITE_FIXED_DISTANCE4 SITE_LOCAL_FRAME);
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
@@ -407,15 +454,20 @@ pub(super) fn declarations() -> String {
         Rescaling::declaration(),
         BoxScaling::declaration(),
         Smooth::declaration(),
+        LjSwitch::declaration(),
         BondedLists::declaration(),
         CmapTerm::declaration(),
         Pair14Term::declaration(),
         ExcludedTerm::declaration(),
+        RestrainedAtom::declaration(),
+        RestraintSet::declaration(),
+        RestraintWork::declaration(),
         SettleWater::declaration(),
         ShakeCluster::declaration(),
         CoupledCluster::declaration(),
         CoupledConstraint::declaration(),
         CoupledAtom::declaration(),
+        VirtualSite::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

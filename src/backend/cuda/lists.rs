@@ -4,6 +4,7 @@ use super::device::{Device, Launch, allocate, clear, read, read_one};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, HALF, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
+use super::virtual_sites;
 use crate::backend::PairCounts;
 use crate::cell::PeriodicCell;
 use crate::error::Result;
@@ -127,6 +128,7 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
 pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
     if lookahead > 0.0 {
         device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
+        virtual_sites::place(device, a, false)?;
     }
     device.launch(over(Kernel::Pack, a.slots), a)?;
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)

@@ -8,10 +8,11 @@
 //! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
 //! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
-//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one; a
-//! thermostat's step one; a barostat's two (three with coupled constraints); the step after either one; removal of
-//! centre-of-mass motion two, or one without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with
-//! a barostat. PME, bonded terms and pairs run concurrently, the short kernels first.
+//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one;
+//! virtual sites two; a thermostat's step one; a barostat's two (three with coupled constraints or virtual sites, four with
+//! both); the step after either one; removal of centre-of-mass motion two, or one without a cell. With couplings every ten
+//! steps that is 14.2 on average, and 14.4 with a barostat. PME, bonded terms and pairs run concurrently, the short kernels
+//! first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
 //! halts the run there, and is reported at the next read.
@@ -30,16 +31,17 @@ mod list_lifetime;
 mod lists;
 mod model;
 mod replay;
+mod restraints;
 mod shared;
 mod source;
 mod steps;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod virtual_sites;
+mod volume_terms;
 
-use super::{
-    Backend, DispersionTail, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
-};
+use super::{Backend, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
 use crate::ensemble::groups::PerGroup;
@@ -48,7 +50,7 @@ use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
-use crate::pme::MeshPotential;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
 use crate::system::{Coupling, Electrostatics, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
@@ -60,6 +62,7 @@ use replay::StepRequest;
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
 use sums::Sums;
+use volume_terms::VolumeTerms;
 
 pub(crate) use cache::Programs;
 #[cfg(not(test))]
@@ -86,15 +89,6 @@ struct Snapshot {
     positions: Pointer<Vec3>,
 }
 
-/// Constants of PME beyond the mesh parameters.
-struct MeshConstants {
-    alpha: f64,
-    /// −C α/√π Σ q², kJ/mol
-    self_energy: f64,
-    /// Σ q, e
-    net_charge: f64,
-}
-
 /// A run on a device.
 pub(crate) struct Cuda<D> {
     device: D,
@@ -102,8 +96,7 @@ pub(crate) struct Cuda<D> {
     /// Lennard-Jones rule of the kernels
     rule: u32,
     masses: Vec<f64>,
-    tail: DispersionTail,
-    mesh: Option<MeshConstants>,
+    volume_terms: VolumeTerms,
     /// the host's copy
     cell: Cell<Option<PeriodicCell>>,
     /// a barostat has changed it on the device since
@@ -122,6 +115,7 @@ pub(crate) struct Cuda<D> {
     searches: u64,
     /// the steps requested since the last search
     step_requests: Vec<StepRequest>,
+    restraints: Restraining,
 }
 
 impl<D: Device> Cuda<D> {
@@ -129,21 +123,10 @@ impl<D: Device> Cuda<D> {
     pub(crate) fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
         super::check_system(system)?;
         let (arguments, rule) = model::upload(&device, system, schedule)?;
+        if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
+            device.plan_transforms(parameters.grid)?;
+        }
         let atoms = &system.topology.atoms;
-        let charges: Vec<f64> = atoms.iter().map(|atom| atom.charge).collect();
-        let mesh = match system.settings.electrostatics {
-            Electrostatics::Pme(parameters) => {
-                device.plan_transforms(parameters.grid)?;
-                let alpha = parameters.alpha;
-                let net_charge = charges.iter().sum();
-                Some(MeshConstants {
-                    alpha,
-                    self_energy: MeshPotential::Coulomb.self_energy(alpha, &charges),
-                    net_charge,
-                })
-            }
-            _ => None,
-        };
         let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
         let pruned = Snapshot { cell: allocate(&device, 1)?, positions: allocate(&device, atoms.len())? };
         let mut cuda = Cuda {
@@ -152,8 +135,7 @@ impl<D: Device> Cuda<D> {
             arguments,
             rule,
             masses: atoms.iter().map(|atom| atom.mass).collect(),
-            tail: DispersionTail::new(system),
-            mesh,
+            volume_terms: VolumeTerms::new(system),
             cell: Cell::new(None),
             cell_is_old: Cell::new(false),
             evaluation: Evaluation::default(),
@@ -164,8 +146,9 @@ impl<D: Device> Cuda<D> {
             clock: RefCell::default(),
             searches: 0,
             step_requests: vec![],
+            restraints: Restraining::default(),
         };
-        cuda.arguments.trace_times_volume = 3.0 * cuda.virial_beside(1.0);
+        cuda.arguments.trace_times_volume = 3.0 * cuda.volume_terms.virial(1.0);
         Ok(cuda)
     }
 
@@ -185,29 +168,11 @@ impl<D: Device> Cuda<D> {
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
 
-    /// Energy of the charge that neutralises the net charge, and each diagonal element of its virial, at a volume in nm³.
-    fn plasma(&self, volume: f64) -> f64 {
-        let plasma =
-            |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
-        self.mesh.as_ref().map_or(0.0, plasma)
-    }
-
-    /// Part of each diagonal element of the virial that the kernels' sums lack, kJ/mol; inversely proportional to the volume
-    /// (nm³).
-    fn virial_beside(&self, volume: f64) -> f64 {
-        self.plasma(volume) + self.tail.at(volume).1
-    }
-
     /// Energies and virial: the kernels' sums plus the terms that depend on the volume only.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
-            let charges = self.plasma(volume) + self.mesh.as_ref().map_or(0.0, |mesh| mesh.self_energy);
-            energies.coulomb_reciprocal += charges;
-            energies.coulomb += charges;
-            energies.dispersion_correction = self.tail.at(volume).0;
-            energies.lj += energies.dispersion_correction;
-            virial += diagonal(self.virial_beside(volume));
+            self.volume_terms.add(volume, &mut energies, &mut virial);
         }
         self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
@@ -244,10 +209,6 @@ fn coupling(status: &Status) -> Coupling {
     Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
 }
 
-fn diagonal(value: f64) -> Mat3 {
-    Mat3([[value, 0.0, 0.0], [0.0, value, 0.0], [0.0, 0.0, value]])
-}
-
 impl<D: Device> Cuda<D> {
     /// Multiplies all velocities by the factor that follows from their kinetic energy.
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
@@ -278,6 +239,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.velocities, &state.velocities)?;
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
         self.last_good.clone_from(&state.positions);
+        virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
         self.pending = None;
         self.list_lifetime.restart();
         self.step_requests.clear();
@@ -368,6 +330,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Ok(());
         }
         self.pending = None;
+        self.set_force_constants()?;
         // callers that need energies have checked the lists
         steps::forces(&self.device, &Arguments { check_displacements: 0, ..self.arguments }, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
@@ -378,6 +341,22 @@ impl<D: Device> Backend for Cuda<D> {
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
     }
 
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        self.set_restraints(restraints, progress)
+    }
+
+    fn restraining(&self) -> Option<&Restraining> {
+        Some(&self.restraints)
+    }
+
+    fn set_restraint_time(&mut self, time: f64) {
+        self.restraints.set_time(time);
+    }
+
+    fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
+        self.restraint_progress_so_far()
+    }
+
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
     }
@@ -385,7 +364,10 @@ impl<D: Device> Backend for Cuda<D> {
     fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
         let Leapfrog { timestep, virial, kinetic, coupled, pending_work, .. } = asked;
         self.list_lifetime.step_launched();
-        self.step_requests.push(StepRequest::new(self.pending, asked));
+        self.step_requests.push(StepRequest::new(self.pending, asked, self.restraints.time()));
+        if self.pending.is_some() {
+            self.set_force_constants()?;
+        }
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || pending_work);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
@@ -405,11 +387,13 @@ impl<D: Device> Backend for Cuda<D> {
         if pending_work {
             steps::finish_work(device, a, timestep)?;
         }
+        self.book_restraint_work(timestep)?;
         if !kinetic {
             return Ok(Kinetic::default());
         }
         let sums = Sums::read(device, a)?;
         self.check()?;
+        self.note_restraint_work()?;
         let kinetic = Kinetic {
             before: sums.at(SUM_KINETIC_BEFORE),
             after: sums.at(SUM_KINETIC_AFTER),

@@ -2,28 +2,45 @@
 
 use super::device::{Device, allocate, store, zeros};
 use super::layout::{
-    Arguments, BondedLists, CmapTerm, Counts, CoupledAtom, CoupledCluster, CoupledConstraint, ExcludedTerm, GRID_BITS,
-    Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS,
-    SettleWater, ShakeCluster, Smooth, Status, UPDATE_GROUP_KINDS, WARP,
+    self, Arguments, BondedLists, CmapTerm, Counts, CoupledAtom, CoupledCluster, CoupledConstraint, ExcludedTerm,
+    GRID_BITS, Lattice, NO_ATOM, Pair14Term, RULE_FORCE_SWITCH, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT,
+    RULE_POTENTIAL_SWITCH, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, SettleWater, ShakeCluster, Smooth, Status,
+    UPDATE_GROUP_KINDS, WARP,
 };
-use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
+use super::virtual_sites;
+use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
 use crate::pme::{Influence, MeshPotential};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
-use crate::term::CmapTable;
+use crate::term::{CmapTable, ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Lennard-Jones rule for the kernels, and for the CPU functions that give an atom's parameters.
-fn rule(system: &System) -> (u32, u8) {
-    match system.nonbonded.rule() {
-        Some(CombinationRule::Geometric) => (RULE_GEOMETRIC, GEOMETRIC),
-        Some(CombinationRule::LorentzBerthelot) => (RULE_LORENTZ_BERTHELOT, LORENTZ_BERTHELOT),
-        None => (RULE_TYPE_TABLE, TYPE_TABLE),
+/// Largest error of the energy polynomial relative to 1/r: the rounding of `f32`. The CPU fits excluded pairs likewise, so that
+/// most of the errors cancel in neutral molecules; here the energies of excluded pairs are exact.
+const ENERGY_TOLERANCE: f64 = 5e-8;
+
+/// Lennard-Jones rule for the kernels.
+fn rule(system: &System) -> u32 {
+    match (system.settings.lj_switch(), system.nonbonded.rule()) {
+        (Some(LjSwitch::Force(_)), _) => RULE_FORCE_SWITCH,
+        (Some(LjSwitch::Potential(_)), _) => RULE_POTENTIAL_SWITCH,
+        (None, Some(CombinationRule::Geometric)) => RULE_GEOMETRIC,
+        (None, Some(CombinationRule::LorentzBerthelot)) => RULE_LORENTZ_BERTHELOT,
+        (None, None) => RULE_TYPE_TABLE,
+    }
+}
+
+/// An atom's Lennard-Jones parameters for a rule of the kernels, `types` to a row of the table.
+fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] {
+    match rule {
+        RULE_GEOMETRIC => lj_parameters(system, GEOMETRIC, lj_type),
+        RULE_LORENTZ_BERTHELOT => lj_parameters(system, LORENTZ_BERTHELOT, lj_type),
+        _ => [lj_type * types, lj_type].map(f32::from_bits),
     }
 }
 
@@ -31,17 +48,11 @@ fn rule(system: &System) -> (u32, u8) {
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
-    if !system.topology.virtual_sites.is_empty() {
-        return refuse("the CUDA backend has no virtual sites yet");
-    }
     if let Some(terms) = BondedLists::unsupported(&system.topology.bonded) {
         return refuse(&format!("the CUDA backend has no kernel for {terms}"));
     }
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
-    if system.settings.lj_switch().is_some() {
-        return refuse("the CUDA backend does not switch Lennard-Jones interactions off before the cutoff");
-    }
     if !system.nonbonded.c4.is_empty() {
         return refuse("the CUDA backend has no 12-6-4 interactions of ions");
     }
@@ -69,6 +80,7 @@ pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSched
     nonbonded(&mut a, system, schedule);
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
+    virtual_sites::upload(device, &mut a, system)?;
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh(device, &mut a, &parameters)?;
     }
@@ -112,16 +124,16 @@ fn allocate_scratch(device: &impl Device, a: &mut Arguments) -> Result<()> {
 /// Masses, charges, Lennard-Jones parameters, exclusions.
 fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32> {
     let atoms = &system.topology.atoms;
-    let (rule, cpu_rule) = rule(system);
+    let (rule, types) = (rule(system), system.nonbonded.types as u32 + 1);
     let charge_scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB.sqrt() };
     a.masses = store(device, &atoms.iter().map(|atom| atom.mass).collect::<Vec<f64>>())?;
     a.charges = store(device, &atoms.iter().map(|atom| (charge_scale * atom.charge) as f32).collect::<Vec<f32>>())?;
-    let lj: Vec<[f32; 2]> = atoms.iter().map(|atom| lj_parameters(system, cpu_rule, atom.lj_type)).collect();
+    let lj: Vec<[f32; 2]> = atoms.iter().map(|atom| parameters(system, rule, atom.lj_type, types)).collect();
     a.lj = store(device, &lj)?;
-    let table = type_table(system);
-    a.types = system.nonbonded.types as u32 + 1;
-    a.type_table = store(device, &table)?;
-    a.empty_lj = if rule == RULE_TYPE_TABLE { [(a.types - 1) as f32, 0.0] } else { [0.0; 2] };
+    a.type_table = store(device, &type_table(system))?;
+    // the last row and column of the table are zeros
+    let combined = matches!(rule, RULE_GEOMETRIC | RULE_LORENTZ_BERTHELOT);
+    a.empty_lj = if combined { [0.0; 2] } else { parameters(system, rule, types - 1, types) };
     a.inverse_root_coulomb = COULOMB.sqrt().recip() as f32;
     let (starts, partners) = SymmetricExclusions::new(atoms.len(), &system.topology.exclusions).into_rows();
     a.exclusion_starts = store(device, &starts)?;
@@ -137,10 +149,24 @@ fn smooth(polynomial: &Polynomial) -> Smooth {
     Smooth { centre: polynomial.centre, more_pairs: polynomial.more.len() as u32, first: polynomial.first, more }
 }
 
+fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
+    let none = layout::LjSwitch::zeroed();
+    match switch {
+        LjSwitch::Force(switch) => {
+            let ForceSwitch { from, square, cube, shift } = switch.constant();
+            layout::LjSwitch { from, square, cube, shift, ..none }
+        }
+        LjSwitch::Potential(switch) => {
+            let PotentialSwitch { from, inverse_width } = switch.constant();
+            layout::LjSwitch { from, inverse_width, slope: 30.0 * inverse_width, ..none }
+        }
+    }
+}
+
 /// Radial functions, cutoffs and list radii.
 fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let settings = &system.settings;
-    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff);
+    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff, ENERGY_TOLERANCE);
     a.coulomb_force = smooth(&tables.force.smooth);
     a.coulomb_energy = smooth(&tables.energy.smooth);
     a.lowest_r2 = tables.force.lowest;
@@ -150,6 +176,7 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     a.largest_cutoff2 = a.coulomb_cutoff2.max(a.lj_cutoff2);
     let shifted = settings.lj_modifier == LjModifier::PotentialShift;
     a.lj_shift = settings.cutoff_lj.filter(|_| shifted).map_or(0.0, |r| r.powi(-6) as f32);
+    a.lj_switch = settings.lj_switch().map_or(Zeroable::zeroed(), |switch| lj_switch(&switch));
     // the squares of radii are taken in f32
     let radius = |r: f64| r.min(1e18) as f32;
     (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
@@ -157,7 +184,7 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
 }
 
 /// First thread of each kind of terms or groups: kinds begin at whole warps.
-fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
+pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
         starts[kind + 1] = starts[kind] + counts[kind].next_multiple_of(WARP);
@@ -213,14 +240,13 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
     }
     let charge = |i: u32| system.topology.atoms[i as usize].charge;
     let pairs = system.topology.exclusions.pairs();
-    pairs
-        .map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: (COULOMB * charge(i) * charge(j)) as f32 })
-        .collect()
+    pairs.map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: COULOMB * charge(i) * charge(j) }).collect()
 }
 
 /// Update groups: atoms that constraints join, and free atoms.
 fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
-    let mut free = vec![true; a.atoms as usize];
+    // virtual sites move with their atoms
+    let mut free: Vec<bool> = system.topology.atoms.iter().map(|atom| atom.mass > 0.0).collect();
     let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
     let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
     let waters: Vec<SettleWater> = groups.settles.iter().map(water).collect();
@@ -301,7 +327,7 @@ fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> 
     let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
     a.order = parameters.order as u32;
     [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
-    a.alpha = parameters.alpha as f32;
+    (a.alpha, a.exact_alpha) = (parameters.alpha as f32, parameters.alpha);
     a.charge_grid = zeros(device, nx * ny * nz)?;
     a.grid = allocate(device, nx * ny * nz)?;
     a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;

@@ -17,6 +17,8 @@ pub(super) struct StepRequest {
     /// the virial of its forces
     virial: bool,
     leapfrog: Leapfrog,
+    /// of the restraints, ps since the start of the stage
+    time: f64,
     pub(super) box_scaling: Option<BoxScaling>,
     pub(super) rescaling: Option<Rescaling>,
     pub(super) com_removal: bool,
@@ -25,9 +27,9 @@ pub(super) struct StepRequest {
 impl StepRequest {
     /// `virial`: whether forces are computed with the virial; `None` if they were computed with energies. Energies require
     /// valid lists, so that such a step is never replayed.
-    pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog) -> Self {
+    pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog, time: f64) -> Self {
         let virial = virial.unwrap_or(false);
-        StepRequest { virial, leapfrog, box_scaling: None, rescaling: None, com_removal: false }
+        StepRequest { virial, leapfrog, time, box_scaling: None, rescaling: None, com_removal: false }
     }
 }
 
@@ -44,7 +46,9 @@ impl<D: Device> Cuda<D> {
         let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
-        for StepRequest { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
+        let now = self.restraints.time();
+        for StepRequest { virial, leapfrog, time, box_scaling, rescaling, com_removal } in steps {
+            self.restraints.set_time(time);
             self.forces(Workload { energy: false, virial, ..Workload::FORCES })?;
             self.integrate(leapfrog)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;
@@ -53,6 +57,7 @@ impl<D: Device> Cuda<D> {
                 self.remove_com_motion()?;
             }
         }
+        self.restraints.set_time(now);
         Ok(())
     }
 }

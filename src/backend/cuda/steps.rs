@@ -3,20 +3,23 @@
 use super::device::{Device, Direction, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
-    ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, SEARCH_WARPS,
-    SPREAD_ATOMS, SPREAD_PLANES, SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
+    ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
+    RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, SEARCH_WARPS, SPREAD_ATOMS, SPREAD_PLANES, SUM_MOMENTUM,
+    UPDATE_GROUP_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
 use super::shared::Pointer;
+use super::virtual_sites;
 use crate::error::Result;
 
 /// Forces at the current positions, from the current lists; `sums`: energies and virial too.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)?;
-    if a.order == 0 {
-        return short_range(device, a, rule, sums);
-    }
-    device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums))
+    match a.order {
+        0 => short_range(device, a, rule, sums),
+        _ => device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums)),
+    }?;
+    virtual_sites::spread(device, a, sums)
 }
 
 /// Pairs within the cutoff, and bonded terms.
@@ -26,6 +29,10 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (RULE_GEOMETRIC, true) => Kernel::PairGeometricSums,
         (RULE_LORENTZ_BERTHELOT, false) => Kernel::PairLorentzBerthelot,
         (RULE_LORENTZ_BERTHELOT, true) => Kernel::PairLorentzBerthelotSums,
+        (RULE_FORCE_SWITCH, false) => Kernel::PairForceSwitch,
+        (RULE_FORCE_SWITCH, true) => Kernel::PairForceSwitchSums,
+        (RULE_POTENTIAL_SWITCH, false) => Kernel::PairPotentialSwitch,
+        (RULE_POTENTIAL_SWITCH, true) => Kernel::PairPotentialSwitchSums,
         (_, false) => Kernel::PairTypeTable,
         (_, true) => Kernel::PairTypeTableSums,
     };
@@ -34,6 +41,17 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
     // balances the load and lets blocks of the mesh run in between
     let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
+}
+
+/// The force constants of so many sets of position restraints at a time (ps since the start of the stage), for the forces
+/// that follow.
+pub(super) fn set_force_constants(device: &impl Device, a: &Arguments, sets: u32, time: f64) -> Result<()> {
+    device.launch(Launch { parameter: time, ..over(Kernel::SetForceConstants, sets) }, a)
+}
+
+/// The work that their change has done, after a step of `timestep` (ps).
+pub(super) fn book_restraint_work(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::BookRestraintWork, 1) }, a)
 }
 
 /// PME.
@@ -67,7 +85,8 @@ pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: 
     // the first thread counts steps, so that one is launched even where all constraints are coupled
     let groups = update_groups(groups_kernel, a);
     device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
-    device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)
+    device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)?;
+    virtual_sites::place(device, a, true)
 }
 
 /// A kernel with one thread per update group.
@@ -91,7 +110,8 @@ pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64
 pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(update_groups(Kernel::Scale, a), a)?;
-    device.launch(coupled_clusters(Kernel::ScaleCoupled, a), a)
+    device.launch(coupled_clusters(Kernel::ScaleCoupled, a), a)?;
+    virtual_sites::place(device, a, false)
 }
 
 /// Finishes the work of the couplings after a step of `timestep` (ps).

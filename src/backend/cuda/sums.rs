@@ -3,9 +3,9 @@
 use super::device::{Device, read, read_one};
 use super::lattice;
 use super::layout::{
-    Arguments, BondedLists, FORCE_SCALE, KIND_CMAP, KIND_EXCLUDED, KIND_PAIR14, NO_ATOM, STOPPED_BY_CELL,
-    STOPPED_BY_PRESSURE, STOPPED_BY_SPEED, SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL, SUM_SCALE, SUM_VIRIAL,
-    SUMS, Status,
+    Arguments, BondedLists, FORCE_SCALE, KIND_CMAP, KIND_EXCLUDED, KIND_PAIR14, KIND_POSITION, NO_ATOM,
+    STOPPED_BY_CELL, STOPPED_BY_PRESSURE, STOPPED_BY_SPEED, SUM_COULOMB, SUM_COULOMB_14, SUM_LJ, SUM_RECIPROCAL,
+    SUM_RESTRAINT_TORQUE, SUM_SCALE, SUM_VIRIAL, SUMS, Status,
 };
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
@@ -46,6 +46,7 @@ impl Sums {
             coulomb: self.at(SUM_COULOMB) + self.at(KIND_EXCLUDED) + coulomb_14 + reciprocal,
             coulomb_14,
             coulomb_reciprocal: reciprocal,
+            position_restraint: self.at(KIND_POSITION),
             ..Energies::default()
         };
         BondedLists::add_energies(&mut energies, |list| self.at(list));
@@ -54,7 +55,9 @@ impl Sums {
 
     /// Their virial.
     pub(super) fn virial(&self) -> Mat3 {
-        self.tensor(SUM_VIRIAL)
+        let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
+        // the kernels sum what is on and above the diagonal
+        self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }
 

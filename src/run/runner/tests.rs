@@ -36,6 +36,14 @@ thermostat = { temperature = "300 K", coupling_time = "0.1 ps" }
 barostat = { pressure = "1 bar", coupling_time = "2 ps" }
 "#;
 
+/// Restraints of the stage before it, which are released.
+const RELEASED: &str = r#"
+position_restraints = { select = "protein", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["30 fs", "0 kJ/mol/nm^2"]] }
+"#;
+
+/// In the place of its barostat, frozen atoms.
+const FROZEN: &str = r#"frozen = "resid 1""#;
+
 /// Energy is conserved.
 const VACUUM: &str = r#"
 [forces]
@@ -137,7 +145,14 @@ fn the_log_tells_how_well_constraints_hold() {
 
 #[test]
 fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
-    let [whole, pieces] = [(); 2].map(|()| Case::new("peptide-charged", &format!("{PERIODIC}{NPT}")));
+    let whole = compare_pieces("peptide-charged", &format!("{PERIODIC}{NPT}{RELEASED}"));
+    assert!(whole.column("position_restraint")[3] > 0.0 && whole.column("restraint_work")[3] < 0.0);
+    compare_pieces("tip4pew", &format!("{PERIODIC}{NPT}"));
+}
+
+/// A run on a GPU as a whole and in pieces; returns the whole.
+fn compare_pieces(system: &str, rest: &str) -> Case {
+    let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
     for steps in [Some(3), Some(9), Some(14), None] {
         assert_eq!(pieces.run(gpu(), steps).unwrap(), Outcome::Finished);
@@ -147,11 +162,24 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     for file in ["energies.csv", "final.rst7"] {
         assert_eq!(whole.text(file), pieces.text(file), "{file}");
     }
-    let [a, b] = [whole, pieces].map(|case| {
+    let [a, b] = [&whole, &pieces].map(|case| {
         let file = hdf5::File::open(case.path("trajectory.h5md")).unwrap();
         file.dataset("coordinates").unwrap().read_raw::<f32>().unwrap()
     });
     assert!(a.len() > 3 && a == b);
+    whole
+}
+
+#[test]
+fn frozen_atoms_stay_on_a_gpu() {
+    let barostat = NPT.lines().find(|line| line.starts_with("barostat")).unwrap();
+    let frozen = NPT.replace(barostat, FROZEN);
+    let whole = compare_pieces("peptide-charged", &format!("{PERIODIC}{frozen}"));
+    let file = hdf5::File::open(whole.path("trajectory.h5md")).unwrap();
+    let coordinates = file.dataset("coordinates").unwrap();
+    let (atoms, values) = (coordinates.shape()[1], coordinates.read_raw::<f32>().unwrap());
+    let [first, last] = [&values[..3 * atoms], &values[values.len() - 3 * atoms..]];
+    assert!(first[..3] == last[..3] && first != last);
 }
 
 #[test]

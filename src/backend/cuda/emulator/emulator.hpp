@@ -241,6 +241,12 @@ inline T atomicAdd(T* at, T value) {
     return before;
 }
 template <class T>
+inline T atomicExch(T* at, T value) {
+    const T before = *at;
+    *at = value;
+    return before;
+}
+template <class T>
 inline T atomicMin(T* at, T value) {
     const T before = *at;
     if (value < before) *at = value;

@@ -136,7 +136,7 @@ shared! {
     ExcludedTerm {
         atoms: [u32; 2],
         /// kJ nm/mol
-        charge_product: f32,
+        charge_product: f64,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::rescaling::Rescaling;
 use crate::error::Error;
-use crate::system::{Electrostatics, G96Angle, G96Bond, LjModifier, State};
+use crate::system::{Electrostatics, G96Angle, G96Bond, State};
 use crate::vec3::vec3;
 
 fn atoms_of(error: Error) -> Vec<u32> {
@@ -110,16 +110,6 @@ fn a_barostat_that_tears_the_cell_is_stopped() {
     assert!(error.to_string().contains("the cell has shrunk so far"), "{error}");
     let half = 0.5 * state.cell.unwrap().rows()[0].x;
     assert!(half < 0.9 && 0.9 < half / 0.9, "half a cell of {half} nm");
-}
-
-#[test]
-fn switched_interactions_are_refused() {
-    let mut sample = Sample::load("argon");
-    for lj_modifier in [LjModifier::ForceSwitch { from: 0.7 }, LjModifier::PotentialSwitch { from: 0.7 }] {
-        sample.system.settings.lj_modifier = lj_modifier;
-        let problem = model::check(&sample.system).expect_err("no kernel switches").to_string();
-        assert!(problem.contains("does not switch Lennard-Jones"), "{problem}");
-    }
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use super::sample::{EVERYTHING, Sample};
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
-use crate::system::{DispersionCorrection, Electrostatics, LjModifier, RyckaertBellemans, Torsion};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, PmeParameters, RyckaertBellemans, Torsion};
+use crate::team::Team;
 use crate::vec3::{Mat3, Vec3};
+use crate::virtual_sites::SitePlan;
 
 /// The project's bar for interactions in f32: RMS force error over RMS force.
 const FORCE: f64 = 2e-5;
@@ -38,8 +40,11 @@ fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
 /// One system: against the reference, with and without sums, and in other orders of blocks and threads.
 fn compare(sample: &Sample, what: &str) {
     let (system, state) = (&sample.system, &sample.state);
-    let exact =
-        Reference::new(system).expect("a supported system").evaluate(state.cell.as_ref(), &state.positions, EVERYTHING);
+    let (mut sites, mut positions) = (SitePlan::new(&system.topology), state.positions.clone());
+    sites.place(&Team::single(), &mut positions);
+    let mut reference = Reference::new(system).expect("a supported system");
+    let mut exact = reference.evaluate(state.cell.as_ref(), &positions, EVERYTHING);
+    exact.virial += sites.spread(&Team::single(), &positions, &mut exact.forces);
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).expect("forces");
     let ours = cuda.evaluation().clone();
@@ -133,6 +138,48 @@ fn other_electrostatics_and_cutoffs() {
 }
 
 #[test]
+fn virtual_sites() {
+    for name in ["tip4pew", "tip5p", "opc"] {
+        compare(&Sample::load(name), name);
+    }
+    compare(&Sample::with_every_kind_of_site(), "sites of every kind");
+    compare(&Sample::with_sites_of_sites(), "sites of sites");
+}
+
+/// A short cutoff makes α large, and with it energies of excluded pairs and of the mesh that cancel to a tenth.
+#[test]
+fn energies_that_cancel() {
+    for name in ["water", "opc"] {
+        let mut sample = Sample::load(name).rigid();
+        sample.system.settings.cutoff = Some(0.8);
+        let parameters = PmeParameters { alpha: 3.9, grid: [24, 24, 24], order: 5 };
+        sample.system.settings.electrostatics = Electrostatics::Pme(parameters);
+        compare(&sample, name);
+    }
+}
+
+#[test]
 fn geometric_rule() {
     compare(&Sample::load("argon"), "argon");
+}
+
+/// Every combination rule with each switch, with 1-4 pairs, which are not switched, and with a shorter cutoff of Coulomb
+/// interactions.
+#[test]
+fn switched_interactions() {
+    let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];
+    for name in ["argon", "peptide-charmm36", "peptide-nbfix"] {
+        for lj_modifier in switches(0.6) {
+            let mut sample = Sample::load(name);
+            sample.system.settings.lj_modifier = lj_modifier;
+            compare(&sample, &format!("{name} with {lj_modifier:?}"));
+        }
+    }
+    for lj_modifier in switches(0.85) {
+        let mut sample = Sample::load("water");
+        let settings = &mut sample.system.settings;
+        (settings.lj_modifier, settings.cutoff, settings.electrostatics) =
+            (lj_modifier, Some(0.7), Electrostatics::ReactionField { permittivity: 78.0 });
+        compare(&sample, &format!("two cutoffs and {lj_modifier:?}"));
+    }
 }

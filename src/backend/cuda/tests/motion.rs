@@ -13,6 +13,7 @@ use crate::system::{Constraint, Constraints, State};
 use crate::team::Team;
 use crate::term::testing::random;
 use crate::vec3::{Vec3, vec3};
+use crate::virtual_sites::SitePlan;
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
@@ -67,6 +68,26 @@ fn compare_steps(sample: &Sample) {
     assert!(off < POSITION, "positions differ by {off:e} nm");
 }
 
+#[test]
+fn frozen_atoms_stay() {
+    let mut sample = Sample::load("peptide-charged");
+    let frozen = 10..30;
+    for atom in frozen.clone() {
+        (sample.system.topology.atoms[atom].mass, sample.state.velocities[atom]) = (0.0, Vec3::ZERO);
+    }
+    compare_steps(&sample);
+    let mut cuda = sample.emulated(0);
+    for _ in 0..STEPS {
+        cuda.forces(Workload::FORCES).expect("forces");
+        cuda.integrate(advance(false)).expect("a step");
+        cuda.rescale_velocities(Rescaling { kept: 0.9, along: 0.0, across: 1.0 }).expect("a factor");
+        cuda.remove_com_motion().expect("a mean");
+    }
+    let state = state_of(&cuda);
+    assert!(state.positions[frozen.clone()] == sample.state.positions[frozen.clone()]);
+    assert!(state.velocities[frozen].iter().all(|&velocity| velocity == Vec3::ZERO));
+}
+
 /// A step as both backends do it.
 trait Steps {
     fn forces_now(&mut self);
@@ -91,6 +112,16 @@ fn flexible_water() {
 #[test]
 fn rigid_peptide_in_vacuum() {
     compare_steps(&Sample::load("peptide-vacuum").rigid());
+}
+
+#[test]
+fn waters_with_virtual_sites() {
+    for name in ["tip4pew", "tip5p"] {
+        compare_steps(&Sample::load(name).rigid());
+    }
+    compare_steps(&Sample::with_every_kind_of_site().rigid());
+    compare_steps(&Sample::with_sites_of_sites().rigid());
+    compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
 /// Largest error of a constraint, relative: twice what the solver stops at, as that is half a squared length.
@@ -170,6 +201,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
         compare_scaling(&sample, false);
     }
     compare_scaling(&Sample::load("water"), true);
+    compare_scaling(&Sample::load("tip5p").rigid(), true);
 }
 
 /// A step with thermostat, barostat and removal of motion, and the step after it.
@@ -247,7 +279,7 @@ fn masses(sample: &Sample) -> Vec<f64> {
 
 #[test]
 fn the_whole_comes_to_rest() {
-    for name in ["peptide-charged", "peptide-vacuum"] {
+    for name in ["peptide-charged", "peptide-vacuum", "tip4pew"] {
         let mut sample = Sample::load(name);
         let mut random = random(14);
         let mut component = || random.between(0.0, 1.0);
@@ -317,7 +349,8 @@ fn quiet_steps(sample: &Sample, order: u32) -> State {
 
 #[test]
 fn quiet_steps_give_the_same_bits_in_any_order() {
-    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum").all_bonds()] {
+    let sites = Sample::with_sites_of_sites().rigid();
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum").all_bonds(), sites] {
         let first = quiet_steps(&sample, 0);
         assert!(first.positions != sample.state.positions);
         assert!((1..3).all(|order| quiet_steps(&sample, order) == first));
@@ -326,22 +359,43 @@ fn quiet_steps_give_the_same_bits_in_any_order() {
 
 #[test]
 fn looking_does_not_change_the_way() {
-    let sample = Sample::load("peptide-charged").rigid();
-    let quiet = quiet_steps(&sample, 0);
-    let mut cuda = sample.emulated(0);
-    for step in 0..2 * STEPS {
-        if step == STEPS {
-            cuda.build_lists().unwrap();
-            cuda.prune_lists(0.0).unwrap();
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::with_every_kind_of_site().rigid()] {
+        let quiet = quiet_steps(&sample, 0);
+        let mut cuda = sample.emulated(0);
+        for step in 0..2 * STEPS {
+            if step == STEPS {
+                cuda.build_lists().unwrap();
+                cuda.prune_lists(0.0).unwrap();
+            }
+            cuda.forces_now();
+            cuda.integrate(advance(true)).unwrap();
         }
-        cuda.forces_now();
-        cuda.integrate(advance(true)).unwrap();
+        assert_eq!(state_of(&cuda), quiet);
     }
-    assert_eq!(state_of(&cuda), quiet);
 }
 
 /// ps
 const LOOKAHEAD: f64 = 0.004;
+
+#[test]
+fn lists_are_pruned_for_where_sites_will_be() {
+    let mut sample = Sample::with_sites_of_sites().rigid();
+    sample.state.velocities.iter_mut().for_each(|v| *v += vec3(1.0, 2.0, -1.0));
+    let mut cuda = sample.emulated(0);
+    cuda.prune_lists(LOOKAHEAD).unwrap();
+    let mut pruned = State::default();
+    cuda.list_positions(ListLevel::Inner, &mut pruned).unwrap();
+    let topology = &sample.system.topology;
+    let flight = |(r, v): (&Vec3, &Vec3)| *r + *v * LOOKAHEAD;
+    let mut expected: Vec<Vec3> = sample.state.positions.iter().zip(&sample.state.velocities).map(flight).collect();
+    SitePlan::new(topology).place(&Team::single(), &mut expected);
+    assert!(largest_difference(&pruned.positions, &expected) < 1e-12);
+    // sites of the present positions are where they were
+    let mut now = sample.state.positions.clone();
+    SitePlan::new(topology).place(&Team::single(), &mut now);
+    assert!(largest_difference(&state_of(&cuda).positions, &now) < 1e-12);
+    assert!(largest_difference(cuda.previous_positions().1, &now) < 1e-12);
+}
 
 #[test]
 fn lists_made_again_from_their_positions_go_on_alike() {

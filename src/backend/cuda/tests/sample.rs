@@ -8,8 +8,8 @@ use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
 use crate::format::{read_coordinates, read_topology};
 use crate::pair::ListSchedule;
 use crate::system::{
-    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier, PmeParameters,
-    State, System,
+    Constraints, Construction, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
+    PmeParameters, State, System,
 };
 use std::path::Path;
 
@@ -55,6 +55,44 @@ impl Sample {
         let state = State { cell: coordinates.cell, positions: coordinates.positions, velocities, ..State::default() };
         let constraints = Constraints::default();
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
+    }
+
+    /// Water with one site per molecule, of every kind in turn; one kind takes an atom of the next molecule.
+    pub(crate) fn with_every_kind_of_site() -> Self {
+        let mut sample = Sample::load("tip4pew");
+        let molecules = sample.system.topology.virtual_sites.len() as u32;
+        for (number, site) in (0..molecules).zip(&mut sample.system.topology.virtual_sites) {
+            let &[o, h, g] = site.construction.atoms() else { panic!("TIP4P-Ew has an average of three") };
+            let (atoms, beyond) = ([o, h, g], (4 * number + 4) % (4 * molecules));
+            let frame = vec![[0.8, -1.0, 0.0], [0.1, 0.4, -0.9], [0.1, 0.6, 0.9]];
+            site.construction = match number % 9 {
+                0 => Construction::Average2 { atoms: [o, h], weights: [0.8, 0.2] },
+                1 => Construction::Average3 { atoms, weights: [0.6, 0.3, 0.1] },
+                2 => Construction::Average { atoms: vec![h, o, g], weights: vec![0.1, 0.85, 0.05] },
+                3 => Construction::FixedDistance2 { atoms: [o, h], distance: 0.015 },
+                4 => Construction::FixedDistance3 { atoms, weight: 0.4, distance: 0.012 },
+                5 => Construction::FixedAngle3 { atoms, angle: 1.1, distance: 0.02 },
+                6 => Construction::OutOfPlane { atoms, weights: [0.1, 0.2], cross: 1.5 },
+                7 => Construction::FixedDistance4 { atoms: [o, h, g, beyond], weights: [0.9, 0.8], distance: 0.01 },
+                _ => {
+                    Construction::LocalFrame { atoms: atoms.to_vec(), weights: frame, position: [0.01, -0.005, 0.003] }
+                }
+            };
+        }
+        sample
+    }
+
+    /// Water with two sites per molecule, one of which follows from the other.
+    pub(crate) fn with_sites_of_sites() -> Self {
+        let mut sample = Sample::load("tip5p");
+        for pair in sample.system.topology.virtual_sites.chunks_mut(2) {
+            let (first, [o, h, _]) = (pair[0].site, pair[1].construction.atoms()) else {
+                panic!("TIP5P has sites of three atoms")
+            };
+            let atoms = [*o, first, *h];
+            pair[1].construction = Construction::OutOfPlane { atoms, weights: [-0.5, 0.3], cross: 2.0 };
+        }
+        sample
     }
 
     /// Rigid waters and hydrogens at constraints, which the positions obey.

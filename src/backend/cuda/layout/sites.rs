@@ -1,0 +1,53 @@
+//! Virtual sites.
+
+use crate::backend::cuda::shared::{Element, Member, shared};
+use crate::system::Construction;
+use bytemuck::{Pod, Zeroable};
+
+/// Kinds of constructions, and their parameters: averages, of any number of atoms; w of each.
+pub(in crate::backend::cuda) const SITE_AVERAGE: u32 = 0;
+/// d
+pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
+/// a, d
+pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE3: u32 = 2;
+/// d cos θ, d sin θ
+pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
+/// a, b, c
+pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
+/// a, b, d
+pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
+/// p, then w, u, v of each atom
+pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
+
+shared! {
+    /// A virtual site ([`crate::system::VirtualSite`]).
+    VirtualSite {
+        site: u32,
+        kind: u32,
+        /// those of the atoms that it follows from
+        first_atom: u32,
+        atoms: u32,
+        first_parameter: u32,
+    }
+}
+
+/// Kind and parameters of a construction.
+pub(in crate::backend::cuda) fn site_parameters(construction: &Construction) -> (u32, Vec<f64>) {
+    match construction {
+        Construction::Average2 { weights, .. } => (SITE_AVERAGE, weights.to_vec()),
+        Construction::Average3 { weights, .. } => (SITE_AVERAGE, weights.to_vec()),
+        Construction::Average { weights, .. } => (SITE_AVERAGE, weights.clone()),
+        Construction::FixedDistance2 { distance, .. } => (SITE_FIXED_DISTANCE2, vec![*distance]),
+        Construction::FixedDistance3 { weight, distance, .. } => (SITE_FIXED_DISTANCE3, vec![*weight, *distance]),
+        Construction::FixedAngle3 { angle, distance, .. } => {
+            (SITE_FIXED_ANGLE3, vec![distance * angle.cos(), distance * angle.sin()])
+        }
+        Construction::OutOfPlane { weights: [a, b], cross, .. } => (SITE_OUT_OF_PLANE, vec![*a, *b, *cross]),
+        Construction::FixedDistance4 { weights: [a, b], distance, .. } => {
+            (SITE_FIXED_DISTANCE4, vec![*a, *b, *distance])
+        }
+        Construction::LocalFrame { weights, position, .. } => {
+            (SITE_LOCAL_FRAME, position.iter().chain(weights.as_flattened()).copied().collect())
+        }
+    }
+}

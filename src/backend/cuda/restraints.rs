@@ -1,0 +1,111 @@
+//! Position restraints of a stage: their arrays on the device, and the work of force constants that change.
+//!
+//! The kernel of bonded terms computes them, in captured graphs too. Where a force constant changes with time, two small
+//! kernels before and after each step set it and book its work, neither of which the host waits for.
+
+use super::device::{Device, read_one, store, zeros};
+use super::lattice::lattice;
+use super::layout::{
+    BONDED_KINDS, KIND_POSITION, REFERENCES_FIXED, REFERENCES_WITH_CELL, REFERENCES_WITH_CENTER, RestrainedAtom,
+    RestraintSet, RestraintWork,
+};
+use super::{Cuda, model, steps};
+use crate::error::{Problem, Result};
+use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
+
+/// Of restraints number `set`, whose schedule begins at `first_point`.
+fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
+    let points = restraints.force_constant.points();
+    RestraintSet {
+        cell: lattice(restraints.cell.as_ref()),
+        center: restraints.center.to_array(),
+        flat_radius: restraints.flat_radius,
+        force_constant: points[0].1,
+        scaling: match restraints.scaling {
+            ReferenceScaling::None => REFERENCES_FIXED,
+            ReferenceScaling::CenterOfMass => REFERENCES_WITH_CENTER,
+            ReferenceScaling::All => REFERENCES_WITH_CELL,
+        },
+        first_point: first_point as u32,
+        points: points.len() as u32,
+        unused: 0,
+    }
+}
+
+impl<D: Device> Cuda<D> {
+    /// Takes the restraints of a stage, which begins, or goes on after what has been `progress`.
+    pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        if !restraints.collective.is_empty() {
+            let problem = Problem::new("this device has no restraints of collective variables");
+            return Err(problem.help("set run.device = \"cpu\"").into());
+        }
+        let (mut sets, mut points, mut atoms) = (vec![], vec![], vec![]);
+        for (set, restraints) in (0..).zip(&restraints.positions) {
+            sets.push(shared(restraints, points.len() / 2));
+            points.extend(restraints.force_constant.points().iter().flat_map(|&(time, value)| [time, value]));
+            let held = restraints.references.iter();
+            atoms.extend(held.map(|&(atom, r)| RestrainedAtom { atom, set, reference: r.to_array() }));
+        }
+        self.restraints = Restraining::new(restraints.clone(), progress);
+        let (device, a) = (&self.device, &mut self.arguments);
+        let before = [a.restrained_atoms.0, a.restraint_sets.0, a.restraint_points.0, a.restraint_slopes.0];
+        before
+            .into_iter()
+            .chain([a.restraint_work.0])
+            .filter(|&address| address != 0)
+            .try_for_each(|address| device.free(address))?;
+        a.restrained_atoms = store(device, &atoms)?;
+        a.restraint_sets = store(device, &sets)?;
+        a.restraint_points = store(device, &points)?;
+        a.restraint_slopes = zeros(device, sets.len())?;
+        let work = self.restraints.work_of_positions();
+        let (after, begun, sets) = (work.unwrap_or(0.0), u32::from(work.is_some()), sets.len() as u32);
+        a.restraint_work = store(device, &[RestraintWork { time: 0.0, after, at_step: 0.0, begun, sets }])?;
+        a.bonded_counts[KIND_POSITION as usize] = atoms.len() as u32;
+        a.bonded_starts = model::starts::<{ BONDED_KINDS as usize }, _>(a.bonded_counts);
+        self.epoch += 1;
+        Ok(())
+    }
+
+    /// Sets force constants that change to those of the present time, for the forces that follow.
+    pub(super) fn set_force_constants(&self) -> Result<()> {
+        if !self.restraints.changes() {
+            return Ok(());
+        }
+        let sets = self.restraints.position_restraints().len() as u32;
+        steps::set_force_constants(&self.device, &self.arguments, sets, self.restraints.time())
+    }
+
+    /// Books the work of force constants that change, after a step of `timestep` (ps).
+    pub(super) fn book_restraint_work(&self, timestep: f64) -> Result<()> {
+        if !self.restraints.changes() {
+            return Ok(());
+        }
+        steps::book_restraint_work(&self.device, &self.arguments, timestep)
+    }
+
+    /// Takes over the work that the device has booked, where force constants change.
+    pub(super) fn note_restraint_work(&mut self) -> Result<()> {
+        if let Some(RestraintWork { after, at_step, .. }) = self.booked_restraint_work()? {
+            self.restraints.set_work_of_positions(after, at_step);
+        }
+        Ok(())
+    }
+
+    /// What a checkpoint must hold of the restraints.
+    pub(super) fn restraint_progress_so_far(&self) -> Result<Vec<RestraintProgress>> {
+        let mut restraints = self.restraints.clone();
+        if let Some(RestraintWork { after, at_step, .. }) = self.booked_restraint_work()? {
+            restraints.set_work_of_positions(after, at_step);
+        }
+        Ok(restraints.progress().to_vec())
+    }
+
+    /// `None` before the first step, and where nothing changes.
+    fn booked_restraint_work(&self) -> Result<Option<RestraintWork>> {
+        if !self.restraints.changes() {
+            return Ok(None);
+        }
+        Ok(Some(read_one(&self.device, self.arguments.restraint_work)?).filter(|work| work.begun != 0))
+    }
+}
