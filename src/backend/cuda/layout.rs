@@ -2,8 +2,10 @@
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
 mod terms;
+mod transforms;
 
 pub(super) use terms::*;
+pub(super) use transforms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
@@ -309,6 +311,8 @@ shared! {
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
+        /// all zero where they are cuFFT's
+        transforms: Transforms,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
         /// 1/edge of that box, 1/nm
@@ -378,7 +382,7 @@ pub(super) fn declarations() -> String {
         };
     }
     constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
-    constants!("u32": SCAN_THREADS PAIR_BLOCKS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS LINES LINE_THREADS PLANE_THREADS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
@@ -407,6 +411,9 @@ pub(super) fn declarations() -> String {
         CoupledCluster::declaration(),
         CoupledConstraint::declaration(),
         CoupledAtom::declaration(),
+        Divisor::declaration(),
+        Axis::declaration(),
+        Transforms::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

@@ -7,11 +7,12 @@
 //! Couplings do not synchronise: their random numbers are drawn beforehand, and kinetic energies, virial and cell stay on
 //! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
-//! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
-//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one; a
-//! thermostat's step one; a barostat's two (three with coupled constraints); the step after either one; removal of
-//! centre-of-mass motion two, or one without a cell. With couplings every ten steps that is 14.2 on average, and 14.4 with
-//! a barostat. PME, bonded terms and pairs run concurrently, the short kernels first.
+//! A step with PME and no coupled constraints is nine kernels: packing, spreading, three that transform and solve,
+//! gathering, pairs, bonded terms, integration. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
+//! solution and two transforms, each counted as three. Coupled constraints add one; a thermostat's step one; a barostat's two
+//! (three with coupled constraints); the step after either one; removal of centre-of-mass motion two, or one without a cell.
+//! With couplings every ten steps that is 9.2 on average, and 9.4 with a barostat. PME, bonded terms and pairs run
+//! concurrently, the short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
 //! halts the run there, and is reported at the next read.
@@ -28,6 +29,7 @@ mod lattice;
 mod layout;
 mod list_lifetime;
 mod lists;
+mod mesh;
 mod model;
 mod replay;
 mod shared;
@@ -128,12 +130,11 @@ impl<D: Device> Cuda<D> {
     /// A system on a device.
     pub(crate) fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
         super::check_system(system)?;
-        let (arguments, rule) = model::upload(&device, system, schedule)?;
+        let (arguments, rule) = model::upload(&mut device, system, schedule)?;
         let atoms = &system.topology.atoms;
         let charges: Vec<f64> = atoms.iter().map(|atom| atom.charge).collect();
         let mesh = match system.settings.electrostatics {
             Electrostatics::Pme(parameters) => {
-                device.plan_transforms(parameters.grid)?;
                 let alpha = parameters.alpha;
                 let net_charge = charges.iter().sum();
                 Some(MeshConstants {

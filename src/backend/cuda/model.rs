@@ -6,12 +6,12 @@ use super::layout::{
     Lattice, NO_ATOM, Pair14Term, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS,
     SettleWater, ShakeCluster, Smooth, Status, UPDATE_GROUP_KINDS, WARP,
 };
+use super::mesh;
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, TYPE_TABLE, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
-use crate::pme::{Influence, MeshPotential};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::CmapTable;
 use crate::units::COULOMB;
@@ -60,7 +60,7 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
 }
 
 /// Allocates and uploads all arrays except positions, velocities and lists; returns the Lennard-Jones rule too.
-pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
+pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
     let groups = check(system)?;
     let mut a = Arguments::zeroed();
     sizes(&mut a, system.topology.atoms.len());
@@ -70,7 +70,7 @@ pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSched
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
-        mesh(device, &mut a, &parameters)?;
+        mesh::upload(device, &mut a, &parameters)?;
     }
     Ok((a, rule))
 }
@@ -293,18 +293,4 @@ fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Con
     a.coupled_positions = allocate(device, atoms.len())?;
     a.coupled_displacements = allocate(device, atoms.len())?;
     Ok(atoms)
-}
-
-fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
-    let [nx, ny, nz] = parameters.grid;
-    let influence = Influence::new(parameters, MeshPotential::Coulomb);
-    let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
-    a.order = parameters.order as u32;
-    [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
-    a.alpha = parameters.alpha as f32;
-    a.charge_grid = zeros(device, nx * ny * nz)?;
-    a.grid = allocate(device, nx * ny * nz)?;
-    a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;
-    a.moduli = store(device, &moduli)?;
-    Ok(())
 }

@@ -10,9 +10,10 @@ macro_rules! files {
 }
 
 /// Headers before what uses them, then kernels.
-const FILES: [(&str, &str); 19] = files!(
+const FILES: [(&str, &str); 21] = files!(
     "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "packed.cuh" "pair.cuh"
-    "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "bonded.cu" "mesh.cu" "advance.cu" "coupled.cu" "ensemble.cu"
+    "fft.cuh"
+    "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "bonded.cu" "mesh.cu" "mesh_fft.cu" "advance.cu" "coupled.cu" "ensemble.cu"
 );
 
 /// The whole text.
