@@ -100,7 +100,7 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     const float squared = norm_squared(wave);
     // without a division, which branches
     const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
-    const float pi = 3.14159265f, exponent = pi * pi / (a.alpha * a.alpha) * squared;
+    const float exponent = a.transforms.gaussian * squared;
     return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
 }
 

@@ -4,7 +4,7 @@
 // kernels, barriers and dependent loads, the faster.
 //
 // A line of F·G numbers is transformed in place, in two stages with a barrier between them; a thread has the F or G numbers
-// of a stage in registers. The rows y and y + grid_y/2 of a plane are the real and imaginary part of one row, whose
+// of a stage in registers, and multiplies with the factors between the stages where it reads the second. The rows y and y + grid_y/2 of a plane are the real and imaginary part of one row, whose
 // transforms along z are told apart by their symmetry when the next stage reads them. F of y is even, so that one thread
 // reads both rows.
 
@@ -14,12 +14,12 @@ struct Plane {
     const Arguments& a;
     const Transforms& t;
     u32 pitch, stride, x;
-    float2 *rows, *roots;
+    float2 *rows, *roots_y, *roots_z;
 
     // `stride` is that between parts of a row, of as many numbers as the second stage along z has.
     __device__ Plane(const Arguments& a, u32 first, u32 second)
         : a(a), t(a.transforms), pitch((first * (second | 1) + 2) | 1), stride(second | 1), x(blockIdx.x),
-          rows(launched_memory()), roots(rows + t.half_y.value * pitch) {}
+          rows(launched_memory()), roots_y(rows + t.half_y.value * pitch), roots_z(roots_y + a.grid_y) {}
 
     // Places of k and −k in a row.
     struct Places {
@@ -40,18 +40,30 @@ struct Plane {
     __device__ float2* row(u32 y) const {
         return rows + y * pitch;
     }
+};
 
-    // The factors of the axis whose second stage is here come from shared memory: a load after a barrier would be waited for.
-    __device__ void keep_roots(const Axis& axis, u32 points) const {
-        for (u32 k = threadIdx.x; k < points; k += blockDim.x) roots[k] = axis.roots[k];
+// A number of this thread from a table for shared memory. It is stored where the first stage is done, so that both wait for
+// the memory together; a block has as many threads as any axis has points.
+template <class T>
+struct TableEntry {
+    T value;
+    bool used;
+
+    __device__ TableEntry(const T* table, u32 length) : value(), used(threadIdx.x < length) {
+        if (used) value = table[threadIdx.x];
+    }
+    __device__ void store(T* table) const {
+        if (used) table[threadIdx.x] = value;
     }
 };
 
-// Multiplies by the factors between the stages.
+// Reads the numbers of a second stage, `step` apart, and multiplies with the factors between the stages; `part`: that of the
+// first stage which they come from.
 template <class R>
-__device__ inline void twiddle(R, float2* values, const float2* roots, u32 number) {
+__device__ inline void read_twiddled(R, float2* values, const float2* from, u32 step, const float2* roots, u32 part) {
+    values[0] = from[0];
 #pragma unroll
-    for (u32 k = 1; k < R::VALUE; ++k) values[k] = values[k] * roots[number * k];
+    for (u32 n = 1; n < R::VALUE; ++n) values[n] = from[n * step] * roots[n * part];
 }
 
 // From charges to planes of the spectrum.
@@ -67,16 +79,16 @@ struct ForwardPlane : Plane {
         return {place(k), same ? stride * t.z.first + (k != 0) : place(a.grid_z - k), same};
     }
 
-    // Fixed point to `f32`; one half of it, as the rows are told apart by sums and differences.
-    __device__ float charge(u32 y, u32 z) const {
-        return float(a.charge_grid[(x * a.grid_y + y) * a.grid_z + z]) * (0.5f / GRID_SCALE);
-    }
-
-    // Zeros for the next step.
+    // Zeros for the next step, four at once where planes are aligned.
     __device__ void clear_charges() const {
         const u32 points = a.grid_y * a.grid_z;
         int* charges = a.charge_grid + x * points;
-        for (u32 k = threadIdx.x; k < points; k += blockDim.x) charges[k] = 0;
+        if (points % 4 == 0) {
+            int4* fours = reinterpret_cast<int4*>(charges);
+            for (u32 k = threadIdx.x; k < points / 4; k += blockDim.x) fours[k] = make_int4(0, 0, 0, 0);
+        } else {
+            for (u32 k = threadIdx.x; k < points; k += blockDim.x) charges[k] = 0;
+        }
     }
 };
 
@@ -84,14 +96,15 @@ struct ForwardZFirst : ForwardPlane {
     template <class R>
     __device__ void operator()(R radix) const {
         each(t.half_y.value, t.second_z, [&](u32 y, u32 n) {
+            const int* charges = a.charge_grid + (x * a.grid_y + y) * a.grid_z + n;
+            const u32 half = t.half_y.value * a.grid_z;
+            // one half, as the rows are told apart by sums and differences
+            const float scale = 0.5f / GRID_SCALE;
             float2 v[R::VALUE];
 #pragma unroll
-            for (u32 k = 0; k < R::VALUE; ++k) {
-                const u32 z = t.z.second * k + n;
-                v[k] = make_float2(charge(y, z), charge(y + t.half_y.value, z));
-            }
+            for (u32 k = 0; k < R::VALUE; ++k)
+                v[k] = make_float2(charges[t.z.second * k] * scale, charges[t.z.second * k + half] * scale);
             radix.transform(v);
-            twiddle(radix, v, t.z.roots, n);
             float2* to = row(y) + n;
 #pragma unroll
             for (u32 k = 0; k < R::VALUE; ++k) to[stride * k] = v[k];
@@ -105,8 +118,7 @@ struct ForwardZSecond : ForwardPlane {
         each(t.z.first, t.half_y, [&](u32 k, u32 y) {
             float2 v[R::VALUE];
             float2* here = row(y) + stride * k;
-#pragma unroll
-            for (u32 n = 0; n < R::VALUE; ++n) v[n] = here[n];
+            read_twiddled(radix, v, here, 1, roots_z, k);
             radix.transform(v);
 #pragma unroll
             for (u32 n = 0; n < R::VALUE; ++n) here[n] = v[n];
@@ -130,7 +142,6 @@ struct ForwardYFirst : ForwardPlane {
                 v[m + HALF] = make_float2(here.y + there.y, there.x - here.x);
             }
             radix.transform(v);
-            twiddle(radix, v, roots, n);
 #pragma unroll
             for (u32 m = 0; m < HALF; ++m) {
                 float2* both = row(t.y.second * m + n);
@@ -150,20 +161,21 @@ struct ForwardYSecond : ForwardPlane {
             const u32 place = k < half ? places.at : places.mirror;
             const float2* from = row(t.y.second * (k < half ? k : k - half)) + place;
             float2 v[R::VALUE];
-#pragma unroll
-            for (u32 n = 0; n < R::VALUE; ++n) v[n] = from[n * pitch];
+            read_twiddled(radix, v, from, pitch, roots_y, k);
             radix.transform(v);
+            float2* to = a.spectrum + (x * a.grid_y + k) * t.depth.value + z;
 #pragma unroll
-            for (u32 n = 0; n < R::VALUE; ++n)
-                a.spectrum[(x * a.grid_y + k + t.y.first * n) * t.depth.value + z] = v[n];
+            for (u32 n = 0; n < R::VALUE; ++n) to[t.y.first * t.depth.value * n] = v[n];
         });
     }
 };
 
 extern "C" __global__ void __launch_bounds__(PLANE_THREADS) transform_planes(const Arguments a, const double) {
     const ForwardPlane plane(a);
-    plane.keep_roots(plane.t.y, a.grid_y);
+    const TableEntry<float2> root_y(plane.t.y.roots, a.grid_y), root_z(plane.t.z.roots, a.grid_z);
     with_first(plane.t.z.first, ForwardZFirst{plane});
+    root_y.store(plane.roots_y);
+    root_z.store(plane.roots_z);
     __syncthreads();
     plane.clear_charges();
     with_second(plane.t.z.second, ForwardZSecond{plane});
@@ -192,12 +204,11 @@ struct InverseYFirst : InversePlane {
     __device__ void operator()(R radix) const {
         const u32 half = t.y.first / 2;
         each(t.y.first, t.depth, [&](u32 n, u32 z) {
+            const float2* from = a.spectrum + (x * a.grid_y + n) * t.depth.value + z;
             float2 v[R::VALUE];
 #pragma unroll
-            for (u32 k = 0; k < R::VALUE; ++k)
-                v[k] = swapped(a.spectrum[(x * a.grid_y + t.y.first * k + n) * t.depth.value + z]);
+            for (u32 k = 0; k < R::VALUE; ++k) v[k] = swapped(from[t.y.first * t.depth.value * k]);
             radix.transform(v);
-            twiddle(radix, v, t.y.roots, n);
             const Places places = this->places(z);
             const u32 place = n < half ? places.at : places.mirror;
             float2* to = row(R::VALUE * (n < half ? n : n - half)) + place;
@@ -217,8 +228,8 @@ struct InverseYSecond : InversePlane {
 #pragma unroll
             for (u32 n = 0; n < HALF; ++n) {
                 const float2* both = row(t.y.second * n + k);
-                v[n] = both[places.at];
-                v[n + HALF] = both[places.mirror];
+                v[n] = n == 0 ? both[places.at] : both[places.at] * roots_y[n * k];
+                v[n + HALF] = both[places.mirror] * roots_y[(n + HALF) * k];
             }
             radix.transform(v);
 #pragma unroll
@@ -242,7 +253,6 @@ struct InverseZFirst : InversePlane {
 #pragma unroll
             for (u32 k = 0; k < R::VALUE; ++k) v[k] = here[stride * k];
             radix.transform(v);
-            twiddle(radix, v, roots, n);
 #pragma unroll
             for (u32 k = 0; k < R::VALUE; ++k) here[stride * k] = v[k];
         });
@@ -253,10 +263,8 @@ struct InverseZSecond : InversePlane {
     template <class R>
     __device__ void operator()(R radix) const {
         each(t.half_y.value, t.second_z, [&](u32 y, u32 k) {
-            const float2* from = row(y) + stride * k;
             float2 v[R::VALUE];
-#pragma unroll
-            for (u32 n = 0; n < R::VALUE; ++n) v[n] = from[n];
+            read_twiddled(radix, v, row(y) + stride * k, 1, roots_z, k);
             radix.transform(v);
             float* to = a.grid + (x * a.grid_y + y) * a.grid_z + k;
 #pragma unroll
@@ -270,8 +278,10 @@ struct InverseZSecond : InversePlane {
 
 extern "C" __global__ void __launch_bounds__(PLANE_THREADS) restore_planes(const Arguments a, const double) {
     const InversePlane plane(a);
-    plane.keep_roots(plane.t.z, a.grid_z);
+    const TableEntry<float2> root_y(plane.t.y.roots, a.grid_y), root_z(plane.t.z.roots, a.grid_z);
     with_second(plane.t.y.second, InverseYFirst{plane});
+    root_y.store(plane.roots_y);
+    root_z.store(plane.roots_z);
     __syncthreads();
     with_even(plane.t.y.first, InverseYSecond{plane});
     __syncthreads();
@@ -289,27 +299,20 @@ struct Lines {
     float* moduli;
 
     __device__ explicit Lines(const Arguments& a)
-        : a(a), t(a.transforms), lines(a.grid_y * t.depth.value), line(blockIdx.x * LINES + threadIdx.x % LINES),
+        : a(a), t(a.transforms), lines(t.lines), line(blockIdx.x * LINES + threadIdx.x % LINES),
           part(threadIdx.x / LINES), values(launched_memory() + threadIdx.x % LINES),
           roots(launched_memory() + a.grid_x * LINES), moduli(reinterpret_cast<float*>(roots + a.grid_x)) {}
-
-    __device__ void keep_tables() const {
-        for (u32 k = threadIdx.x; k < a.grid_x; k += blockDim.x) {
-            roots[k] = t.x.roots[k];
-            moduli[k] = a.moduli[k];
-        }
-    }
 };
 
 struct ForwardLines : Lines {
     template <class R>
     __device__ void operator()(R radix) const {
         if (line >= lines || part >= t.x.second) return;
+        const float2* from = a.spectrum + part * lines + line;
         float2 v[R::VALUE];
 #pragma unroll
-        for (u32 k = 0; k < R::VALUE; ++k) v[k] = a.spectrum[(t.x.second * k + part) * lines + line];
+        for (u32 k = 0; k < R::VALUE; ++k) v[k] = from[t.x.second * lines * k];
         radix.transform(v);
-        twiddle(radix, v, t.x.roots, part);
 #pragma unroll
         for (u32 k = 0; k < R::VALUE; ++k) values[(t.x.second * k + part) * LINES] = v[k];
     }
@@ -320,16 +323,17 @@ template <bool SUMS>
 struct SolveStage : Lines {
     const Lattice& cell;
     u32 y, z;
-    float moduli_yz;
+    float moduli_y, moduli_z;
     MeshSums& sums;
 
     template <class R>
     __device__ void operator()(R radix) const {
         if (line >= lines || part >= t.x.first) return;
         float2 v[R::VALUE];
-#pragma unroll
-        for (u32 n = 0; n < R::VALUE; ++n) v[n] = values[(t.x.second * part + n) * LINES];
+        float2* here = values + t.x.second * part * LINES;
+        read_twiddled(radix, v, here, LINES, roots, part);
         radix.transform(v);
+        const float moduli_yz = moduli_y * moduli_z;
 #pragma unroll
         for (u32 n = 0; n < R::VALUE; ++n) {
             const u32 x = part + t.x.first * n;
@@ -338,9 +342,8 @@ struct SolveStage : Lines {
             v[n] = make_float2(v[n].y * factor.green, v[n].x * factor.green);
         }
         radix.transform(v);
-        twiddle(radix, v, roots, part);
 #pragma unroll
-        for (u32 n = 0; n < R::VALUE; ++n) values[(t.x.second * part + n) * LINES] = v[n];
+        for (u32 n = 0; n < R::VALUE; ++n) here[n * LINES] = v[n];
     }
 };
 
@@ -349,27 +352,30 @@ struct InverseLines : Lines {
     __device__ void operator()(R radix) const {
         if (line >= lines || part >= t.x.second) return;
         float2 v[R::VALUE];
-#pragma unroll
-        for (u32 k = 0; k < R::VALUE; ++k) v[k] = values[(t.x.second * k + part) * LINES];
+        read_twiddled(radix, v, values + part * LINES, t.x.second * LINES, roots, part);
         radix.transform(v);
+        float2* to = a.spectrum + part * lines + line;
 #pragma unroll
-        for (u32 k = 0; k < R::VALUE; ++k) a.spectrum[(t.x.second * k + part) * lines + line] = swapped(v[k]);
+        for (u32 k = 0; k < R::VALUE; ++k) to[t.x.second * lines * k] = swapped(v[k]);
     }
 };
 
 template <bool SUMS>
 __device__ inline void solve_on_lines(const Arguments& a) {
     const Lines lines(a);
-    // before the barrier, where these loads wait together with those of the lines
-    lines.keep_tables();
+    // loads that wait together with those of the lines
+    const TableEntry<float2> root(lines.t.x.roots, a.grid_x);
+    const TableEntry<float> modulus(a.moduli, a.grid_x);
     const Lattice cell = *a.cell;
     const u32 y = lines.line < lines.lines ? __umulhi(lines.line, lines.t.depth.reciprocal) : 0;
     const u32 z = lines.line < lines.lines ? lines.line - y * lines.t.depth.value : 0;
-    const float moduli_yz = a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
+    const float moduli_y = a.moduli[a.grid_x + y], moduli_z = a.moduli[a.grid_x + a.grid_y + z];
     with_first(lines.t.x.first, ForwardLines{lines});
+    root.store(lines.roots);
+    modulus.store(lines.moduli);
     __syncthreads();
     MeshSums sums = {};
-    with_second(lines.t.x.second, SolveStage<SUMS>{lines, cell, y, z, moduli_yz, sums});
+    with_second(lines.t.x.second, SolveStage<SUMS>{lines, cell, y, z, moduli_y, moduli_z, sums});
     __syncthreads();
     with_first(lines.t.x.first, InverseLines{lines});
     if (SUMS) sums.store(a);

@@ -311,8 +311,12 @@ shared! {
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
-        /// all zero where they are cuFFT's
         transforms: Transforms,
+        /// B-spline order of PME; 0 without
+        order: u32,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
         /// 1/edge of that box, 1/nm
@@ -352,11 +356,6 @@ shared! {
         columns_y: u32,
         slices: u32,
         chunk_capacity: u32,
-        /// B-spline order of PME; 0 without
-        order: u32,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
         bonded_counts: [u32; BONDED_KINDS as usize],
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],

@@ -17,7 +17,8 @@ use super::lists::over;
 use crate::error::Result;
 use crate::pme::{Influence, MeshPotential};
 use crate::system::PmeParameters;
-use std::f64::consts::TAU;
+use bytemuck::Zeroable;
+use std::f64::consts::{PI, TAU};
 
 /// Shared memory that every GPU grants a block without being asked, bytes.
 const SHARED_MEMORY: u32 = 48 * 1024;
@@ -36,11 +37,15 @@ pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &P
     a.grid = allocate(device, nx * ny * nz)?;
     a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;
     a.moduli = store(device, &moduli)?;
+    a.transforms = Transforms {
+        half_y: Divisor::new(a.grid_y / 2),
+        depth: Divisor::new(a.grid_z / 2 + 1),
+        lines: a.grid_y * (a.grid_z / 2 + 1),
+        gaussian: (PI / parameters.alpha).powi(2) as f32,
+        ..Transforms::zeroed()
+    };
     match factors(parameters.grid) {
-        Some(factors) => {
-            a.transforms = transforms(device, parameters.grid, factors)?;
-            Ok(())
-        }
+        Some(factors) => set_axes(device, &mut a.transforms, parameters.grid, factors),
         None => device.plan_transforms(parameters.grid),
     }
 }
@@ -50,7 +55,8 @@ fn factors([nx, ny, nz]: [usize; 3]) -> Option<[[u32; 2]; 3]> {
     let [nx, ny, nz] = [nx, ny, nz].map(|points| u32::try_from(points).unwrap_or(0));
     // a thread has two rows of y at once
     let [x, y, z] = [two_factors(nx, 1)?, two_factors(ny, 2)?, two_factors(nz, 1)?];
-    let shared = forward_shared(ny, z).max(inverse_shared([ny, nz], z)).max(line_shared(nx));
+    let [forward, inverse] = [z, [z[1], z[0]]].map(|parts| plane_shared([ny, nz], parts));
+    let shared = forward.max(inverse).max(line_shared(nx));
     (shared <= SHARED_MEMORY).then_some([x, y, z])
 }
 
@@ -62,7 +68,8 @@ fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     pairs.min_by_key(|&[first, second]| (first.max(second), first))
 }
 
-fn transforms(device: &impl Device, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<Transforms> {
+/// The axes and their tables.
+fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<()> {
     let root = |k: usize, points: usize| {
         let (sine, cosine) = (-TAU * k as f64 / points as f64).sin_cos();
         [cosine as f32, sine as f32]
@@ -73,17 +80,9 @@ fn transforms(device: &impl Device, grid: [usize; 3], factors: [[u32; 2]; 3]) ->
         let [first, second] = factors[number];
         Ok(Axis { roots: store(device, &roots)?, first, second })
     };
-    let [_, ny, nz] = grid.map(|points| points as u32);
-    let [_, _, [first_z, second_z]] = factors;
-    Ok(Transforms {
-        x: axis(0)?,
-        y: axis(1)?,
-        z: axis(2)?,
-        first_z: Divisor::new(first_z),
-        second_z: Divisor::new(second_z),
-        half_y: Divisor::new(ny / 2),
-        depth: Divisor::new(nz / 2 + 1),
-    })
+    [t.x, t.y, t.z] = [axis(0)?, axis(1)?, axis(2)?];
+    [t.first_z, t.second_z] = [t.z.first, t.z.second].map(Divisor::new);
+    Ok(())
 }
 
 /// Complex numbers in a row of a plane: `parts` of odd lengths, two places for a row that is its own mirror image, and
@@ -92,17 +91,12 @@ fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }
 
-/// Bytes of shared memory for a plane of charges …
-fn forward_shared(ny: u32, [first, second]: [u32; 2]) -> u32 {
-    (ny / 2 * pitch(first, second) + ny) * COMPLEX
+/// Bytes of shared memory for a plane with the roots of its axes; rows have so many parts of such a length.
+fn plane_shared([ny, nz]: [u32; 2], [parts, length]: [u32; 2]) -> u32 {
+    (ny / 2 * pitch(parts, length) + ny + nz) * COMPLEX
 }
 
-/// … for one of the spectrum …
-fn inverse_shared([ny, nz]: [u32; 2], [first, second]: [u32; 2]) -> u32 {
-    (ny / 2 * pitch(second, first) + nz) * COMPLEX
-}
-
-/// … and for lines along x, with their factors and moduli.
+/// The same for lines along x, with the moduli too.
 fn line_shared(nx: u32) -> u32 {
     nx * (LINES * COMPLEX + COMPLEX + size_of::<f32>() as u32)
 }
@@ -112,25 +106,25 @@ pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<(
     if a.transforms.x.first == 0 {
         return solve_by_library(device, a, sums);
     }
-    let Transforms { x, y, z, half_y, depth, .. } = a.transforms;
-    let factors = [z.first, z.second];
+    let Transforms { x, y, z, half_y, depth, lines, .. } = a.transforms;
     let stages = [half_y.value * z.first.max(z.second), depth.value * y.first.max(y.second)];
     let block = stages[0].max(stages[1]).next_multiple_of(WARP).min(PLANE_THREADS);
-    let planes = |kernel, shared| Launch { block, shared, ..over(kernel, a.grid_x * block) };
-    let lines = (LINES * x.first.max(x.second)).next_multiple_of(WARP).min(LINE_THREADS);
-    let blocks = (a.grid_y * depth.value).div_ceil(LINES);
-    let kernel = if sums { Kernel::SolveLinesSums } else { Kernel::SolveLines };
-    let lines = Launch { block: lines, shared: line_shared(a.grid_x), ..over(kernel, blocks * lines) };
-    device.launch(planes(Kernel::TransformPlanes, forward_shared(a.grid_y, factors)), a)?;
-    device.launch(lines, a)?;
-    device.launch(planes(Kernel::RestorePlanes, inverse_shared([a.grid_y, a.grid_z], factors)), a)
+    let planes = |kernel, parts| {
+        let shared = plane_shared([a.grid_y, a.grid_z], parts);
+        Launch { block, shared, ..over(kernel, a.grid_x * block) }
+    };
+    let of_lines = (LINES * x.first.max(x.second)).next_multiple_of(WARP).min(LINE_THREADS);
+    let kernel = over(if sums { Kernel::SolveLinesSums } else { Kernel::SolveLines }, lines.div_ceil(LINES) * of_lines);
+    device.launch(planes(Kernel::TransformPlanes, [z.first, z.second]), a)?;
+    device.launch(Launch { block: of_lines, shared: line_shared(a.grid_x), ..kernel }, a)?;
+    device.launch(planes(Kernel::RestorePlanes, [z.second, z.first]), a)
 }
 
 /// The same with cuFFT.
 fn solve_by_library(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(Kernel::ConvertGrid, a.grid_x * a.grid_y * a.grid_z), a)?;
     device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
-    let waves = a.grid_x * a.grid_y * (a.grid_z / 2 + 1);
+    let waves = a.grid_x * a.transforms.lines;
     device.launch(over(if sums { Kernel::SolveSums } else { Kernel::Solve }, waves), a)?;
     device.transform(Direction::Inverse, a.grid.0, a.spectrum.0)
 }

@@ -33,7 +33,7 @@ impl Divisor {
 }
 
 shared! {
-    /// An axis whose points are a product of two radices.
+    /// An axis whose points are a product of two radices; zeros where the transforms are cuFFT's.
     Axis {
         /// e^{−2πi k/points}
         roots: Pointer<[f32; 2]>,
@@ -45,7 +45,7 @@ shared! {
 members!(Divisor, Axis);
 
 shared! {
-    /// What the kernels with transforms in them need.
+    /// What the kernels between spreading and gathering need beside the mesh.
     Transforms {
         x: Axis,
         y: Axis,
@@ -56,6 +56,10 @@ shared! {
         half_y: Divisor,
         /// grid_z/2 + 1
         depth: Divisor,
+        /// grid_y times that
+        lines: u32,
+        /// (π/α)², nm²
+        gaussian: f32,
     }
 }
 
