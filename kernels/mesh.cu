@@ -1,5 +1,6 @@
-// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. cuFFT does the Fourier transforms
-// between them. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
+// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. Between spreading and gathering are
+// the kernels of `mesh_fft.cu`, or for meshes that these do not take, cuFFT's transforms around `solve`. Grid points are
+// numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
 
 // The splines of one atom, and its first grid point.
 template <int N>
@@ -190,44 +191,60 @@ __device__ inline float signed_index(u32 k, u32 points) {
     return 2 * k < points ? float(k) : float(k) - float(points);
 }
 
-__device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z) {
+// `moduli`: the product of those of x, y and z.
+__device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
     const Vec3<float> row_c = vec3(0.0f, 0.0f, cell.reciprocal[5]);
     const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
     const float squared = norm_squared(wave);
-    if (squared == 0.0f) return {wave, 0.0f, 0.0f};
-    const float pi = 3.14159265f, exponent = pi * pi * squared / (a.alpha * a.alpha);
-    const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
-    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) / squared * moduli, 2.0f * (1.0f + exponent) / squared};
+    // without a division, which branches
+    const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
+    const float exponent = a.transforms.gaussian * squared;
+    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
 }
+
+// Energy and virial of the wave vectors of one thread.
+struct MeshSums {
+    double energy;
+    Tensor virial;
+
+    // Adds those of the transform of the charges at one wave vector.
+    __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
+        // the half that is not stored equals this one, except for the planes that are their own image
+        const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
+                            (double(value.x) * value.x + double(value.y) * value.y);
+        const Vec3<double> wave = widened(factor.wave);
+        energy += part;
+        virial.xx += part;
+        virial.yy += part;
+        virial.zz += part;
+        add_outer(virial, wave, wave * (-part * factor.virial));
+    }
+
+    // All lanes of a warp must call it.
+    __device__ void store(const Arguments& a) const {
+        add_sum(a, SUM_RECIPROCAL, energy);
+        add_tensor(a, SUM_VIRIAL, virial);
+    }
+};
 
 // Solve: the transform of the charges becomes that of the potential.
 template <bool SUMS>
 __device__ inline void solve_mesh(const Arguments& a) {
     const u32 point = thread_number(), depth = a.grid_z / 2 + 1, all = a.grid_x * a.grid_y * depth;
     if (point / WARP * WARP >= all) return;
-    double energy = 0.0;
-    Tensor virial = {};
+    MeshSums sums = {};
     if (point < all) {
         const u32 z = point % depth, y = point / depth % a.grid_y, x = point / depth / a.grid_y;
-        const Influence factor = influence(a, *a.cell, x, y, z);
+        const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
+        const Influence factor = influence(a, *a.cell, x, y, z, moduli);
         const float2 value = a.spectrum[point];
         a.spectrum[point] = make_float2(value.x * factor.green, value.y * factor.green);
-        if (SUMS) {
-            // the half that is not stored equals this one, except for the planes that are their own image
-            const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
-                                (double(value.x) * value.x + double(value.y) * value.y);
-            const Vec3<double> wave = widened(factor.wave);
-            energy = part;
-            virial.xx = virial.yy = virial.zz = part;
-            add_outer(virial, wave, wave * (-part * factor.virial));
-        }
+        if (SUMS) sums.add(a, factor, z, value);
     }
-    if (!SUMS) return;
-    add_sum(a, SUM_RECIPROCAL, energy);
-    add_tensor(a, SUM_VIRIAL, virial);
+    if (SUMS) sums.store(a);
 }
 
 extern "C" __global__ void solve(const Arguments a, const double) {

@@ -67,7 +67,12 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         Kernel::Spread4 | Kernel::Spread5 | Kernel::Spread6 | Kernel::Spread8 | Kernel::ConvertGrid => {
             &mut phases.pme_spread
         }
-        Kernel::Solve | Kernel::SolveSums => &mut phases.pme_solve,
+        Kernel::TransformPlanes
+        | Kernel::SolveLines
+        | Kernel::SolveLinesSums
+        | Kernel::RestorePlanes
+        | Kernel::Solve
+        | Kernel::SolveSums => &mut phases.pme_solve,
         Kernel::Gather4 | Kernel::Gather5 | Kernel::Gather6 | Kernel::Gather8 => &mut phases.pme_gather,
         Kernel::PairGeometric
         | Kernel::PairGeometricSums

@@ -24,6 +24,8 @@ pub(crate) struct Launch {
     pub(crate) threads: u32,
     /// threads of a block
     pub(crate) block: u32,
+    /// bytes of shared memory of a block, beside those that the kernel declares
+    pub(crate) shared: u32,
     /// the kernel's number argument; its meaning is in the kernel's comment
     pub(crate) parameter: f64,
 }

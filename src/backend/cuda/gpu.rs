@@ -298,7 +298,7 @@ impl Device for Gpu {
     }
 
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
-        let Launch { kernel, threads, block, parameter } = launch;
+        let Launch { kernel, threads, block, shared, parameter } = launch;
         if threads == 0 {
             return Ok(());
         }
@@ -310,7 +310,7 @@ impl Device for Gpu {
         self.between_events(kernel, || {
             // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays
             // behind the addresses live as long as this device
-            unsafe { result::launch_kernel(function, grid, (block, 1, 1), 0, stream, &mut parameters) }
+            unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
                 .map_err(failed(kernel.name()))
         })
     }

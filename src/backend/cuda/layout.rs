@@ -4,10 +4,12 @@
 mod restraints;
 mod sites;
 mod terms;
+mod transforms;
 
 pub(super) use restraints::*;
 pub(super) use sites::*;
 pub(super) use terms::*;
+pub(super) use transforms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
@@ -358,6 +360,12 @@ shared! {
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
+        transforms: Transforms,
+        /// B-spline order of PME; 0 without
+        order: u32,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
         /// 1/edge of that box, 1/nm
@@ -398,11 +406,6 @@ shared! {
         columns_y: u32,
         slices: u32,
         chunk_capacity: u32,
-        /// B-spline order of PME; 0 without
-        order: u32,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
         bonded_counts: [u32; BONDED_KINDS as usize],
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
@@ -430,7 +433,7 @@ pub(super) fn declarations() -> String {
         };
     }
     constants!("u32": WARP HALF NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
-    constants!("u32": SCAN_THREADS PAIR_BLOCKS SPREAD_ATOMS SPREAD_PLANES SPREAD_POINTS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS SPREAD_ATOMS SPREAD_PLANES SPREAD_POINTS LINES LINE_THREADS PLANE_THREADS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE RULE_FORCE_SWITCH RULE_POTENTIAL_SWITCH);
     constants!("u32": BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
@@ -468,6 +471,9 @@ pub(super) fn declarations() -> String {
         CoupledConstraint::declaration(),
         CoupledAtom::declaration(),
         VirtualSite::declaration(),
+        Divisor::declaration(),
+        Axis::declaration(),
+        Transforms::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

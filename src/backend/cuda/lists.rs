@@ -22,7 +22,7 @@ const GROWTH: f64 = 1.25;
 
 /// A launch of `threads` threads in blocks of [`BLOCK`].
 pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
-    Launch { kernel, threads, block: BLOCK, parameter: 0.0 }
+    Launch { kernel, threads, block: BLOCK, shared: 0, parameter: 0.0 }
 }
 
 /// Chooses columns and slices for the current cell, or the bounding box of the atoms.

@@ -7,12 +7,12 @@
 //! Couplings do not synchronise: their random numbers are drawn beforehand, and kinetic energies, virial and cell stay on
 //! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
-//! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
-//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one;
-//! virtual sites two; a thermostat's step one; a barostat's two (three with coupled constraints or virtual sites, four with
-//! both); the step after either one; removal of centre-of-mass motion two, or one without a cell. With couplings every ten
-//! steps that is 14.2 on average, and 14.4 with a barostat. PME, bonded terms and pairs run concurrently, the short kernels
-//! first.
+//! A step with PME and no coupled constraints is eight kernels: packing, spreading, three that transform and solve,
+//! gathering, pairs with bonded terms, integration. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
+//! solution and two transforms, each counted as three. Coupled constraints add one; virtual sites two; a thermostat's step one; a
+//! barostat's two (three with coupled constraints or virtual sites, four with both); the step after either one; removal of
+//! centre-of-mass motion two, or one without a cell. With couplings every ten steps that is 8.2 on average, and 8.4 with a
+//! barostat. PME runs beside pairs and bonded terms, its short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
 //! halts the run there, and is reported at the next read.
@@ -29,6 +29,7 @@ mod lattice;
 mod layout;
 mod list_lifetime;
 mod lists;
+mod mesh;
 mod model;
 mod replay;
 mod restraints;
@@ -51,7 +52,7 @@ use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, Electrostatics, State, System};
+use crate::system::{Coupling, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
@@ -122,10 +123,7 @@ impl<D: Device> Cuda<D> {
     /// A system on a device.
     pub(crate) fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
         super::check_system(system)?;
-        let (arguments, rule) = model::upload(&device, system, schedule)?;
-        if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
-            device.plan_transforms(parameters.grid)?;
-        }
+        let (arguments, rule) = model::upload(&mut device, system, schedule)?;
         let atoms = &system.topology.atoms;
         let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
         let pruned = Snapshot { cell: allocate(&device, 1)?, positions: allocate(&device, atoms.len())? };

@@ -1,6 +1,6 @@
 //! The kernels of a step, in order.
 
-use super::device::{Device, Direction, Launch, clear};
+use super::device::{Device, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
     ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
@@ -8,6 +8,7 @@ use super::layout::{
     UPDATE_GROUP_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
+use super::mesh;
 use super::shared::Pointer;
 use super::virtual_sites;
 use crate::error::Result;
@@ -64,15 +65,9 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     };
     // a warp holds as many atoms as fit with all their lanes
     let lanes = a.slots.div_ceil(WARP / a.order) * WARP;
-    let points = a.grid_x * a.grid_y * a.grid_z;
-    let spread_blocks = a.slots.div_ceil(SPREAD_ATOMS);
-    let block = SPREAD_ATOMS * SPREAD_PLANES;
+    let (spread_blocks, block) = (a.slots.div_ceil(SPREAD_ATOMS), SPREAD_ATOMS * SPREAD_PLANES);
     device.launch(Launch { block, ..over(spread, spread_blocks * block) }, a)?;
-    device.launch(over(Kernel::ConvertGrid, points), a)?;
-    device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
-    let waves = a.grid_x * a.grid_y * (a.grid_z / 2 + 1);
-    device.launch(over(if sums { Kernel::SolveSums } else { Kernel::Solve }, waves), a)?;
-    device.transform(Direction::Inverse, a.grid.0, a.spectrum.0)?;
+    mesh::solve(device, a, sums)?;
     device.launch(over(gather, lanes), a)
 }
 
@@ -96,7 +91,7 @@ fn update_groups(kernel: Kernel, a: &Arguments) -> Launch {
 
 /// A kernel with a block of threads per cluster of coupled constraints.
 fn coupled_clusters(kernel: Kernel, a: &Arguments) -> Launch {
-    Launch { kernel, threads: a.coupled_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
+    Launch { block: COUPLED_THREADS, ..over(kernel, a.coupled_count * COUPLED_THREADS) }
 }
 
 /// Rescales velocities by the factor of the thermostat in `a`; halts the run where the kinetic energy exceeds `limit`

@@ -161,7 +161,7 @@ impl Device for Emulated {
         assert!(launch.block <= UNBOUNDED || bounded(launch.kernel), "{launch:?} may have too many registers");
         self.count(0, 1);
         self.span(launch.kernel);
-        let geometry = [launch.threads.div_ceil(launch.block), launch.block];
+        let geometry = [launch.threads.div_ceil(launch.block), launch.block, launch.shared];
         let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
         self.check_guards(launch);
         outcome.map_err(Error::Device)

@@ -13,11 +13,11 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     }
 }
 
-/// Kernels of so many steps; one of pairs and bonded terms, two of spreading, and two transforms with the solution between them.
+/// Kernels of so many steps; one of pairs and bonded terms, three that solve, with the transforms in them.
 fn launches(steps: f64) -> Phases {
     Phases {
         pairs: 1.0,
-        pme_spread: 2.0,
+        pme_spread: 1.0,
         pme_solve: 3.0,
         pme_gather: 1.0,
         reduce: 1.0,

@@ -5,6 +5,7 @@ mod clock;
 mod failures;
 mod forces;
 mod lists;
+mod mesh;
 pub(crate) mod motion;
 mod restraints;
 pub(crate) mod sample;
