@@ -76,7 +76,11 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairLorentzBerthelotSums
         | Kernel::PairTypeTable
         | Kernel::PairTypeTableSums => &mut phases.pairs,
-        Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
+        Kernel::AdvanceCoupled
+        | Kernel::AdvanceCoupledSums
+        | Kernel::AdvanceCoupledRefreshed
+        | Kernel::AdvanceCoupledRefreshedSums
+        | Kernel::RefreshCoupled => &mut phases.constraints,
         _ => &mut phases.update,
     }
 }

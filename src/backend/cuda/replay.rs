@@ -5,6 +5,7 @@
 
 use super::Cuda;
 use super::device::Device;
+use super::layout;
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::rescaling::Rescaling;
@@ -16,18 +17,19 @@ use crate::pair::ListSchedule;
 pub(super) struct StepRequest {
     /// the virial of its forces
     virial: bool,
-    leapfrog: Leapfrog,
+    pub(super) leapfrog: Leapfrog,
     pub(super) box_scaling: Option<BoxScaling>,
     pub(super) rescaling: Option<Rescaling>,
+    pub(super) refreshment: Option<layout::Refreshment>,
     pub(super) com_removal: bool,
 }
 
 impl StepRequest {
     /// `virial`: whether forces are computed with the virial; `None` if they were computed with energies. Energies require
     /// valid lists, so that such a step is never replayed.
-    pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog) -> Self {
+    pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog, refreshment: Option<layout::Refreshment>) -> Self {
         let virial = virial.unwrap_or(false);
-        StepRequest { virial, leapfrog, box_scaling: None, rescaling: None, com_removal: false }
+        StepRequest { virial, leapfrog, box_scaling: None, rescaling: None, refreshment, com_removal: false }
     }
 }
 
@@ -44,11 +46,13 @@ impl<D: Device> Cuda<D> {
         let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
-        for StepRequest { virial, leapfrog, box_scaling, rescaling, com_removal } in steps {
+        for StepRequest { virial, leapfrog, box_scaling, rescaling, refreshment, com_removal } in steps {
             self.forces(Workload { energy: false, virial, ..Workload::FORCES })?;
-            self.integrate(leapfrog)?;
+            let (within, behind) = if box_scaling.is_none() { (refreshment, None) } else { (None, refreshment) };
+            self.step(leapfrog, within)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;
             rescaling.map_or(Ok(()), |rescaling| self.rescale_velocities(rescaling))?;
+            behind.map_or(Ok(()), |refreshment| self.refresh(refreshment))?;
             if com_removal {
                 self.remove_com_motion()?;
             }

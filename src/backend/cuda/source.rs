@@ -10,9 +10,10 @@ macro_rules! files {
 }
 
 /// Headers before what uses them, then kernels.
-const FILES: [(&str, &str); 20] = files!(
-    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "packed.cuh" "pair.cuh"
-    "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "bonded.cu" "mesh.cu" "virtual_sites.cu" "advance.cu" "coupled.cu"
+const FILES: [(&str, &str); 22] = files!(
+    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "refreshment.cuh"
+    "packed.cuh" "pair.cuh"
+    "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "bonded.cu" "mesh.cu" "virtual_sites.cu" "advance.cu" "coupled.cu" "refreshment.cu"
     "ensemble.cu"
 );
 

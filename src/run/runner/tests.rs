@@ -140,6 +140,12 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     for system in ["peptide-charged", "tip4pew"] {
         compare_pieces(system, &format!("{PERIODIC}{NPT}"));
     }
+    let langevin = NPT.replace("coupling_time = \"0.1 ps\"", "kind = \"langevin\", friction = \"10 1/ps\"");
+    let heated = langevin.replace("\"300 K\", kind", "[[\"0 fs\", \"200 K\"], [\"20 fs\", \"300 K\"]], kind");
+    assert!(heated != langevin && langevin != NPT);
+    for stage in [langevin, heated] {
+        compare_pieces("tip4pew", &format!("{PERIODIC}{stage}"));
+    }
 }
 
 /// A run on a GPU as a whole and in pieces.
