@@ -84,7 +84,11 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairForceSwitchSums
         | Kernel::PairPotentialSwitch
         | Kernel::PairPotentialSwitchSums => &mut phases.pairs,
-        Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
+        Kernel::AdvanceCoupled
+        | Kernel::AdvanceCoupledSums
+        | Kernel::AdvanceCoupledRefreshed
+        | Kernel::AdvanceCoupledRefreshedSums
+        | Kernel::RefreshCoupled => &mut phases.constraints,
         _ => &mut phases.update,
     }
 }

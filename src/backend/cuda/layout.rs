@@ -1,11 +1,13 @@
 //! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
+mod refreshment;
 mod restraints;
 mod sites;
 mod terms;
 mod transforms;
 
+pub(super) use refreshment::*;
 pub(super) use restraints::*;
 pub(super) use sites::*;
 pub(super) use terms::*;
@@ -145,8 +147,10 @@ pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// Σ r×F of position restraints, kJ/mol: their virial is not symmetric.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
+/// of one step, where a thermostat renews velocities
+pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
 /// How many sums there are.
-pub(super) const SUMS: u32 = SUM_RESTRAINT_TORQUE + 3;
+pub(super) const SUMS: u32 = SUM_CONSTRAINT_WORK + 1;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its rows.
@@ -196,6 +200,10 @@ shared! {
         barostat_work: f64,
         pending_scaling: f64,
         pending_rescaling: f64,
+        /// the next
+        refreshment: Refreshment,
+        /// work of refreshments that is not in `thermostat_work` yet, a multiple of 1/[`SUM_SCALE`]
+        refreshment_work: i64,
     }
 }
 
@@ -373,6 +381,7 @@ shared! {
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
+        refreshment: Refreshment,
         /// part of the virial's trace that the sums lack, times the volume, kJ nm³/mol
         trace_times_volume: f64,
         /// the longer cutoff, nm; infinite without
@@ -414,7 +423,8 @@ shared! {
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        unused: u32,
+        /// 1 where a step renews velocities in its middle
+        renews: u32,
         /// 1 where displacements limit the lifetime of the lists
         check_displacements: u32,
     }
@@ -440,6 +450,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
+    constants!("u32": SUM_CONSTRAINT_WORK PURPOSE_NOISE);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);
@@ -451,6 +462,7 @@ pub(super) fn declarations() -> String {
     text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
+        Refreshment::declaration(),
         Lattice::declaration(),
         Status::declaration(),
         Counts::declaration(),

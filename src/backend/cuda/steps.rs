@@ -71,11 +71,14 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// Integration; `sums`: kinetic energies and the constraint virial too, after [`forces`], which clears the sums.
-pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool) -> Result<()> {
-    let [groups_kernel, coupled_kernel] = match sums {
-        true => [Kernel::AdvanceSums, Kernel::AdvanceCoupledSums],
-        false => [Kernel::Advance, Kernel::AdvanceCoupled],
+/// Integration; `sums`: kinetic energies and the constraint virial too, after [`forces`], which clears the sums; `refreshed`:
+/// the work of constraint forces is booked, and velocities are renewed where `a` says so.
+pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
+    let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
+        (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
+        (true, false) => [Kernel::AdvanceSums, Kernel::AdvanceCoupledSums],
+        (false, true) => [Kernel::AdvanceRefreshed, Kernel::AdvanceCoupledRefreshed],
+        (true, true) => [Kernel::AdvanceRefreshedSums, Kernel::AdvanceCoupledRefreshedSums],
     };
     // the first thread counts steps, so that one is launched even where all constraints are coupled
     let groups = update_groups(groups_kernel, a);
@@ -92,6 +95,19 @@ fn update_groups(kernel: Kernel, a: &Arguments) -> Launch {
 /// A kernel with a block of threads per cluster of coupled constraints.
 fn coupled_clusters(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { block: COUPLED_THREADS, ..over(kernel, a.coupled_count * COUPLED_THREADS) }
+}
+
+/// Renews velocities in part, in the middle of the last step of `timestep` (ps).
+pub(super) fn refresh(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    let groups = update_groups(Kernel::Refresh, a);
+    device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
+    device.launch(Launch { parameter: timestep, ..coupled_clusters(Kernel::RefreshCoupled, a) }, a)?;
+    virtual_sites::place(device, a, false)
+}
+
+/// Sets what the next refreshment is, that in `a`.
+pub(super) fn set_refreshment(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(Launch { block: WARP, ..over(Kernel::SetRefreshment, 1) }, a)
 }
 
 /// Rescales velocities by the factor of the thermostat in `a`; halts the run where the kinetic energy exceeds `limit`

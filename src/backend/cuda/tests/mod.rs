@@ -8,6 +8,7 @@ mod lists;
 mod mesh;
 pub(crate) mod motion;
 mod restraints;
+mod refreshment;
 pub(crate) mod sample;
 mod terms;
 
