@@ -115,26 +115,29 @@ struct Dft<8> {
     }
 };
 
-template <>
-struct Dft<9> {
+// P² values, with factors between the two transforms.
+template <int P>
+struct Square {
     static __device__ inline void apply(float2* v) {
-        constexpr Circle<9> circle;
-        float2 columns[3][3];
+        constexpr Circle<P * P> circle;
+        float2 columns[P][P];
 #pragma unroll
-        for (int n = 0; n < 3; ++n) {
+        for (int n = 0; n < P; ++n) {
 #pragma unroll
-            for (int m = 0; m < 3; ++m) columns[n][m] = v[3 * m + n];
-            Dft<3>::apply(columns[n]);
+            for (int m = 0; m < P; ++m) columns[n][m] = v[P * m + n];
+            Dft<P>::apply(columns[n]);
 #pragma unroll
-            for (int k = 1; k < 3; ++k)
+            for (int k = 1; k < P; ++k)
                 if (n > 0) columns[n][k] = columns[n][k] * make_float2(circle.cosine[n * k], -circle.sine[n * k]);
         }
 #pragma unroll
-        for (int k = 0; k < 3; ++k) {
-            float2 row[3] = {columns[0][k], columns[1][k], columns[2][k]};
-            Dft<3>::apply(row);
+        for (int k = 0; k < P; ++k) {
+            float2 row[P];
 #pragma unroll
-            for (int m = 0; m < 3; ++m) v[k + 3 * m] = row[m];
+            for (int n = 0; n < P; ++n) row[n] = columns[n][k];
+            Dft<P>::apply(row);
+#pragma unroll
+            for (int m = 0; m < P; ++m) v[k + P * m] = row[m];
         }
     }
 };
@@ -162,11 +165,17 @@ struct PrimeFactors {
 };
 
 template <>
+struct Dft<9> : Square<3> {};
+template <>
+struct Dft<16> : Square<4> {};
+template <>
 struct Dft<6> : PrimeFactors<2, 3> {};
 template <>
 struct Dft<10> : PrimeFactors<2, 5> {};
 template <>
 struct Dft<12> : PrimeFactors<4, 3> {};
+template <>
+struct Dft<14> : PrimeFactors<2, 7> {};
 
 template <int N>
 struct Radix {
@@ -185,7 +194,9 @@ __device__ inline void with_even(u32 radix, Work work) {
         case 6: return work(Radix<6>());
         case 8: return work(Radix<8>());
         case 10: return work(Radix<10>());
-        default: return work(Radix<12>());
+        case 12: return work(Radix<12>());
+        case 14: return work(Radix<14>());
+        default: return work(Radix<16>());
     }
 }
 template <class Work>

@@ -4,9 +4,9 @@
 // kernels, barriers and dependent loads, the faster.
 //
 // A line of F·G numbers is transformed in place, in two stages with a barrier between them; a thread has the F or G numbers
-// of a stage in registers, and multiplies with the factors between the stages where it reads the second. The rows y and y + grid_y/2 of a plane are the real and imaginary part of one row, whose
-// transforms along z are told apart by their symmetry when the next stage reads them. F of y is even, so that one thread
-// reads both rows.
+// of a stage in registers, and multiplies with the factors between the stages where it reads the second. The rows y and
+// y + grid_y/2 of a plane are the real and imaginary part of one row, whose transforms along z are told apart by their
+// symmetry when the next stage reads them. F of y is even, so that one thread reads both rows.
 
 // A plane in the making: grid_y/2 rows of grid_z complex numbers in shared memory. The transforms of both real rows at k
 // take the places of k and −k, which had the two together. Where k is −k, the second has a place at the end of the row.
@@ -16,7 +16,8 @@ struct Plane {
     u32 pitch, stride, x;
     float2 *rows, *roots_y, *roots_z;
 
-    // `stride` is that between parts of a row, of as many numbers as the second stage along z has.
+    // A row has `first` parts of `second` numbers. Parts and rows are an odd number of places apart, so that neighbouring
+    // threads use different banks.
     __device__ Plane(const Arguments& a, u32 first, u32 second)
         : a(a), t(a.transforms), pitch((first * (second | 1) + 2) | 1), stride(second | 1), x(blockIdx.x),
           rows(launched_memory()), roots_y(rows + t.half_y.value * pitch), roots_z(roots_y + a.grid_y) {}
@@ -92,13 +93,14 @@ struct ForwardPlane : Plane {
     }
 };
 
+// Charges, from fixed point to `f32`, in the first stage along z.
 struct ForwardZFirst : ForwardPlane {
     template <class R>
     __device__ void operator()(R radix) const {
         each(t.half_y.value, t.second_z, [&](u32 y, u32 n) {
             const int* charges = a.charge_grid + (x * a.grid_y + y) * a.grid_z + n;
             const u32 half = t.half_y.value * a.grid_z;
-            // one half, as the rows are told apart by sums and differences
+            // one half, as sums and differences tell the rows apart
             const float scale = 0.5f / GRID_SCALE;
             float2 v[R::VALUE];
 #pragma unroll
@@ -126,6 +128,7 @@ struct ForwardZSecond : ForwardPlane {
     }
 };
 
+// Tells the rows apart.
 struct ForwardYFirst : ForwardPlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -170,7 +173,7 @@ struct ForwardYSecond : ForwardPlane {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(PLANE_THREADS) transform_planes(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(PLANE_THREADS, PLANE_BLOCKS) transform_planes(const Arguments a, const double) {
     const ForwardPlane plane(a);
     const TableEntry<float2> root_y(plane.t.y.roots, a.grid_y), root_z(plane.t.z.roots, a.grid_z);
     with_first(plane.t.z.first, ForwardZFirst{plane});
@@ -199,6 +202,7 @@ struct InversePlane : Plane {
     }
 };
 
+// The spectrum, in the first stage along y.
 struct InverseYFirst : InversePlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -218,6 +222,7 @@ struct InverseYFirst : InversePlane {
     }
 };
 
+// Joins the rows again.
 struct InverseYSecond : InversePlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -276,7 +281,7 @@ struct InverseZSecond : InversePlane {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(PLANE_THREADS) restore_planes(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(PLANE_THREADS, PLANE_BLOCKS) restore_planes(const Arguments a, const double) {
     const InversePlane plane(a);
     const TableEntry<float2> root_y(plane.t.y.roots, a.grid_y), root_z(plane.t.z.roots, a.grid_z);
     with_second(plane.t.y.second, InverseYFirst{plane});

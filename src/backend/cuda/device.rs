@@ -52,6 +52,8 @@ pub(crate) struct Span {
 pub(crate) trait Device: Send {
     /// For the log.
     fn name(&self) -> String;
+    /// Shared memory that a block of threads may have, bytes.
+    fn shared_memory(&self) -> u32;
     /// Memory that is valid as long as the device, or until it is freed.
     fn allocate(&self, bytes: usize) -> Result<u64>;
     /// Give memory back.

@@ -5,8 +5,8 @@
 //! conversion of the grid before and the solution between them, each with a gap of 1 µs, at 3 to 7 percent of the GPU's
 //! throughput; a whole step is 95 µs. All this is latency, which fewer kernels have less of.
 //!
-//! Other meshes are cuFFT's: those with a plane beyond the shared memory of a block, where throughput begins to count,
-//! and those with other factors.
+//! Other meshes are cuFFT's: those with a plane beyond the shared memory of a block, those with odd rows or other factors
+//! than two radices. All sizes that the program chooses are ours up to 128 points along an edge, and up to 112 on Turing.
 
 use super::device::{Device, Direction, Launch, allocate, store, zeros};
 use super::kernel::Kernel;
@@ -20,8 +20,8 @@ use crate::system::PmeParameters;
 use bytemuck::Zeroable;
 use std::f64::consts::{PI, TAU};
 
-/// Shared memory that every GPU grants a block without being asked, bytes.
-const SHARED_MEMORY: u32 = 48 * 1024;
+/// Shared memory of a block that needs no permission, bytes; lines along x stay below.
+const UNASKED: u32 = 48 * 1024;
 /// Bytes of a complex number.
 const COMPLEX: u32 = 8;
 
@@ -44,20 +44,19 @@ pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &P
         gaussian: (PI / parameters.alpha).powi(2) as f32,
         ..Transforms::zeroed()
     };
-    match factors(parameters.grid) {
+    match factors(parameters.grid, device.shared_memory()) {
         Some(factors) => set_axes(device, &mut a.transforms, parameters.grid, factors),
         None => device.plan_transforms(parameters.grid),
     }
 }
 
-/// Radices of the two stages along each axis, where our kernels do the transforms.
-fn factors([nx, ny, nz]: [usize; 3]) -> Option<[[u32; 2]; 3]> {
+/// Radices of the two stages along each axis, where our kernels do the transforms with so much shared memory for a block.
+fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]> {
     let [nx, ny, nz] = [nx, ny, nz].map(|points| u32::try_from(points).unwrap_or(0));
     // a thread has two rows of y at once
     let [x, y, z] = [two_factors(nx, 1)?, two_factors(ny, 2)?, two_factors(nz, 1)?];
     let [forward, inverse] = [z, [z[1], z[0]]].map(|parts| plane_shared([ny, nz], parts));
-    let shared = forward.max(inverse).max(line_shared(nx));
-    (shared <= SHARED_MEMORY).then_some([x, y, z])
+    (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
 }
 
 /// Two radices with this product, the first a multiple of `step`: the larger of them is the smallest that there is, and the
@@ -108,7 +107,8 @@ pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<(
     }
     let Transforms { x, y, z, half_y, depth, lines, .. } = a.transforms;
     let stages = [half_y.value * z.first.max(z.second), depth.value * y.first.max(y.second)];
-    let block = stages[0].max(stages[1]).next_multiple_of(WARP).min(PLANE_THREADS);
+    let most = stages[0].max(stages[1]);
+    let block = most.div_ceil(most.div_ceil(PLANE_THREADS)).next_multiple_of(WARP);
     let planes = |kernel, parts| {
         let shared = plane_shared([a.grid_y, a.grid_z], parts);
         Launch { block, shared, ..over(kernel, a.grid_x * block) }
@@ -136,15 +136,18 @@ mod tests {
 
     #[test]
     fn sizes_that_the_program_chooses_have_two_radices_as_far_as_planes_fit() {
-        for points in (12..=100).map(good_size).filter(|&points| points != 14) {
-            let [_, y, z] = factors([points; 3]).unwrap_or_else(|| panic!("{points} points are not ours"));
+        for points in (12..=128).map(good_size).filter(|&points| points != 14) {
+            // what a block may have on Turing, and at least on GPUs since
+            let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
+            let factors = factors([points; 3], shared_memory);
+            let [_, y, z] = factors.unwrap_or_else(|| panic!("{points} points are not ours"));
             assert!(y[0] % 2 == 0 && y[0] * y[1] == points as u32 && z[0] * z[1] == points as u32);
         }
-        assert_eq!(factors([54; 3]), Some([[6, 9]; 3]));
-        assert_eq!(factors([50, 50, 27]), Some([[5, 10], [10, 5], [3, 9]]));
+        assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
+        assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));
         // a plane too large, a factor of 11, odd rows, two different radices of too many points
-        for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [160, 54, 54]] {
-            assert_eq!(factors(grid), None, "{grid:?}");
+        for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [162, 54, 54]] {
+            assert_eq!(factors(grid, UNASKED), None, "{grid:?}");
         }
     }
 }

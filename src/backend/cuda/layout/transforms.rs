@@ -7,14 +7,17 @@ use bytemuck::{Pod, Zeroable};
 pub(in crate::backend::cuda) const LINES: u32 = 16;
 /// Maximum number of threads per block of these lines.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
-/// Maximum number of threads per block of a plane: a thread has as many registers as it needs for the largest radix.
+/// Maximum number of threads per block of a plane: planes of 100 × 100 points have one number of each stage for a thread.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
+/// Minimum number of these blocks per multiprocessor. This limits registers to 64, which suffice for the largest radix;
+/// more would keep blocks waiting for those of the pairs to leave.
+pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// The first of two factors of a number of points; kernels are compiled for these.
-pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 7] = [3, 4, 5, 6, 8, 10, LARGEST_RADIX];
+pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 9] = [3, 4, 5, 6, 8, 10, 12, 14, LARGEST_RADIX];
 /// The second.
 pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, 10];
 /// The largest of both.
-const LARGEST_RADIX: u32 = 12;
+const LARGEST_RADIX: u32 = 16;
 
 shared! {
     /// A number by which kernels divide.

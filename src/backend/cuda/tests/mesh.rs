@@ -17,7 +17,7 @@ use num_complex::Complex;
 
 /// Meshes with every radix on every axis where it can be; odd ones, and rows of which half a line is its own mirror image
 /// or not.
-const GRIDS: [[usize; 3]; 10] = [
+const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],
     [25, 42, 9],
@@ -28,6 +28,8 @@ const GRIDS: [[usize; 3]; 10] = [
     [100, 40, 84],
     [108, 72, 80],
     [21, 90, 45],
+    [12, 126, 112],
+    [126, 112, 12],
 ];
 
 /// Roundings of a transform in `f32`, RMS over RMS: 1.3·10⁻⁷ at most here, a unit in the last place.

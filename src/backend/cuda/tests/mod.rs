@@ -7,8 +7,8 @@ mod forces;
 mod lists;
 mod mesh;
 pub(crate) mod motion;
-mod restraints;
 mod refreshment;
+mod restraints;
 pub(crate) mod sample;
 mod terms;
 
