@@ -28,6 +28,7 @@ FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactio
 ENERGY = 1e-6  # energy error over the sum of the absolute terms
 JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
 SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"]
+SYSTEMS += ["tip4pew", "tip5p", "opc"]
 SWITCHES = ["force-switch", "potential-switch"]
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
@@ -155,24 +156,29 @@ def sanitizers(report, md, device):
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
+LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = "5 1/ps" }'
+RELEASED = 'position_restraints = { select = "protein", force_constant = [["0 ps", "1000 kJ/mol/nm^2"], ["0.8 ps", "0 kJ/mol/nm^2"]] }'
+# system, forces, couplings
 BITS = {
-    "h-bonds": 'constraints = "h-bonds"',
-    "all-bonds": 'constraints = "all-bonds"',
-    "lists by displacement": 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+    "h-bonds": ("octahedron", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
+    "all-bonds": ("octahedron", 'constraints = "all-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
+    "lists by displacement": ("octahedron", 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }', f"{THERMOSTAT}\n{BAROSTAT}"),
+    "langevin dynamics": ("octahedron", 'constraints = "h-bonds"', f"{LANGEVIN}\n{BAROSTAT}"),
+    "virtual sites": ("tip4pew", "", f"{LANGEVIN}\n{BAROSTAT}"),
+    "restraints that are released": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{RELEASED}"),
 }
 
 
 def bits(report, md, device):
-    for name, forces in BITS.items():
+    for name, (system, forces, coupling) in BITS.items():
         report.say(f"\n## Same bits, and restarts: {name}\n")
-        bits_of(report, md, device, name, forces)
+        bits_of(report, md, device, name, system, forces, coupling)
 
 
-def bits_of(report, md, device, name, forces):
+def bits_of(report, md, device, name, system, forces, coupling):
     root = OUT / "bits" / name.replace(" ", "-")
     source = root / "input.toml"
-    coupling = f"{THERMOSTAT}\n{BAROSTAT}"
-    write_input(source, "octahedron", forces, MINIMIZE + dynamics(coupling))
+    write_input(source, system, forces, MINIMIZE + dynamics(coupling))
     places = {name: root / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
     for where in places.values():
         shutil.rmtree(where, ignore_errors=True)
