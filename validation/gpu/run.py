@@ -123,6 +123,7 @@ timestep = "2 fs"
 
 THERMOSTAT = 'thermostat = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }'
 BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
+RELEASED = 'position_restraints = { select = "resid 1", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["0.7 ps", "0 kJ/mol/nm^2"]] }'
 
 
 def run(md, source, where, device, *options):
@@ -140,7 +141,7 @@ def sanitizers(report, md, device):
         report.check(False, "compute-sanitizer was not found: nothing was checked")
         return
     source = OUT / "sanitizer" / "input.toml"
-    write_input(source, "peptide-ff19sb", 'constraints = "h-bonds"', dynamics(f"{THERMOSTAT}\n{BAROSTAT}", 30))
+    write_input(source, "peptide-ff19sb", 'constraints = "h-bonds"', dynamics(f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}", 30))
     for tool in SANITIZERS:
         where = OUT / "sanitizer" / tool
         shutil.rmtree(where, ignore_errors=True)
@@ -155,23 +156,25 @@ def sanitizers(report, md, device):
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
+# forces, and what the stage has in addition
 BITS = {
-    "h-bonds": 'constraints = "h-bonds"',
-    "all-bonds": 'constraints = "all-bonds"',
-    "lists by displacement": 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+    "h-bonds": ('constraints = "h-bonds"', ""),
+    "all-bonds": ('constraints = "all-bonds"', ""),
+    "lists by displacement": ('constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }', RELEASED),
+    "restraints that are released": ('constraints = "h-bonds"', RELEASED),
 }
 
 
 def bits(report, md, device):
-    for name, forces in BITS.items():
+    for name, (forces, restraints) in BITS.items():
         report.say(f"\n## Same bits, and restarts: {name}\n")
-        bits_of(report, md, device, name, forces)
+        bits_of(report, md, device, name, forces, restraints)
 
 
-def bits_of(report, md, device, name, forces):
+def bits_of(report, md, device, name, forces, restraints):
     root = OUT / "bits" / name.replace(" ", "-")
     source = root / "input.toml"
-    coupling = f"{THERMOSTAT}\n{BAROSTAT}"
+    coupling = f"{THERMOSTAT}\n{BAROSTAT}\n{restraints}"
     write_input(source, "octahedron", forces, MINIMIZE + dynamics(coupling))
     places = {name: root / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
     for where in places.values():
