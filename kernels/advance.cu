@@ -1,10 +1,14 @@
 // Integration: leapfrog and constraints, one thread per update group; and the scaling of the groups' centres of mass.
 
-// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints. REFRESHED where a thermostat renews velocities:
+// the work of constraint forces is its, and where `renews` says so the velocities are renewed in the middle of the move.
+template <bool REFRESHED>
 struct Leapfrog {
     const Arguments& a;
     double timestep;
     StepSums sums;
+    // kJ/mol
+    double constraint_work, refreshment_work;
 
     template <class Kind>
     __device__ void operator()(const Kind& kind) {
@@ -23,7 +27,7 @@ struct Leapfrog {
             velocity[k] = velocity[k] + force * (timestep / mass);
             group.unconstrained[k] = group.old[k] + velocity[k] * timestep;
         }
-        const int failed = kind.constrain(a, group, change);
+        int failed = kind.constrain(a, group, change);
         if (failed >= 0) return note_failure(a, group, failed);
         for (int k = 0; k < N; ++k) {
             const u32 atom = group.atoms[k];
@@ -32,29 +36,46 @@ struct Leapfrog {
             sums.after += 0.5 * mass * norm_squared(velocity[k]);
             sums.cross += 0.5 * mass * dot(a.velocities[atom], velocity[k]);
             centre.end(velocity[k], mass);
-            a.old[atom] = group.old[k];
-            a.positions[atom] = group.unconstrained[k] + change[k];
-            a.velocities[atom] = velocity[k];
+            group.unconstrained[k] = group.unconstrained[k] + change[k];
+            if (REFRESHED && N > 1) constraint_work += work_beyond_forces(a, atom, velocity[k], timestep);
             if (k > 0) add_outer(sums.virial, group.old[k] - group.old[0], change[k] * (mass / (timestep * timestep)));
         }
         sums.add(centre);
+        if (REFRESHED && a.renews) failed = renew(a, kind, timestep, group, velocity, refreshment_work);
+        if (failed >= 0) return note_failure(a, group, failed);
+        for (int k = 0; k < N; ++k) {
+            const u32 atom = group.atoms[k];
+            a.old[atom] = group.old[k];
+            a.positions[atom] = group.unconstrained[k];
+            a.velocities[atom] = velocity[k];
+        }
     }
 };
 
-template <bool SUMS>
+template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog(const Arguments& a, double timestep) {
     if (halted(a)) return;
-    if (thread_number() == 0) ++a.status->steps;
-    Leapfrog work = {a, timestep, {}};
+    if (thread_number() == 0) {
+        ++a.status->steps;
+        if (REFRESHED && a.renews) end_refreshment(a);
+    }
+    Leapfrog<REFRESHED> work = {a, timestep, {}, 0.0, 0.0};
     visit_update_group(a, work);
     if (SUMS) work.sums.store(a);
+    if (REFRESHED) book_works<SUMS>(a, work.constraint_work, work.refreshment_work);
 }
 
 extern "C" __global__ void advance(const Arguments a, const double timestep) {
-    leapfrog<false>(a, timestep);
+    leapfrog<false, false>(a, timestep);
 }
 extern "C" __global__ void advance_sums(const Arguments a, const double timestep) {
-    leapfrog<true>(a, timestep);
+    leapfrog<true, false>(a, timestep);
+}
+extern "C" __global__ void advance_refreshed(const Arguments a, const double timestep) {
+    leapfrog<false, true>(a, timestep);
+}
+extern "C" __global__ void advance_refreshed_sums(const Arguments a, const double timestep) {
+    leapfrog<true, true>(a, timestep);
 }
 
 // The barostat's last step: scales position and velocity of the centre of mass of each update group, see

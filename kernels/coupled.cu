@@ -9,9 +9,11 @@
 // that long chains need no more steps than short ones. A is never formed: its product with a vector of multipliers is
 // computed as displacements M⁻¹ Dᵀ λ of the atoms, then D times these.
 
-// A cluster of coupled constraints, solved by one block of threads. Constraints and atoms are numbered over all clusters.
+// A cluster of coupled constraints, solved by one block of threads. Constraints and atoms are numbered over all clusters. `old`
+// are the positions at the start of the step.
 struct CoupledSolver {
     const Arguments& a;
+    const Vec3<double>* old;
     CoupledCluster cluster;
 
     // Calls `work` with the constraints of this thread, then waits for all threads.
@@ -47,7 +49,7 @@ struct CoupledSolver {
     }
 
     __device__ Vec3<double> old_position(u32 i) const {
-        return a.positions[a.coupled_atoms[i].atom];
+        return old[a.coupled_atoms[i].atom];
     }
 
     // The old bond vectors, the diagonal of A, and zero multipliers.
@@ -142,12 +144,51 @@ struct CoupledSolver {
     }
 };
 
+// Adds the sums of a step, with the virial of the constraint forces.
+__device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, const CentreSums& centre, double timestep) {
+    const Arguments& a = solver.a;
+    solver.for_constraints([&](u32 k) {
+        const Vec3<double> vector = a.coupled_vectors[k];
+        add_outer(sums.virial, vector, vector * (a.coupled_multipliers[k] / (timestep * timestep)));
+    });
+    const CentreSums whole = {block_sum(centre.mass),  block_sum(centre.power),  block_sum(centre.moment),
+                              block_sum(centre.lever), block_sum(centre.force), block_sum(centre.before),
+                              block_sum(centre.after)};
+    if (threadIdx.x == 0) sums.add(whole);
+    sums.store(a);
+}
+
+// A refreshment, as of the other update groups, see `renew`. The positions are those after the whole move.
+__device__ inline void refresh_coupled_cluster(const Arguments& a, double timestep) {
+    const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
+    const Refreshment refreshment = a.status->refreshment;
+    double work = 0.0;
+    const auto renewed = [&](u32 atom) {
+        return renewal(refreshment, atom, a.masses[atom], a.velocities[atom]);
+    };
+    solver.for_atoms([&](u32 i) {
+        const u32 atom = a.coupled_atoms[i].atom;
+        a.coupled_positions[i] = a.positions[atom] + renewed(atom) * (0.5 * timestep);
+    });
+    if (!solver.shake()) return;
+    solver.for_atoms([&](u32 i) {
+        const u32 atom = a.coupled_atoms[i].atom;
+        const Vec3<double> before = a.velocities[atom];
+        const Vec3<double> velocity = before + renewed(atom) + a.coupled_displacements[i] * (2.0 / timestep);
+        work += 0.5 * a.masses[atom] * norm_squared(velocity) - 0.5 * a.masses[atom] * norm_squared(before);
+        a.positions[atom] = a.coupled_positions[i] + a.coupled_displacements[i];
+        a.velocities[atom] = velocity;
+    });
+    add_refreshment_work(a, work);
+}
+
 // Leapfrog as for the other update groups, see `Leapfrog`.
-template <bool SUMS>
+template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     if (halted(a)) return;
-    const CoupledSolver solver = {a, a.coupled_clusters[blockIdx.x]};
+    const CoupledSolver solver = {a, a.positions, a.coupled_clusters[blockIdx.x]};
     StepSums sums = {};
+    double constraint_work = 0.0;
     CentreSums centre = {};
     const auto force = [&](u32 atom) { return force_on(a, a.atom_slot[atom]); };
     const auto free_velocity = [&](u32 atom) {
@@ -168,33 +209,37 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
         if (SUMS) sums.cross += 0.5 * a.masses[atom] * dot(a.velocities[atom], velocity);
         centre.end(velocity, a.masses[atom]);
+        if (REFRESHED) constraint_work += work_beyond_forces(a, atom, velocity, timestep);
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.coupled_positions[i] + a.coupled_displacements[i];
         a.velocities[atom] = velocity;
     });
-    if (!SUMS) return;
-    solver.for_constraints([&](u32 k) {
-        const Vec3<double> vector = a.coupled_vectors[k];
-        add_outer(sums.virial, vector, vector * (a.coupled_multipliers[k] / (timestep * timestep)));
-    });
-    const CentreSums whole = {block_sum(centre.mass),  block_sum(centre.power),  block_sum(centre.moment),
-                              block_sum(centre.lever), block_sum(centre.force), block_sum(centre.before),
-                              block_sum(centre.after)};
-    if (threadIdx.x == 0) sums.add(whole);
-    sums.store(a);
+    if (SUMS) store_sums(solver, sums, centre, timestep);
+    if (!REFRESHED) return;
+    book_works<SUMS>(a, constraint_work, 0.0);
+    if (a.renews) refresh_coupled_cluster(a, timestep);
 }
 
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_coupled(const Arguments a, const double timestep) {
-    leapfrog_coupled<false>(a, timestep);
+    leapfrog_coupled<false, false>(a, timestep);
 }
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_coupled_sums(const Arguments a, const double timestep) {
-    leapfrog_coupled<true>(a, timestep);
+    leapfrog_coupled<true, false>(a, timestep);
+}
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_coupled_refreshed(const Arguments a, const double timestep) {
+    leapfrog_coupled<false, true>(a, timestep);
+}
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_coupled_refreshed_sums(const Arguments a, const double timestep) {
+    leapfrog_coupled<true, true>(a, timestep);
+}
+extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) refresh_coupled(const Arguments a, const double timestep) {
+    if (!halted(a)) refresh_coupled_cluster(a, timestep);
 }
 
 // Scales the cluster's centre of mass by the last step of the barostat, see `Scale`.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(const Arguments a, const double) {
     if (halted(a)) return;
-    const CoupledSolver solver = {a, a.coupled_clusters[blockIdx.x]};
+    const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
     CentreMotion centre = {};
     solver.for_atoms([&](u32 i) { centre.add(a, a.coupled_atoms[i].atom); });
     centre = {block_sum(centre.mass), block_sum(centre.old), block_sum(centre.moved), block_sum(centre.momentum)};

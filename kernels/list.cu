@@ -29,9 +29,10 @@ __device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<floa
     return x * x + y * y + z * z;
 }
 
-// True when an atom is within the radius of any atom of a block, whose offsets are in `atoms`.
+// True when an atom is within the radius of any of N others, whose offsets are in `atoms`.
+template <u32 N>
 __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radius2) {
-    for (u32 i = 0; i < WARP; ++i)
+    for (u32 i = 0; i < N; ++i)
         if (norm_squared(xyz(atoms[i]) - at) < radius2) return true;
     return false;
 }
@@ -120,7 +121,7 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Ent
         const u32 slot = (base + __ffs(int(rest)) - 1) * WARP + lane;
         const u32 entry = image.shift << SLOT_BITS | slot;
         bool hit = a.slot_atom[slot] != NO_ATOM;
-        if (hit) hit = near_any(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
+        if (hit) hit = near_any<WARP>(atoms, seen_from(a, entry, origin), a.outer_radius * a.outer_radius);
         const u32 mask = hit ? interacting(a, block, slot, image.home) : 0u;
         append(a, searcher, buffer, hit && mask != 0, entry, mask);
     }

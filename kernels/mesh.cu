@@ -1,5 +1,6 @@
-// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. cuFFT does the Fourier transforms
-// between them. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
+// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. Between spreading and gathering are
+// the kernels of `mesh_fft.cu`, or for meshes that these do not take, cuFFT's transforms around `solve`. Grid points are
+// numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
 
 // The splines of one atom, and its first grid point.
 template <int N>
@@ -49,24 +50,125 @@ __device__ inline SplineLane spline_lane(const Arguments& a) {
     return {active ? slot : 0, lane % N, active};
 }
 
-// Spreading: charges to the grid, in fixed point, so that the order of additions does not matter.
-template <int N>
-__device__ inline void spread(const Arguments& a) {
-    const SplineLane s = spline_lane<N>(a);
-    if (!s.active || halted(a)) return;
-    const Support<N> at = support<N>(a.places[s.slot]);
-    const u32 z = wrapped(at.first[2] + s.z, a.grid_z);
-    // charges are multiplied by the root of Coulomb's constant
-    const float charge = a.packed[s.slot].w * a.inverse_root_coulomb * element<N>(at.value[2], s.z) * GRID_SCALE;
+// Spreading: charges to the grid, in fixed point, so that the order of additions does not matter. Additions to global memory
+// are what limits it. A block of threads therefore adds the charges of SPREAD_ATOMS neighbours to a box of grid points in shared
+// memory first; these atoms have 64 additions each at order 4, their box some 1600 points.
+
+// The grid points of an atom relative to those of the first atom of its block, nearest image.
+__device__ inline int nearest(int point, int first, int points) {
+    const int d = point - first;
+    return 2 * d > points ? d - points : 2 * d < -points ? d + points : d;
+}
+
+// The lowest number of all lanes of a warp.
+__device__ inline int warp_lowest(int value) {
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
+        const int other = __shfl_xor_sync(ALL_LANES, value, distance);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+// Calls `add` with the support points of every second plane and the charges there.
+template <int N, class Add>
+__device__ inline void add_charges(const Support<N>& at, float charge, u32 first_plane, Add add) {
 #pragma unroll
-    for (u32 i = 0; i < N; ++i) {
-        const u32 x = wrapped(at.first[0] + i, a.grid_x);
+    for (u32 n = 0; n < N; n += SPREAD_PLANES) {
+        const u32 i = n + first_plane;
+        if (i >= N) return;
+        const float plane = charge * element<N>(at.value[0], i);
 #pragma unroll
         for (u32 j = 0; j < N; ++j) {
-            const u32 y = wrapped(at.first[1] + j, a.grid_y);
-            const float part = charge * at.value[0][i] * at.value[1][j];
-            atomicAdd(&a.charge_grid[(x * a.grid_y + y) * a.grid_z + z], int(rintf(part)));
+            const float row = plane * at.value[1][j];
+#pragma unroll
+            for (u32 k = 0; k < N; ++k) add(i, j, k, int(rintf(row * at.value[2][k])));
         }
+    }
+}
+
+// The box of grid points of the atoms of a block of threads, relative to the points of the first atom.
+struct SpreadBox {
+    int low[3], size[3];
+};
+
+template <int N>
+__device__ inline SpreadBox spread_box(const int (&at)[3], bool active) {
+    constexpr u32 WARPS = SPREAD_ATOMS * SPREAD_PLANES / WARP;
+    __shared__ int corners[WARPS][6];
+    const int far = 1 << GRID_BITS;
+#pragma unroll
+    for (u32 d = 0; d < 3; ++d) {
+        const int low = warp_lowest(active ? at[d] : far), minus_high = warp_lowest(active ? -at[d] : far);
+        if (lane_number() == 0) {
+            corners[threadIdx.x / WARP][d] = low;
+            corners[threadIdx.x / WARP][3 + d] = minus_high;
+        }
+    }
+    __syncthreads();
+    SpreadBox box;
+#pragma unroll
+    for (u32 d = 0; d < 3; ++d) {
+        int low = far, minus_high = far;
+        for (u32 warp = 0; warp < WARPS; ++warp) {
+            low = corners[warp][d] < low ? corners[warp][d] : low;
+            minus_high = corners[warp][3 + d] < minus_high ? corners[warp][3 + d] : minus_high;
+        }
+        box.low[d] = low;
+        box.size[d] = -minus_high - low + N;
+    }
+    return box;
+}
+
+// A point of the grid from one that is up to half a grid below the first or, by a support that may be as wide as the grid, one and a
+// half beyond the last.
+__device__ inline u32 absolute(int point, u32 points) {
+    return point < 0 ? u32(point + int(points)) : wrapped(wrapped(u32(point), points), points);
+}
+
+template <int N>
+__device__ inline void spread(const Arguments& a) {
+    __shared__ int tile[SPREAD_POINTS];
+    // nothing that this depends on changes while the kernel runs
+    if (halted(a)) return;
+    const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
+    const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
+    const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
+    const Support<N> at = support<N>(a.places[active ? slot : first_slot]);
+    // the first slot of a block has an atom
+    const u32 packed = __float_as_uint(a.places[first_slot].w), mask = (1u << GRID_BITS) - 1;
+    const int first[3] = {int(packed & mask), int(packed >> GRID_BITS & mask), int(packed >> (2 * GRID_BITS))};
+    int near[3];
+#pragma unroll
+    for (u32 d = 0; d < 3; ++d) near[d] = nearest(int(at.first[d]), first[d], points[d]);
+    const SpreadBox box = spread_box<N>(near, active);
+    // charges are multiplied by the root of Coulomb's constant
+    const float charge = active ? a.packed[slot].w * a.inverse_root_coulomb * GRID_SCALE : 0.0f;
+    const u32 plane = threadIdx.x / SPREAD_ATOMS, all = box.size[0] * box.size[1] * box.size[2];
+    if (all > SPREAD_POINTS) {
+        // atoms far from each other, at the end of the traversal or where there are few
+        if (active)
+            add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
+                const u32 x = wrapped(at.first[0] + i, a.grid_x), y = wrapped(at.first[1] + j, a.grid_y);
+                atomicAdd(&a.charge_grid[(x * a.grid_y + y) * a.grid_z + wrapped(at.first[2] + k, a.grid_z)], part);
+            });
+        return;
+    }
+    for (u32 point = threadIdx.x; point < all; point += blockDim.x) tile[point] = 0;
+    __syncthreads();
+    const u32 row = box.size[2], corner = ((near[0] - box.low[0]) * box.size[1] + near[1] - box.low[1]) * row + near[2] - box.low[2];
+    if (active)
+        add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
+            atomicAdd(&tile[corner + (i * box.size[1] + j) * row + k], part);
+        });
+    __syncthreads();
+    for (u32 point = threadIdx.x; point < all; point += blockDim.x) {
+        const int sum = tile[point];
+        if (sum == 0) continue;
+        const u32 line = point / row, plane = line / box.size[1];
+        const u32 x = absolute(first[0] + box.low[0] + int(plane), a.grid_x);
+        const u32 y = absolute(first[1] + box.low[1] + int(line - plane * box.size[1]), a.grid_y);
+        const u32 z = absolute(first[2] + box.low[2] + int(point - line * row), a.grid_z);
+        atomicAdd(&a.charge_grid[(x * a.grid_y + y) * a.grid_z + z], sum);
     }
 }
 
@@ -89,44 +191,60 @@ __device__ inline float signed_index(u32 k, u32 points) {
     return 2 * k < points ? float(k) : float(k) - float(points);
 }
 
-__device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z) {
+// `moduli`: the product of those of x, y and z.
+__device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
     const Vec3<float> row_c = vec3(0.0f, 0.0f, cell.reciprocal[5]);
     const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
     const float squared = norm_squared(wave);
-    if (squared == 0.0f) return {wave, 0.0f, 0.0f};
-    const float pi = 3.14159265f, exponent = pi * pi * squared / (a.alpha * a.alpha);
-    const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
-    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) / squared * moduli, 2.0f * (1.0f + exponent) / squared};
+    // without a division, which branches
+    const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
+    const float exponent = a.transforms.gaussian * squared;
+    return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
 }
+
+// Energy and virial of the wave vectors of one thread.
+struct MeshSums {
+    double energy;
+    Tensor virial;
+
+    // Adds those of the transform of the charges at one wave vector.
+    __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
+        // the half that is not stored equals this one, except for the planes that are their own image
+        const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
+                            (double(value.x) * value.x + double(value.y) * value.y);
+        const Vec3<double> wave = widened(factor.wave);
+        energy += part;
+        virial.xx += part;
+        virial.yy += part;
+        virial.zz += part;
+        add_outer(virial, wave, wave * (-part * factor.virial));
+    }
+
+    // All lanes of a warp must call it.
+    __device__ void store(const Arguments& a) const {
+        add_sum(a, SUM_RECIPROCAL, energy);
+        add_tensor(a, SUM_VIRIAL, virial);
+    }
+};
 
 // Solve: the transform of the charges becomes that of the potential.
 template <bool SUMS>
 __device__ inline void solve_mesh(const Arguments& a) {
     const u32 point = thread_number(), depth = a.grid_z / 2 + 1, all = a.grid_x * a.grid_y * depth;
     if (point / WARP * WARP >= all) return;
-    double energy = 0.0;
-    Tensor virial = {};
+    MeshSums sums = {};
     if (point < all) {
         const u32 z = point % depth, y = point / depth % a.grid_y, x = point / depth / a.grid_y;
-        const Influence factor = influence(a, *a.cell, x, y, z);
+        const float moduli = a.moduli[x] * a.moduli[a.grid_x + y] * a.moduli[a.grid_x + a.grid_y + z];
+        const Influence factor = influence(a, *a.cell, x, y, z, moduli);
         const float2 value = a.spectrum[point];
         a.spectrum[point] = make_float2(value.x * factor.green, value.y * factor.green);
-        if (SUMS) {
-            // the half that is not stored equals this one, except for the planes that are their own image
-            const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
-                                (double(value.x) * value.x + double(value.y) * value.y);
-            const Vec3<double> wave = widened(factor.wave);
-            energy = part;
-            virial.xx = virial.yy = virial.zz = part;
-            add_outer(virial, wave, wave * (-part * factor.virial));
-        }
+        if (SUMS) sums.add(a, factor, z, value);
     }
-    if (!SUMS) return;
-    add_sum(a, SUM_RECIPROCAL, energy);
-    add_tensor(a, SUM_VIRIAL, virial);
+    if (SUMS) sums.store(a);
 }
 
 extern "C" __global__ void solve(const Arguments a, const double) {
@@ -178,16 +296,16 @@ __device__ inline void gather(const Arguments& a) {
                               row[2] * per_a + row[4] * per_b + row[5] * per_c) * -charge);
 }
 
-extern "C" __global__ void spread4(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SPREAD_ATOMS * SPREAD_PLANES) spread4(const Arguments a, const double) {
     spread<4>(a);
 }
-extern "C" __global__ void spread5(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SPREAD_ATOMS * SPREAD_PLANES) spread5(const Arguments a, const double) {
     spread<5>(a);
 }
-extern "C" __global__ void spread6(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SPREAD_ATOMS * SPREAD_PLANES) spread6(const Arguments a, const double) {
     spread<6>(a);
 }
-extern "C" __global__ void spread8(const Arguments a, const double) {
+extern "C" __global__ void __launch_bounds__(SPREAD_ATOMS * SPREAD_PLANES) spread8(const Arguments a, const double) {
     spread<8>(a);
 }
 extern "C" __global__ void gather4(const Arguments a, const double) {

@@ -27,7 +27,10 @@ __device__ inline void check_displacement(const Arguments& a, const Lattice& cel
 
 extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 slot = thread_number();
-    if (slot == 0) stop_after_fault(a);
+    if (slot == 0) {
+        stop_after_fault(a);
+        begin_refreshment(a);
+    }
     for (u32 sum = slot; sum < SUMS; sum += gridDim.x * blockDim.x) a.sums[sum] = 0;
     if (slot >= a.slots) return;
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;

@@ -1,4 +1,5 @@
-// Forces between the atoms of the inner list: one warp per chunk, tiles of 32 × 32 pairs.
+// Forces between the atoms of the inner list: one warp per chunk and half of its block, tiles of 16 × 32 pairs. Bonded terms run in
+// the same kernels.
 
 // A tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and masks of the i-atoms that
 // each interacts with. Stored twice in a row, so that 32 atoms from any start are contiguous.
@@ -16,18 +17,23 @@ struct IAtom {
     float energy_lj, energy_coulomb;
 };
 
-// All pairs of a tile: in turn t lane l computes the pair with j-atom (l + t) mod 32, and the force accumulators of the
-// j-atoms rotate through the warp by shuffles; after 32 turns lane l has the force on j-atom l. MASKED where some pair
-// does not interact.
+__device__ inline Vec3<float> from_lane(Vec3<float> value, u32 lane) {
+    return vec3(__shfl_sync(ALL_LANES, value.x, lane), __shfl_sync(ALL_LANES, value.y, lane),
+                __shfl_sync(ALL_LANES, value.z, lane));
+}
+
+// All pairs of a tile: lanes l and l + 16 have i-atom l of the half. In turn t lane l computes the pair with j-atom (l + t) mod 32,
+// and the force accumulators of the j-atoms rotate through the warp by shuffles; after 16 turns lane l has the force on j-atom
+// (l + 16) mod 32. Returned is that on j-atom l. MASKED where some pair does not interact.
 template <int RULE, bool SUMS, bool MORE, bool MASKED>
 __device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile, IAtom& i) {
     const u32 lane = lane_number(), next = (lane + 1) % WARP;
     Vec3<float> force_j = vec3(0.0f, 0.0f, 0.0f);
 #pragma unroll 4
-    for (u32 turn = 0; turn < WARP; ++turn) {
+    for (u32 turn = 0; turn < HALF; ++turn) {
         const float4 j = tile.sites[lane + turn];
         const Vec3<float> d = xyz(i.site) - xyz(j);
-        const bool interact = !MASKED || (tile.masks[lane + turn] >> lane & 1u) != 0;
+        const bool interact = !MASKED || (tile.masks[lane + turn] >> lane % HALF & 1u) != 0;
         const PairTerm term = pair_term<RULE, SUMS, MORE>(a, norm_squared(d), i.site.w * j.w, i.lj,
                                                           tile.lj[lane + turn], interact);
         i.force = fused(d, term.force, i.force);
@@ -36,32 +42,34 @@ __device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile,
             i.energy_lj += term.lj;
             i.energy_coulomb += term.coulomb;
         }
-        force_j = vec3(__shfl_sync(ALL_LANES, force_j.x, next), __shfl_sync(ALL_LANES, force_j.y, next),
-                       __shfl_sync(ALL_LANES, force_j.z, next));
+        force_j = from_lane(force_j, next);
     }
-    return force_j;
+    return from_lane(force_j, lane ^ HALF);
 }
 
-// Forces of one chunk: lane l keeps i-atom l of the block, and the warp loops over the j-tiles.
+// Forces of one half of a chunk: the warp keeps the i-atoms and loops over the j-tiles.
 template <int RULE, bool SUMS, bool MORE>
-__device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, JTile& tile) {
-    const u32 lane = lane_number(), block = a.chunk_block[chunk], slot_i = block * WARP + lane;
+__device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 half, JTile& tile) {
+    const u32 lane = lane_number(), block = a.chunk_block[chunk], slot_i = block * WARP + half * HALF + lane % HALF;
+    const u32 list = 2 * chunk + half, first = list * CHUNK_GROUPS * WARP, groups = a.inner_groups[list];
     const float4 origin = a.origins[block];
     IAtom i = {a.packed[slot_i], a.slot_lj[slot_i], vec3(0.0f, 0.0f, 0.0f), 0.0f, 0.0f};
     double energy_lj = 0.0, energy_coulomb = 0.0;
     Tensor virial = {};
-    const u32 groups = a.inner_groups[chunk];
     for (u32 number = 0; number < groups; ++number) {
-        const uint2 entry = a.inner[(chunk * CHUNK_GROUPS + number) * WARP + lane];
+        const uint2 entry = a.inner[first + number * WARP + lane];
         const u32 slot_j = entry.x & SLOT_MASK;
         const Vec3<float> home = seen_from(a, entry.x, origin);
         // all lanes have read the previous tile
         __syncwarp();
-        tile.sites[lane] = tile.sites[lane + WARP] = make_float4(home.x, home.y, home.z, a.packed[slot_j].w);
+        // entries without pairs need no mask if they are beyond the cutoff
+        const bool nowhere = entry.y == 0 && a.largest_cutoff2 < NOWHERE * NOWHERE;
+        const float x = nowhere ? NOWHERE : home.x;
+        tile.sites[lane] = tile.sites[lane + WARP] = make_float4(x, home.y, home.z, a.packed[slot_j].w);
         tile.lj[lane] = tile.lj[lane + WARP] = a.slot_lj[slot_j];
         tile.masks[lane] = tile.masks[lane + WARP] = entry.y;
         __syncwarp();
-        const Vec3<float> force = __any_sync(ALL_LANES, entry.y != ALL_LANES)
+        const Vec3<float> force = __any_sync(ALL_LANES, entry.y != ALL_OF_HALF && !nowhere)
                                       ? tile_forces<RULE, SUMS, MORE, true>(a, tile, i)
                                       : tile_forces<RULE, SUMS, MORE, false>(a, tile, i);
         if (entry.y != 0) add_force(a, slot_j, force);
@@ -72,25 +80,34 @@ __device__ inline void pair_forces_of_chunk(const Arguments& a, u32 chunk, JTile
             add_outer(virial, widened(home), widened(force));
         }
     }
-    if (a.slot_atom[slot_i] != NO_ATOM) add_force(a, slot_i, i.force);
+    // of both lanes of an atom
+    const Vec3<float> force = i.force + from_lane(i.force, lane ^ HALF);
+    const bool counts = lane < HALF && a.slot_atom[slot_i] != NO_ATOM;
+    if (counts) add_force(a, slot_i, force);
     if (SUMS) {
-        add_outer(virial, widened(xyz(i.site)), widened(i.force));
+        if (counts) add_outer(virial, widened(xyz(i.site)), widened(force));
         add_sum(a, SUM_LJ, energy_lj);
         add_sum(a, SUM_COULOMB, energy_coulomb);
         add_tensor(a, SUM_VIRIAL, virial);
     }
 }
 
+// Blocks of threads with bonded terms lie among the first quarter of those with pairs: they wait for memory, which pairs do not,
+// and as kernels of their own they would keep the pairs waiting.
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
     __shared__ JTile tiles[SEARCH_WARPS];
-    JTile& tile = tiles[threadIdx.x / WARP];
-    const u32 chunk = warp_number();
+    const u32 terms = bonded_blocks(a), every = terms == 0 ? gridDim.x : (gridDim.x - terms) / (4 * terms) + 1;
+    const u32 number = blockIdx.x / every;
+    if (blockIdx.x % every == 0 && number < terms) return bonded_forces<SUMS>(a, number);
+    const u32 before = number < terms ? number + 1 : terms;
+    const u32 warp = (blockIdx.x - before) * SEARCH_WARPS + threadIdx.x / WARP, chunk = warp / 2, half = warp % 2;
     if (chunk >= a.counts->chunks || halted(a)) return;
+    JTile& tile = tiles[threadIdx.x / WARP];
     // steps with sums are few: one instantiation, which keeps the time that the compiler takes short
     if constexpr (!SUMS)
-        if (a.coulomb_force.more_pairs == 0) return pair_forces_of_chunk<RULE, SUMS, false>(a, chunk, tile);
-    pair_forces_of_chunk<RULE, SUMS, true>(a, chunk, tile);
+        if (a.coulomb_force.more_pairs == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
+    pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
 extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_geometric(const Arguments a, const double) {

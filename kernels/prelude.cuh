@@ -70,6 +70,14 @@ __device__ inline Vec3<float> xyz(float4 a) {
     return vec3(a.x, a.y, a.z);
 }
 
+// Shared memory of as many bytes as the launch says.
+#ifdef __CUDACC__
+__device__ inline float2* launched_memory() {
+    extern __shared__ float2 memory[];
+    return memory;
+}
+#endif
+
 // Index of this thread in its launch, and of its warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;

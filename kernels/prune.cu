@@ -1,9 +1,40 @@
-// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted.
+// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted. Each chunk becomes
+// two lists, of the entries near either half of its block of 32: of pairs with 16 neighbours more are within the cutoff.
 
 // Positions predicted from the velocities, r + v t.
 extern "C" __global__ void predict_positions(const Arguments a, const double time) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
+}
+
+// The entries of a chunk that are within the radius of one half of its block, those with excluded pairs first: few groups then need
+// masks.
+__device__ inline void write_half(const Arguments& a, u32 chunk, u32 half, const uint2 (&entries)[CHUNK_GROUPS],
+                                  const u32 (&near)[CHUNK_GROUPS]) {
+    const u32 lane = lane_number(), list = 2 * chunk + half, first = list * CHUNK_GROUPS * WARP, below = (1u << lane) - 1;
+    u32 kept = 0, partial = 0;
+#pragma unroll
+    for (u32 group = 0; group < CHUNK_GROUPS; ++group) {
+        const bool hit = (near[group] >> lane & 1u) != 0, whole = (entries[group].y >> half * HALF & ALL_OF_HALF) == ALL_OF_HALF;
+        kept += __popc(near[group]);
+        partial += __popc(__ballot_sync(ALL_LANES, hit && !whole));
+    }
+    u32 next = 0, next_whole = partial;
+#pragma unroll
+    for (u32 group = 0; group < CHUNK_GROUPS; ++group) {
+        const u32 mask = entries[group].y >> half * HALF & ALL_OF_HALF;
+        const bool hit = (near[group] >> lane & 1u) != 0;
+        const u32 masked = __ballot_sync(ALL_LANES, hit && mask != ALL_OF_HALF), unmasked = near[group] & ~masked;
+        const u32 place = mask == ALL_OF_HALF ? next_whole + __popc(unmasked & below) : next + __popc(masked & below);
+        if (hit) a.inner[first + place] = make_uint2(entries[group].x, mask);
+        next += __popc(masked);
+        next_whole += __popc(unmasked);
+    }
+    const u32 groups = (kept + WARP - 1) / WARP;
+    // fill up the last group with entries without pairs
+    const u32 empty = CENTRAL_SHIFT << SLOT_BITS | (a.chunk_block[chunk] * WARP + lane);
+    if (kept + lane < groups * WARP) a.inner[first + kept + lane] = make_uint2(empty, 0u);
+    if (lane == 0) a.inner_groups[list] = groups;
 }
 
 extern "C" __global__ void prune(const Arguments a, const double) {
@@ -15,17 +46,20 @@ extern "C" __global__ void prune(const Arguments a, const double) {
     const float radius2 = a.inner_radius * a.inner_radius;
     atoms[warp][lane] = a.packed[block * WARP + lane];
     __syncwarp();
-    u32 kept = 0;
-    for (u32 group = 0; group < found; ++group) {
-        const uint2 entry = a.outer[first + group * WARP + lane];
-        const bool near = entry.y != 0 && near_any(atoms[warp], seen_from(a, entry.x, origin), radius2);
-        const u32 hits = __ballot_sync(ALL_LANES, near);
-        if (near) a.inner[first + kept + __popc(hits & ((1u << lane) - 1))] = entry;
-        kept += __popc(hits);
+    uint2 entries[CHUNK_GROUPS];
+    u32 near[2][CHUNK_GROUPS];
+#pragma unroll
+    for (u32 group = 0; group < CHUNK_GROUPS; ++group) {
+        entries[group] = group < found ? a.outer[first + group * WARP + lane] : make_uint2(0u, 0u);
+        const uint2 entry = entries[group];
+        const Vec3<float> at = entry.y != 0 ? seen_from(a, entry.x, origin) : vec3(NOWHERE, NOWHERE, NOWHERE);
+#pragma unroll
+        for (u32 half = 0; half < 2; ++half) {
+            const bool pairs = (entry.y >> half * HALF & ALL_OF_HALF) != 0;
+            near[half][group] =
+                __ballot_sync(ALL_LANES, pairs && near_any<HALF>(atoms[warp] + half * HALF, at, radius2));
+        }
     }
-    const u32 groups = (kept + WARP - 1) / WARP;
-    // fill up the last group with entries without pairs
-    if (kept + lane < groups * WARP)
-        a.inner[first + kept + lane] = make_uint2(CENTRAL_SHIFT << SLOT_BITS | (block * WARP + lane), 0u);
-    if (lane == 0) a.inner_groups[chunk] = groups;
+    write_half(a, chunk, 0, entries, near[0]);
+    write_half(a, chunk, 1, entries, near[1]);
 }

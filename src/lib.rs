@@ -130,8 +130,9 @@
 //! - Forces, energies and the charge grid are sums of integers: they do not depend on the order of threads or blocks.
 //!   A contribution beyond the range is not added but flagged, and the state stops moving. Compilers may contract a product
 //!   and a sum only where kernels say so: otherwise kernels with and without energies would round differently.
-//! - FFTs are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the CPU's
-//!   ([`compute::Core`]). Without cuFFT the grid is transformed on the CPU, and the log says so.
+//! - Meshes of up to 128 points along an edge are transformed and solved by three kernels. The transforms of larger
+//!   ones are cuFFT's, through [`compute`], which offers them and cuBLAS's products behind the interface of the CPU's
+//!   ([`compute::Core`]); without cuFFT such a grid is transformed on the CPU, and the log says so.
 //! - Excluded pairs are left out by masks and corrected together with the bonded terms. Constraint arithmetic is `f64`:
 //!   a thread for each rigid water or SHAKE cluster, a thread block with conjugate gradients for each set of coupled
 //!   constraints.

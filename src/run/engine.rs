@@ -320,9 +320,9 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
     match thermostat.kind {
         _ if !thermostat.groups.is_empty() => Some("has groups"),
-        ThermostatKind::Langevin | ThermostatKind::Andersen => Some("renews velocities"),
+        ThermostatKind::Andersen => Some("renews velocities by collisions"),
         ThermostatKind::NoseHoover => Some("is a Nosé-Hoover chain"),
-        ThermostatKind::VRescale | ThermostatKind::Berendsen => None,
+        ThermostatKind::VRescale | ThermostatKind::Berendsen | ThermostatKind::Langevin => None,
     }
 }
 
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_gpu_is_not_given_a_method_that_it_lacks() {
-        let thermostat = Thermostat::new(ThermostatKind::Langevin, 300.0, 1.0, 1);
+        let thermostat = Thermostat::new(ThermostatKind::Andersen, 300.0, 1.0, 1);
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
         let impulses = Some(MultipleTimeSteps { every: 2 });
         let multiple = Dynamics { multiple_time_steps: impulses, ..Dynamics::default() };

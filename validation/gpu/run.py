@@ -233,11 +233,10 @@ def main():
     query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     try:
         gpu = command(["nvidia-smi", "--id", number, *query]).strip()
-        commit = command(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
         version = command([md, "--version"]).strip()
     except Failed as failed:
         sys.exit(str(failed))
-    report.say(f"# {today}, {gpu}\n\n{version}, commit `{commit}`, device {options.device}")
+    report.say(f"# {today}, {gpu}\n\n{version}, device {options.device}")
     steps = {
         "parity": lambda: parity(report, md, options.device),
         "sanitizers": lambda: sanitizers(report, md, options.device),

@@ -60,16 +60,20 @@ impl Clock {
     }
 }
 
-/// The phase of a kernel. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
+/// The phase of a kernel. Bonded terms are computed by the kernels of pairs, and count as these. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack | Kernel::SpreadSites | Kernel::SpreadSitesSums => &mut phases.reduce,
         Kernel::Spread4 | Kernel::Spread5 | Kernel::Spread6 | Kernel::Spread8 | Kernel::ConvertGrid => {
             &mut phases.pme_spread
         }
-        Kernel::Solve | Kernel::SolveSums => &mut phases.pme_solve,
+        Kernel::TransformPlanes
+        | Kernel::SolveLines
+        | Kernel::SolveLinesSums
+        | Kernel::RestorePlanes
+        | Kernel::Solve
+        | Kernel::SolveSums => &mut phases.pme_solve,
         Kernel::Gather4 | Kernel::Gather5 | Kernel::Gather6 | Kernel::Gather8 => &mut phases.pme_gather,
-        Kernel::Bonded | Kernel::BondedSums => &mut phases.bonded,
         Kernel::PairGeometric
         | Kernel::PairGeometricSums
         | Kernel::PairLorentzBerthelot
@@ -80,7 +84,11 @@ fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
         | Kernel::PairForceSwitchSums
         | Kernel::PairPotentialSwitch
         | Kernel::PairPotentialSwitchSums => &mut phases.pairs,
-        Kernel::AdvanceCoupled | Kernel::AdvanceCoupledSums => &mut phases.constraints,
+        Kernel::AdvanceCoupled
+        | Kernel::AdvanceCoupledSums
+        | Kernel::AdvanceCoupledRefreshed
+        | Kernel::AdvanceCoupledRefreshedSums
+        | Kernel::RefreshCoupled => &mut phases.constraints,
         _ => &mut phases.update,
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Launch {
     pub(crate) threads: u32,
     /// threads of a block
     pub(crate) block: u32,
+    /// bytes of shared memory of a block, beside those that the kernel declares
+    pub(crate) shared: u32,
     /// the kernel's number argument; its meaning is in the kernel's comment
     pub(crate) parameter: f64,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Span {
 pub(crate) trait Device: Send {
     /// For the log.
     fn name(&self) -> String;
+    /// Shared memory that a block of threads may have, bytes.
+    fn shared_memory(&self) -> u32;
     /// Memory that is valid as long as the device, or until it is freed.
     fn allocate(&self, bytes: usize) -> Result<u64>;
     /// Give memory back.

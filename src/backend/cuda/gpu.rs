@@ -132,6 +132,23 @@ fn does_not_load(error: result::DriverError) -> Error {
     ))
 }
 
+/// Lets the kernels of planes, which alone may need it, have more shared memory than a block is given unasked: as much as
+/// this GPU has for a block, bytes.
+fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
+    const OF_DEVICE: sys::CUdevice_attribute =
+        sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    const OF_FUNCTION: sys::CUfunction_attribute =
+        sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let what = "shared memory";
+    let bytes = context.attribute(OF_DEVICE).map_err(failed(what))?;
+    for kernel in [Kernel::TransformPlanes, Kernel::RestorePlanes] {
+        // SAFETY: a function of the module that was just loaded
+        unsafe { result::function::set_function_attribute(functions[kernel as usize], OF_FUNCTION, bytes) }
+            .map_err(failed(what))?;
+    }
+    Ok(u32::try_from(bytes).unwrap_or(0))
+}
+
 /// A GPU with the compiled kernels.
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
@@ -146,6 +163,8 @@ pub(crate) struct Gpu {
     module: sys::CUmodule,
     /// by index of the kernel
     functions: Vec<sys::CUfunction>,
+    /// that a block may have, bytes
+    shared_memory: u32,
     /// on the first side stream
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
@@ -179,7 +198,8 @@ impl Gpu {
             // SAFETY: the module is unloaded only with this structure
             unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
         };
-        let functions = Kernel::ALL.iter().map(function).collect::<Result<_>>()?;
+        let functions = Kernel::ALL.iter().map(function).collect::<Result<Vec<_>>>()?;
+        let shared_memory = grant_shared_memory(&context, &functions)?;
         Ok(Gpu {
             context,
             main,
@@ -188,6 +208,7 @@ impl Gpu {
             active_side_stream: Cell::new(None),
             module,
             functions,
+            shared_memory,
             transforms: None,
             allocated: RefCell::default(),
             timing: Cell::default(),
@@ -238,6 +259,10 @@ impl Device for Gpu {
             .and_then(DeviceFft::slow)
             .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
         cuda::title(&name, self.context.ordinal()) + &slow
+    }
+
+    fn shared_memory(&self) -> u32 {
+        self.shared_memory
     }
 
     fn allocate(&self, bytes: usize) -> Result<u64> {
@@ -298,7 +323,7 @@ impl Device for Gpu {
     }
 
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
-        let Launch { kernel, threads, block, parameter } = launch;
+        let Launch { kernel, threads, block, shared, parameter } = launch;
         if threads == 0 {
             return Ok(());
         }
@@ -310,7 +335,7 @@ impl Device for Gpu {
         self.between_events(kernel, || {
             // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays
             // behind the addresses live as long as this device
-            unsafe { result::launch_kernel(function, grid, (block, 1, 1), 0, stream, &mut parameters) }
+            unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
                 .map_err(failed(kernel.name()))
         })
     }

@@ -1,13 +1,17 @@
 //! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
 //! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
 
+mod refreshment;
 mod restraints;
 mod sites;
 mod terms;
+mod transforms;
 
+pub(super) use refreshment::*;
 pub(super) use restraints::*;
 pub(super) use sites::*;
 pub(super) use terms::*;
+pub(super) use transforms::*;
 
 use super::shared::{Element, Member, Pointer, members, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
@@ -22,9 +26,11 @@ use std::fmt::Write;
 pub(super) const WARP: u32 = 32;
 /// Marks a slot without an atom, and the absence of a fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Groups of 32 list entries in a chunk, the work of one warp. Four keep the longest warp short and the forces on the
-/// i-atoms, added once per chunk, cheap.
-pub(super) const CHUNK_GROUPS: u32 = 4;
+/// Atoms of half a block, the work of one warp with each chunk.
+pub(super) const HALF: u32 = WARP / 2;
+/// Groups of 32 list entries in a chunk. Eight keep the forces on the i-atoms, added once per chunk, cheap, and the part of the last
+/// group that is empty small; more would make the longest warps long.
+pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Bits of a list entry for the slot index; the others are the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
 /// Lattice shifts.
@@ -40,6 +46,13 @@ pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident blocks of pair kernels per multiprocessor. This limits registers to 64, and all pairs of a
 /// system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
 const PAIR_BLOCKS: u32 = 8;
+
+/// Atoms of a block of threads in the kernel that spreads charges: two blocks of the sorting, which neighbour each other.
+pub(super) const SPREAD_ATOMS: u32 = 64;
+/// Threads of each of them, which take its planes of grid points in turn.
+pub(super) const SPREAD_PLANES: u32 = 2;
+/// Grid points that such a block keeps in shared memory, 16 KiB: those of two blocks of a liquid at a spacing of 0.07 nm.
+const SPREAD_POINTS: u32 = 4096;
 
 /// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
@@ -134,8 +147,10 @@ pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// Σ r×F of position restraints, kJ/mol: their virial is not symmetric.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
+/// of one step, where a thermostat renews velocities
+pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
 /// How many sums there are.
-pub(super) const SUMS: u32 = SUM_RESTRAINT_TORQUE + 3;
+pub(super) const SUMS: u32 = SUM_CONSTRAINT_WORK + 1;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its rows.
@@ -185,6 +200,10 @@ shared! {
         barostat_work: f64,
         pending_scaling: f64,
         pending_rescaling: f64,
+        /// the next
+        refreshment: Refreshment,
+        /// work of refreshments that is not in `thermostat_work` yet, a multiple of 1/[`SUM_SCALE`]
+        refreshment_work: i64,
     }
 }
 
@@ -349,6 +368,12 @@ shared! {
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
+        transforms: Transforms,
+        /// B-spline order of PME; 0 without
+        order: u32,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
         /// 1/edge of that box, 1/nm
@@ -356,6 +381,7 @@ shared! {
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
+        refreshment: Refreshment,
         /// part of the virial's trace that the sums lack, times the volume, kJ nm³/mol
         trace_times_volume: f64,
         /// the longer cutoff, nm; infinite without
@@ -389,11 +415,6 @@ shared! {
         columns_y: u32,
         slices: u32,
         chunk_capacity: u32,
-        /// B-spline order of PME; 0 without
-        order: u32,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
         bonded_counts: [u32; BONDED_KINDS as usize],
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
@@ -402,7 +423,8 @@ shared! {
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        unused: u32,
+        /// 1 where a step renews velocities in its middle
+        renews: u32,
         /// 1 where displacements limit the lifetime of the lists
         check_displacements: u32,
     }
@@ -413,21 +435,23 @@ pub(super) fn declarations() -> String {
     let mut text = String::from(
         "using u32 = unsigned int;\nusing i64 = long long;\nusing u64 = unsigned long long;\n\
          template <class T>\nstruct Vec3;\n\
-         template <class T, int N, int P>\nstruct Bonded {\n    u32 atoms[N];\n    T parameters[P];\n};\nconstexpr u32 ALL_LANES = 0xffffffffu;\n",
+         template <class T, int N, int P>\nstruct Bonded {\n    u32 atoms[N];\n    T parameters[P];\n};\nconstexpr u32 ALL_LANES = 0xffffffffu;\nconstexpr u32 ALL_OF_HALF = 0xffffu;\n",
     );
     macro_rules! constants {
         ($c:literal: $($name:ident)*) => {
             $(let _ = writeln!(text, concat!("constexpr ", $c, " ", stringify!($name), " = ", $c, "({:?});"), $name);)*
         };
     }
-    constants!("u32": WARP NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
-    constants!("u32": SCAN_THREADS PAIR_BLOCKS);
+    constants!("u32": WARP HALF NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
+    constants!("u32": SCAN_THREADS PAIR_BLOCKS SPREAD_ATOMS SPREAD_PLANES SPREAD_POINTS);
+    constants!("u32": LINES LINE_THREADS PLANE_THREADS PLANE_BLOCKS);
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE RULE_FORCE_SWITCH RULE_POTENTIAL_SWITCH);
     constants!("u32": BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
     constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
+    constants!("u32": SUM_CONSTRAINT_WORK PURPOSE_NOISE);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);
@@ -439,6 +463,7 @@ pub(super) fn declarations() -> String {
     text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
+        Refreshment::declaration(),
         Lattice::declaration(),
         Status::declaration(),
         Counts::declaration(),
@@ -459,6 +484,9 @@ pub(super) fn declarations() -> String {
         CoupledConstraint::declaration(),
         CoupledAtom::declaration(),
         VirtualSite::declaration(),
+        Divisor::declaration(),
+        Axis::declaration(),
+        Transforms::declaration(),
         Arguments::declaration(),
     ] {
         text += &structure;

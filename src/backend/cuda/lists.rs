@@ -2,7 +2,7 @@
 
 use super::device::{Device, Launch, allocate, clear, read, read_one};
 use super::kernel::Kernel;
-use super::layout::{Arguments, CHUNK_GROUPS, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
+use super::layout::{Arguments, CHUNK_GROUPS, HALF, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
 use super::virtual_sites;
 use crate::backend::PairCounts;
@@ -16,13 +16,13 @@ pub(super) const BLOCK: u32 = 128;
 /// Mean number of atoms in a slice: few, for the insertion sort.
 const SLICE_ATOMS: f64 = 2.0;
 /// Initial capacity in chunks per block: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
-const FIRST_CHUNKS: u32 = 12;
+const FIRST_CHUNKS: u32 = 6;
 /// Capacity relative to the size found, when they do.
 const GROWTH: f64 = 1.25;
 
 /// A launch of `threads` threads in blocks of [`BLOCK`].
 pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
-    Launch { kernel, threads, block: BLOCK, parameter: 0.0 }
+    Launch { kernel, threads, block: BLOCK, shared: 0, parameter: 0.0 }
 }
 
 /// Chooses columns and slices for the current cell, or the bounding box of the atoms.
@@ -74,9 +74,9 @@ fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Resul
     let entries = chunks as usize * (CHUNK_GROUPS * WARP) as usize;
     a.chunk_block = allocate(device, chunks as usize)?;
     a.outer_groups = allocate(device, chunks as usize)?;
-    a.inner_groups = allocate(device, chunks as usize)?;
+    a.inner_groups = allocate(device, 2 * chunks as usize)?;
     a.outer = allocate(device, entries)?;
-    a.inner = allocate(device, entries)?;
+    a.inner = allocate(device, 2 * entries)?;
     a.chunk_capacity = chunks;
     Ok(())
 }
@@ -139,14 +139,16 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     if a.chunk_capacity == 0 {
         return Ok(PairCounts::default());
     }
-    let mut groups = vec![0; read_one(device, a.counts)?.chunks as usize];
-    let mut slots_of = |lists| -> Result<u64> {
+    let chunks = read_one(device, a.counts)?.chunks as usize;
+    let slots_of = |lists, number, tile: u32| -> Result<u64> {
+        let mut groups = vec![0; number];
         read(device, lists, &mut groups)?;
-        Ok(groups.iter().map(|&groups: &u32| u64::from(groups * WARP * WARP)).sum())
+        Ok(groups.iter().map(|&groups: &u32| u64::from(groups * tile)).sum())
     };
-    let (slots, outer_slots) = (slots_of(a.inner_groups)?, slots_of(a.outer_groups)?);
+    let slots = slots_of(a.inner_groups, 2 * chunks, HALF * WARP)?;
+    let outer_slots = slots_of(a.outer_groups, chunks, WARP * WARP)?;
     // kernels compute both terms for every pair within the larger cutoff
-    Ok(PairCounts { slots, lj_slots: slots, entries: groups.len() as u64, outer_slots })
+    Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
 }
 
 /// Checks displacements since the search at the current positions, which [`Kernel::Pack`] does at the start of a step.

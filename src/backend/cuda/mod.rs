@@ -4,15 +4,16 @@
 //! output are captured as a CUDA graph and replayed; the host waits for the device only where it reads something. Start
 //! reading at [`Cuda`], then in `steps`.
 //!
-//! Couplings do not synchronise: their random numbers are drawn beforehand, and kinetic energies, virial and cell stay on
-//! the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
+//! Couplings do not synchronise: their random numbers are drawn beforehand, or by the kernel that integrates, and kinetic
+//! energies, virial and cell stay on the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
-//! A step with PME and no coupled constraints is 14 kernels, each transform counted as three: packing, spreading, its
-//! conversion, transform, solution, transform, gathering, pairs, bonded terms, integration. Coupled constraints add one;
-//! virtual sites two; a thermostat's step one; a barostat's two (three with coupled constraints or virtual sites, four with
-//! both); the step after either one; removal of centre-of-mass motion two, or one without a cell. With couplings every ten
-//! steps that is 14.2 on average, and 14.4 with a barostat. PME, bonded terms and pairs run concurrently, the short kernels
-//! first.
+//! A step with PME and no coupled constraints is eight kernels: packing, spreading, three that transform and solve,
+//! gathering, pairs with bonded terms, integration. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
+//! solution and two transforms, each counted as three. Coupled constraints add one; virtual sites two; a rescaling of velocities
+//! one, their refreshment none; a barostat's step two (three with coupled constraints or virtual sites, four with both), and then a
+//! refreshment as many less one; the step after either one; removal of centre-of-mass motion two, or one without a cell. With
+//! velocity rescaling every ten steps that is 8.2 on average, and 8.4 with a barostat. PME runs beside pairs and bonded terms,
+//! its short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
 //! halts the run there, and is reported at the next read.
@@ -24,12 +25,15 @@ mod device;
 #[cfg(test)]
 pub(crate) mod emulator;
 mod gpu;
+mod integration;
 mod kernel;
 mod lattice;
 mod layout;
 mod list_lifetime;
 mod lists;
+mod mesh;
 mod model;
+mod refreshment;
 mod replay;
 mod restraints;
 mod shared;
@@ -44,19 +48,19 @@ mod volume_terms;
 use super::{Backend, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
-use crate::ensemble::groups::PerGroup;
 use crate::ensemble::multiple_time_steps::LongRange;
+use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, Electrostatics, State, System};
+use crate::system::{Coupling, State, System};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Device, Timing, allocate, copy, read, read_one, write};
-use layout::{Arguments, Lattice, NO_ATOM, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE, Status};
+use layout::{Arguments, Lattice, NO_ATOM, SUM_SCALE, Status};
 use list_lifetime::ListLifetime;
 use replay::StepRequest;
 use shared::Pointer;
@@ -108,6 +112,8 @@ pub(crate) struct Cuda<D> {
     /// forces that were requested without energies, to be launched with the step; whether with the virial
     pending: Option<bool>,
     list_lifetime: ListLifetime,
+    /// what the device does at the next refreshment, if that is known
+    next_refreshment: Option<layout::Refreshment>,
     /// changes with the arguments, of which captured graphs hold a copy
     epoch: u64,
     clock: RefCell<Clock>,
@@ -122,10 +128,7 @@ impl<D: Device> Cuda<D> {
     /// A system on a device.
     pub(crate) fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
         super::check_system(system)?;
-        let (arguments, rule) = model::upload(&device, system, schedule)?;
-        if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
-            device.plan_transforms(parameters.grid)?;
-        }
+        let (arguments, rule) = model::upload(&mut device, system, schedule)?;
         let atoms = &system.topology.atoms;
         let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
         let pruned = Snapshot { cell: allocate(&device, 1)?, positions: allocate(&device, atoms.len())? };
@@ -142,6 +145,7 @@ impl<D: Device> Cuda<D> {
             last_good: vec![],
             pending: None,
             list_lifetime: ListLifetime::new(),
+            next_refreshment: None,
             epoch: 0,
             clock: RefCell::default(),
             searches: 0,
@@ -203,7 +207,8 @@ impl<D: Device> Cuda<D> {
 }
 
 fn coupling(status: &Status) -> Coupling {
-    let Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, .. } = *status;
+    let Status { barostat_work, pending_scaling, pending_rescaling, .. } = *status;
+    let thermostat_work = status.thermostat_work + status.refreshment_work as f64 / SUM_SCALE;
     let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
     let pending_scaling = Vec3::splat(pending_scaling);
     Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
@@ -242,6 +247,7 @@ impl<D: Device> Backend for Cuda<D> {
         virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
         self.pending = None;
         self.list_lifetime.restart();
+        self.next_refreshment = None;
         self.step_requests.clear();
         steps::derive_cell(&self.device, &self.arguments)
     }
@@ -276,6 +282,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
+        // steps that were not done are to be replayed
+        self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;
         Ok(())
@@ -362,48 +370,11 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
-        let Leapfrog { timestep, virial, kinetic, coupled, pending_work, .. } = asked;
-        self.list_lifetime.step_launched();
-        self.step_requests.push(StepRequest::new(self.pending, asked, self.restraints.time()));
-        if self.pending.is_some() {
-            self.set_force_constants()?;
-        }
-        let (device, a, rule) = (&self.device, &self.arguments, self.rule);
-        let (pending, sums) = (self.pending.take(), virial || kinetic || coupled || pending_work);
-        let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
-        let step = |device: &D| {
-            if let Some(virial) = pending {
-                steps::forces(device, a, rule, virial)?;
-            }
-            steps::advance(device, a, timestep, sums)
-        };
-        if kinetic {
-            step(device)?;
-        } else {
-            let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
-            let key = [self.epoch, timestep.to_bits(), forces | u64::from(sums) << 2];
-            if timed { device.timed(Timing::Step, step) } else { device.run_captured(key, step) }?;
-        }
-        if pending_work {
-            steps::finish_work(device, a, timestep)?;
-        }
-        self.book_restraint_work(timestep)?;
-        if !kinetic {
-            return Ok(Kinetic::default());
-        }
-        let sums = Sums::read(device, a)?;
-        self.check()?;
-        self.note_restraint_work()?;
-        let kinetic = Kinetic {
-            before: sums.at(SUM_KINETIC_BEFORE),
-            after: sums.at(SUM_KINETIC_AFTER),
-            along: Vec3::ZERO,
-            constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
-            of_groups: PerGroup::new(),
-            constraint_work: 0.0,
-        };
-        self.check_motion(kinetic.before + kinetic.after)?;
-        Ok(kinetic)
+        self.step(asked, None)
+    }
+
+    fn integrate_and_refresh(&mut self, asked: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        self.step(asked, Some(refreshment::on_device(refreshment)?))
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
@@ -423,13 +394,11 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
-        if let VelocityChange::Rescale(rescalings) = change
-            && let &[rescaling] = &rescalings[..]
-        {
-            return self.rescale_velocities(rescaling);
+        match change {
+            VelocityChange::Rescale(rescalings) if rescalings.len() == 1 => self.rescale_velocities(rescalings[0]),
+            VelocityChange::Refresh(refreshment) => self.refresh(refreshment::on_device(refreshment)?),
+            _ => Err(refreshment::lacking().into()),
         }
-        let problem = Problem::new("this device has no such thermostat");
-        Err(problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\"").into())
     }
 
     fn coupling(&self) -> Result<Coupling> {

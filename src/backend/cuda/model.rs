@@ -7,13 +7,12 @@ use super::layout::{
     RULE_POTENTIAL_SWITCH, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, SettleWater, ShakeCluster, Smooth, Status,
     UPDATE_GROUP_KINDS, WARP,
 };
-use super::virtual_sites;
+use super::{mesh, virtual_sites};
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
-use crate::pme::{Influence, MeshPotential};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::{CmapTable, ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::units::COULOMB;
@@ -71,7 +70,7 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
 }
 
 /// Allocates and uploads all arrays except positions, velocities and lists; returns the Lennard-Jones rule too.
-pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
+pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
     let groups = check(system)?;
     let mut a = Arguments::zeroed();
     sizes(&mut a, system.topology.atoms.len());
@@ -82,7 +81,7 @@ pub(super) fn upload(device: &impl Device, system: &System, schedule: &ListSched
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
-        mesh(device, &mut a, &parameters)?;
+        mesh::upload(device, &mut a, &parameters)?;
     }
     Ok((a, rule))
 }
@@ -319,18 +318,4 @@ fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Con
     a.coupled_positions = allocate(device, atoms.len())?;
     a.coupled_displacements = allocate(device, atoms.len())?;
     Ok(atoms)
-}
-
-fn mesh(device: &impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
-    let [nx, ny, nz] = parameters.grid;
-    let influence = Influence::new(parameters, MeshPotential::Coulomb);
-    let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
-    a.order = parameters.order as u32;
-    [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
-    (a.alpha, a.exact_alpha) = (parameters.alpha as f32, parameters.alpha);
-    a.charge_grid = zeros(device, nx * ny * nz)?;
-    a.grid = allocate(device, nx * ny * nz)?;
-    a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;
-    a.moduli = store(device, &moduli)?;
-    Ok(())
 }

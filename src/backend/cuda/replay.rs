@@ -5,6 +5,7 @@
 
 use super::Cuda;
 use super::device::Device;
+use super::layout;
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::rescaling::Rescaling;
@@ -16,20 +17,26 @@ use crate::pair::ListSchedule;
 pub(super) struct StepRequest {
     /// the virial of its forces
     virial: bool,
-    leapfrog: Leapfrog,
+    pub(super) leapfrog: Leapfrog,
     /// of the restraints, ps since the start of the stage
     time: f64,
     pub(super) box_scaling: Option<BoxScaling>,
     pub(super) rescaling: Option<Rescaling>,
+    pub(super) refreshment: Option<layout::Refreshment>,
     pub(super) com_removal: bool,
 }
 
 impl StepRequest {
     /// `virial`: whether forces are computed with the virial; `None` if they were computed with energies. Energies require
     /// valid lists, so that such a step is never replayed.
-    pub(super) fn new(virial: Option<bool>, leapfrog: Leapfrog, time: f64) -> Self {
+    pub(super) fn new(
+        virial: Option<bool>,
+        leapfrog: Leapfrog,
+        time: f64,
+        refreshment: Option<layout::Refreshment>,
+    ) -> Self {
         let virial = virial.unwrap_or(false);
-        StepRequest { virial, leapfrog, time, box_scaling: None, rescaling: None, com_removal: false }
+        StepRequest { virial, leapfrog, time, box_scaling: None, rescaling: None, refreshment, com_removal: false }
     }
 }
 
@@ -47,12 +54,14 @@ impl<D: Device> Cuda<D> {
         self.build_lists()?;
         self.prune_lists(lists.lookahead)?;
         let now = self.restraints.time();
-        for StepRequest { virial, leapfrog, time, box_scaling, rescaling, com_removal } in steps {
+        for StepRequest { virial, leapfrog, time, box_scaling, rescaling, refreshment, com_removal } in steps {
             self.restraints.set_time(time);
             self.forces(Workload { energy: false, virial, ..Workload::FORCES })?;
-            self.integrate(leapfrog)?;
+            let (within, behind) = if box_scaling.is_none() { (refreshment, None) } else { (None, refreshment) };
+            self.step(leapfrog, within)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;
             rescaling.map_or(Ok(()), |rescaling| self.rescale_velocities(rescaling))?;
+            behind.map_or(Ok(()), |refreshment| self.refresh(refreshment))?;
             if com_removal {
                 self.remove_com_motion()?;
             }

@@ -81,7 +81,7 @@ macro_rules! members {
         })*
     };
 }
-members!(u32, f32, f64);
+members!(u32, i64, f32, f64);
 
 /// A structure on both sides.
 macro_rules! shared {

@@ -10,10 +10,10 @@ macro_rules! files {
 }
 
 /// Headers before what uses them, then kernels.
-const FILES: [(&str, &str); 21] = files!(
-    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "packed.cuh" "pair.cuh"
-    "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "restraint.cu" "bonded.cu" "mesh.cu" "virtual_sites.cu" "advance.cu"
-    "coupled.cu" "ensemble.cu"
+const FILES: [(&str, &str); 25] = files!(
+    "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "refreshment.cuh"
+    "packed.cuh" "pair.cuh" "fft.cuh" "restraint.cu" "bonded.cuh" "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "mesh.cu"
+    "mesh_fft.cu" "virtual_sites.cu" "advance.cu" "coupled.cu" "refreshment.cu" "ensemble.cu"
 );
 
 /// The whole text.

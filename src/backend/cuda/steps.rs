@@ -1,12 +1,14 @@
 //! The kernels of a step, in order.
 
-use super::device::{Device, Direction, Launch, clear};
+use super::device::{Device, Launch, clear};
 use super::kernel::Kernel;
 use super::layout::{
     ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
-    RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, SEARCH_WARPS, SUM_MOMENTUM, UPDATE_GROUP_KINDS, WARP,
+    RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, SEARCH_WARPS, SPREAD_ATOMS, SPREAD_PLANES, SUM_MOMENTUM,
+    UPDATE_GROUP_KINDS, WARP,
 };
 use super::lists::{BLOCK, over};
+use super::mesh;
 use super::shared::Pointer;
 use super::virtual_sites;
 use crate::error::Result;
@@ -21,9 +23,9 @@ pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool)
     virtual_sites::spread(device, a, sums)
 }
 
-/// Pairs within the cutoff, with bonded terms concurrently, which would otherwise wait until the last pair is done.
+/// Pairs within the cutoff, and bonded terms.
 fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
-    let pairs = match (rule, sums) {
+    let kernel = match (rule, sums) {
         (RULE_GEOMETRIC, false) => Kernel::PairGeometric,
         (RULE_GEOMETRIC, true) => Kernel::PairGeometricSums,
         (RULE_LORENTZ_BERTHELOT, false) => Kernel::PairLorentzBerthelot,
@@ -35,15 +37,11 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, false) => Kernel::PairTypeTable,
         (_, true) => Kernel::PairTypeTableSums,
     };
-    // a warp for every chunk that fits, many of which return at once: the hardware schedules blocks as others end, which
+    let block = SEARCH_WARPS * WARP;
+    // two warps for every chunk that fits, many of which return at once: the hardware schedules blocks as others end, which
     // balances the load and lets blocks of the mesh run in between
-    let pairs = Launch { block: SEARCH_WARPS * WARP, ..over(pairs, a.chunk_capacity * WARP) };
-    let terms = a.bonded_starts[BONDED_KINDS as usize];
-    if terms == 0 {
-        return device.launch(pairs, a);
-    }
-    let bonded = over(if sums { Kernel::BondedSums } else { Kernel::Bonded }, terms);
-    device.concurrently(|device| device.launch(bonded, a), |device| device.launch(pairs, a))
+    let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
+    device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
 
 /// The force constants of so many sets of position restraints at a time (ps since the start of the stage), for the forces
@@ -67,21 +65,20 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     };
     // a warp holds as many atoms as fit with all their lanes
     let lanes = a.slots.div_ceil(WARP / a.order) * WARP;
-    let points = a.grid_x * a.grid_y * a.grid_z;
-    device.launch(over(spread, lanes), a)?;
-    device.launch(over(Kernel::ConvertGrid, points), a)?;
-    device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
-    let waves = a.grid_x * a.grid_y * (a.grid_z / 2 + 1);
-    device.launch(over(if sums { Kernel::SolveSums } else { Kernel::Solve }, waves), a)?;
-    device.transform(Direction::Inverse, a.grid.0, a.spectrum.0)?;
+    let (spread_blocks, block) = (a.slots.div_ceil(SPREAD_ATOMS), SPREAD_ATOMS * SPREAD_PLANES);
+    device.launch(Launch { block, ..over(spread, spread_blocks * block) }, a)?;
+    mesh::solve(device, a, sums)?;
     device.launch(over(gather, lanes), a)
 }
 
-/// Integration; `sums`: kinetic energies and the constraint virial too, after [`forces`], which clears the sums.
-pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool) -> Result<()> {
-    let [groups_kernel, coupled_kernel] = match sums {
-        true => [Kernel::AdvanceSums, Kernel::AdvanceCoupledSums],
-        false => [Kernel::Advance, Kernel::AdvanceCoupled],
+/// Integration; `sums`: kinetic energies and the constraint virial too, after [`forces`], which clears the sums; `refreshed`:
+/// the work of constraint forces is booked, and velocities are renewed where `a` says so.
+pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
+    let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
+        (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
+        (true, false) => [Kernel::AdvanceSums, Kernel::AdvanceCoupledSums],
+        (false, true) => [Kernel::AdvanceRefreshed, Kernel::AdvanceCoupledRefreshed],
+        (true, true) => [Kernel::AdvanceRefreshedSums, Kernel::AdvanceCoupledRefreshedSums],
     };
     // the first thread counts steps, so that one is launched even where all constraints are coupled
     let groups = update_groups(groups_kernel, a);
@@ -97,7 +94,20 @@ fn update_groups(kernel: Kernel, a: &Arguments) -> Launch {
 
 /// A kernel with a block of threads per cluster of coupled constraints.
 fn coupled_clusters(kernel: Kernel, a: &Arguments) -> Launch {
-    Launch { kernel, threads: a.coupled_count * COUPLED_THREADS, block: COUPLED_THREADS, parameter: 0.0 }
+    Launch { block: COUPLED_THREADS, ..over(kernel, a.coupled_count * COUPLED_THREADS) }
+}
+
+/// Renews velocities in part, in the middle of the last step of `timestep` (ps).
+pub(super) fn refresh(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
+    let groups = update_groups(Kernel::Refresh, a);
+    device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
+    device.launch(Launch { parameter: timestep, ..coupled_clusters(Kernel::RefreshCoupled, a) }, a)?;
+    virtual_sites::place(device, a, false)
+}
+
+/// Sets what the next refreshment is, that in `a`.
+pub(super) fn set_refreshment(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(Launch { block: WARP, ..over(Kernel::SetRefreshment, 1) }, a)
 }
 
 /// Rescales velocities by the factor of the thermostat in `a`; halts the run where the kinetic energy exceeds `limit`

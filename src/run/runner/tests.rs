@@ -148,6 +148,12 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     let whole = compare_pieces("peptide-charged", &format!("{PERIODIC}{NPT}{RELEASED}"));
     assert!(whole.column("position_restraint")[3] > 0.0 && whole.column("restraint_work")[3] < 0.0);
     compare_pieces("tip4pew", &format!("{PERIODIC}{NPT}"));
+    let langevin = NPT.replace("coupling_time = \"0.1 ps\"", "kind = \"langevin\", friction = \"10 1/ps\"");
+    let heated = langevin.replace("\"300 K\", kind", "[[\"0 fs\", \"200 K\"], [\"20 fs\", \"300 K\"]], kind");
+    assert!(heated != langevin && langevin != NPT);
+    for stage in [langevin, heated] {
+        compare_pieces("tip4pew", &format!("{PERIODIC}{stage}"));
+    }
 }
 
 /// A run on a GPU as a whole and in pieces; returns the whole.
@@ -220,7 +226,7 @@ fn a_run_goes_from_a_gpu_to_the_processor_and_back() {
 #[test]
 fn a_gpu_that_computes_wrong_is_left_or_refused() {
     let case = Case::new("peptide-charged", &format!("{PERIODIC}{NPT}"));
-    let number = Kernel::BondedSums as u32;
+    let number = Kernel::PairLorentzBerthelotSums as u32;
     let error = case.run(Engine::with_gpu(number, false), None).expect_err("it was asked for");
     assert!(error.exit_code() == 6 && error.to_string().contains("differ"), "{error}");
     assert_eq!(case.run(Engine::with_gpu(number, true), None).unwrap(), Outcome::Finished);

@@ -19,8 +19,8 @@ const STEPS: u64 = 12;
 const KINETIC: f64 = 1e-6;
 /// The conserved energy: the project's bar of 10⁻⁶ for the sum of all terms, which cancel to a third.
 const ENERGY: f64 = 3e-6;
-/// Kernels of a quiet step: the bar of the design for a system with all there is.
-const KERNELS: u32 = 14;
+/// Kernels of a quiet step of a system with all there is; the bar of the design is 14.
+const KERNELS: u32 = 8;
 
 fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
     let (thermostat, velocities) = (Some(Thermostat::new(kind, 350.0, 0.1, 2)), Velocities::File);

@@ -23,6 +23,9 @@ const KERNELS_PER_TRANSFORM: u32 = 3;
 /// multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
 const UNBOUNDED: u32 = 256;
 
+/// Shared memory of a block, bytes: Hopper's.
+const SHARED_MEMORY: u32 = 227 * 1024;
+
 /// Counts of device operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -118,6 +121,10 @@ impl Device for Emulated {
         "emulated GPU".into()
     }
 
+    fn shared_memory(&self) -> u32 {
+        SHARED_MEMORY
+    }
+
     fn allocate(&self, bytes: usize) -> Result<u64> {
         if self.full.get() {
             return Err(Error::Device("out of memory".into()));
@@ -158,10 +165,11 @@ impl Device for Emulated {
         if launch.threads == 0 || self.forgotten == Some(launch.kernel) {
             return Ok(());
         }
+        assert!(launch.shared <= SHARED_MEMORY, "{launch:?} has too much shared memory");
         assert!(launch.block <= UNBOUNDED || bounded(launch.kernel), "{launch:?} may have too many registers");
         self.count(0, 1);
         self.span(launch.kernel);
-        let geometry = [launch.threads.div_ceil(launch.block), launch.block];
+        let geometry = [launch.threads.div_ceil(launch.block), launch.block, launch.shared];
         let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
         self.check_guards(launch);
         outcome.map_err(Error::Device)

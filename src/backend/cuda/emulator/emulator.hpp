@@ -4,6 +4,7 @@
 // that have returned. The order of blocks and threads can be changed, and must not change a bit of the result. Shared
 // memory is filled with NaN when a block begins.
 
+#include <algorithm>
 #include <cmath>
 #include <csetjmp>
 #include <cstdio>
@@ -54,6 +55,9 @@ std::vector<Fiber> fibers;
 std::vector<Group> warps;
 Group whole_block;
 unsigned current, block_number, blocks, threads;
+// shared memory of the launch's size, and behind it what nothing may change
+std::vector<unsigned char> launched;
+constexpr size_t GUARD = 64;
 bool progress;
 const char* fault;
 jmp_buf scheduler;
@@ -143,6 +147,7 @@ inline int find_shared(dl_phdr_info* library, size_t, void*) {
 
 inline void reset_block() {
     memset(shared_memory.start, 0xff, shared_memory.size);
+    std::fill(launched.begin(), launched.end(), 0xff);
     for (auto& fiber : fibers) fiber.started = fiber.done = false;
     for (auto& group : warps) group = {LANES, 0, 0, NONE, {}};
     whole_block = {threads, 0, 0, NONE, {}};
@@ -178,12 +183,15 @@ inline bool run_block(unsigned order) {
         }
         if (running > 0 && !progress) fault = "lanes wait for others that have returned";
     } while (running > 0 && !fault);
+    for (size_t k = launched.size() - GUARD; k < launched.size(); ++k)
+        if (launched[k] != 0xff) fault = "a write beyond the launch's shared memory";
     return !fault;
 }
 
 inline const char* run(void (*kernel)(const void*, double), const void* a, double p, unsigned grid, unsigned size,
-                       unsigned order) {
+                       unsigned shared, unsigned order) {
     body = kernel;
+    launched.resize(shared + GUARD);
     arguments = a;
     parameter = p;
     blocks = grid;
@@ -259,6 +267,8 @@ inline T atomicMax(T* at, T value) {
     return before;
 }
 
+inline float2* launched_memory() { return reinterpret_cast<float2*>(emulation::launched.data()); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }

@@ -39,17 +39,17 @@ fn bounded(kernel: Kernel) -> bool {
 fn table() -> String {
     let mut text = String::from(
         "extern \"C\" const char* emulate(unsigned kernel, const Arguments* a, double p, unsigned grid, unsigned size,\n\
-         unsigned order) {\nstatic void (*const table[])(const Arguments, const double) = {\n",
+         unsigned shared, unsigned order) {\nstatic void (*const table[])(const Arguments, const double) = {\n",
     );
     for kernel in Kernel::ALL {
         let _ = writeln!(text, "{},", kernel.name());
     }
     text + "};\nstatic void (*chosen)(const Arguments, const double);\nchosen = table[kernel];\n\
             return emulation::run([](const void* a, double p) { chosen(*static_cast<const Arguments*>(a), p); }, a, p,\n\
-            grid, size, order);\n}\n"
+            grid, size, shared, order);\n}\n"
 }
 
-type Emulate = unsafe extern "C" fn(u32, *const Arguments, f64, u32, u32, u32) -> *const c_char;
+type Emulate = unsafe extern "C" fn(u32, *const Arguments, f64, u32, u32, u32, u32) -> *const c_char;
 
 impl Library {
     fn compile() -> Self {
@@ -87,11 +87,12 @@ impl Library {
         output
     }
 
-    /// Runs a kernel with `grid` blocks of `size` threads; `order` 0, 1, 2 is that of blocks and threads.
+    /// Runs a kernel with `grid` blocks of `size` threads, which share so many bytes; `order` 0, 1, 2 is that of blocks and
+    /// threads.
     pub(super) fn launch(
         &self,
         kernel: Kernel,
-        [grid, size]: [u32; 2],
+        [grid, size, shared]: [u32; 3],
         arguments: &Arguments,
         parameter: f64,
         order: u32,
@@ -100,7 +101,7 @@ impl Library {
         // SAFETY: the addresses in `arguments` are those of arrays of the sizes it states, and nobody else is here
         let fault = unsafe {
             let emulate: libloading::Symbol<Emulate> = self.library.get("emulate").expect("the table of kernels");
-            let fault = emulate(kernel as u32, arguments, parameter, grid, size, order);
+            let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);
             if fault.is_null() { None } else { Some(CStr::from_ptr(fault).to_string_lossy().into_owned()) }
         };
         fault.map_or(Ok(()), |what| Err(format!("{}: {what}", kernel.name())))

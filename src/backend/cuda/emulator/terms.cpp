@@ -86,6 +86,15 @@ void term_excluded(const float* in, float* out) {
 // a, b, d, K
 void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
 
+// low and high words of seed and step, atom
+void normals_f64(const double* in, double* out) {
+    const Refreshment refreshment = {{u32(in[0]), u32(in[1])}, {u32(in[2]), u32(in[3])}, {0, 0}, 0.0, 0.0};
+    const Vec3<double> numbers = normals(refreshment, u32(in[4]));
+    out[0] = numbers.x;
+    out[1] = numbers.y;
+    out[2] = numbers.z;
+}
+
 // a, P₀, e, n, whether stochastic, P, V
 void box_scaling_factor_f64(const double* in, double* out) {
     *out = box_scaling_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);

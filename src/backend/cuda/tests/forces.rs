@@ -126,6 +126,15 @@ fn every_order_of_splines() {
 }
 
 #[test]
+fn meshes_of_the_library() {
+    let mut sample = Sample::load("salt-displaced");
+    if let Electrostatics::Pme(parameters) = &mut sample.system.settings.electrostatics {
+        parameters.grid = [22, 25, 27];
+    }
+    compare(&sample, "a mesh with a factor of 11 and odd rows");
+}
+
+#[test]
 fn other_electrostatics_and_cutoffs() {
     let mut sample = Sample::load("peptide-charged");
     sample.system.settings.electrostatics = Electrostatics::ReactionField { permittivity: 78.0 };

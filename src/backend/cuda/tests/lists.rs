@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::read;
 use crate::backend::cuda::emulator::device::Emulated;
-use crate::backend::cuda::layout::{CHUNK_GROUPS, NO_ATOM, SLOT_BITS, WARP};
+use crate::backend::cuda::layout::{CHUNK_GROUPS, HALF, NO_ATOM, SLOT_BITS, WARP};
 use crate::backend::cuda::shared::{Element, Pointer};
 use crate::cell::displacement;
 use crate::pair::{ListSchedule, shift_image};
@@ -22,10 +22,11 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
 fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
-    let (groups, entries) = if inner { (a.inner_groups, a.inner) } else { (a.outer_groups, a.outer) };
-    let groups = array(cuda, groups, counts.chunks);
+    // a list of each half of a block, or one of the whole
+    let (groups, entries, parts) = if inner { (a.inner_groups, a.inner, 2) } else { (a.outer_groups, a.outer, 1) };
+    let groups = array(cuda, groups, parts * counts.chunks);
     let blocks = array(cuda, a.chunk_block, counts.chunks);
-    let entries = array(cuda, entries, counts.chunks * CHUNK_GROUPS * WARP);
+    let entries = array(cuda, entries, parts * counts.chunks * CHUNK_GROUPS * WARP);
     let slots = array(cuda, a.slot_atom, a.slots);
     let images = array(cuda, a.images, a.slots);
     let cell = sample.state.cell.as_ref();
@@ -35,13 +36,14 @@ fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 
         cell.map_or(position, |cell| position - cell.shift([na, nb, nc]))
     };
     let mut found: HashMap<[u32; 2], Vec<Vec3>> = HashMap::new();
-    for chunk in 0..counts.chunks {
-        for index in 0..groups[chunk as usize] * WARP {
-            let [entry, mask] = entries[(chunk * CHUNK_GROUPS * WARP + index) as usize];
+    for list in 0..parts * counts.chunks {
+        let (chunk, part) = (list / parts, list % parts);
+        for index in 0..groups[list as usize] * WARP {
+            let [entry, mask] = entries[(list * CHUNK_GROUPS * WARP + index) as usize];
             let (slot_j, shift) = (entry & ((1 << SLOT_BITS) - 1), entry >> SLOT_BITS);
             let moved = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(shift as usize)));
             for lane in (0..WARP).filter(|lane| mask >> lane & 1 == 1) {
-                let slot_i = blocks[chunk as usize] * WARP + lane;
+                let slot_i = blocks[chunk as usize] * WARP + part * HALF + lane;
                 let (i, j) = (slots[slot_i as usize], slots[slot_j as usize]);
                 if i != NO_ATOM {
                     let d = wrapped(slot_i) - wrapped(slot_j) - moved;

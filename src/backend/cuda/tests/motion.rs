@@ -27,21 +27,21 @@ const FEW_ROUNDINGS: f64 = 1e-15;
 /// Constraints hold to their tolerance on both sides; constraint forces are forces.
 const VIRIAL: f64 = 1e-4;
 
-fn advance(sums: bool) -> Leapfrog {
+pub(super) fn advance(sums: bool) -> Leapfrog {
     Leapfrog { timestep: TIMESTEP, virial: sums, kinetic: sums, ..Leapfrog::default() }
 }
 
-fn state_of(backend: &impl Backend) -> State {
+pub(super) fn state_of(backend: &impl Backend) -> State {
     let mut state = State::default();
     backend.download(&mut state).expect("a state");
     state
 }
 
-fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+pub(super) fn largest_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max)
 }
 
-fn host(sample: &Sample) -> Host<Reference> {
+pub(super) fn host(sample: &Sample) -> Host<Reference> {
     let reference = Reference::new(&sample.system).expect("a supported system");
     let mut host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
     host.upload(&sample.state).expect("a state");

@@ -1,4 +1,4 @@
-// Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints in one launch: a thread per term, warps of one kind. The
+// Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints: a thread per term, warps of one kind. The
 // lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
 //
 // Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
@@ -130,9 +130,15 @@ __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     return kind;
 }
 
+// How many blocks of threads the terms need.
+__device__ inline u32 bonded_blocks(const Arguments& a) {
+    return (a.bonded_starts[BONDED_KINDS] + blockDim.x - 1) / blockDim.x;
+}
+
+// The terms of one of these blocks.
 template <bool SUMS>
-__device__ inline void bonded_forces(const Arguments& a) {
-    const u32 thread = thread_number();
+__device__ inline void bonded_forces(const Arguments& a, u32 block) {
+    const u32 thread = block * blockDim.x + threadIdx.x;
     if (thread / WARP * WARP >= a.bonded_starts[BONDED_KINDS] || halted(a)) return;
     const u32 kind = kind_of(a, thread), index = thread - a.bonded_starts[kind];
     const Lattice cell = *a.cell;
@@ -155,11 +161,4 @@ __device__ inline void bonded_forces(const Arguments& a) {
     add_sum(a, SUM_RESTRAINT_TORQUE + 0, sums.torque.x);
     add_sum(a, SUM_RESTRAINT_TORQUE + 1, sums.torque.y);
     add_sum(a, SUM_RESTRAINT_TORQUE + 2, sums.torque.z);
-}
-
-extern "C" __global__ void bonded(const Arguments a, const double) {
-    bonded_forces<false>(a);
-}
-extern "C" __global__ void bonded_sums(const Arguments a, const double) {
-    bonded_forces<true>(a);
 }

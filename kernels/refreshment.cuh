@@ -1,0 +1,123 @@
+// Velocities that a thermostat renews in part, the counterpart of `src/ensemble/refreshment.rs` and `src/backend/refresh.rs`;
+// and their random numbers, those of `src/rng` to the bit: only sums, products, quotients and square roots.
+
+// Philox4x32 with ten rounds.
+__device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {
+    for (int round = 0; round < 10; ++round) {
+        const u64 a = u64(0xD2511F53u) * counter[0], b = u64(0xCD9E8D57u) * counter[2];
+        counter[0] = u32(b >> 32) ^ counter[1] ^ key_low;
+        counter[2] = u32(a >> 32) ^ counter[3] ^ key_high;
+        counter[1] = u32(b);
+        counter[3] = u32(a);
+        key_low += 0x9E3779B9u;
+        key_high += 0xBB67AE85u;
+    }
+}
+
+// Natural logarithm of a normal number x = 2ᵉ m, √½ ≤ m < √2, by the series of 2 artanh((m−1)/(m+1)).
+__device__ inline float noise_ln(float x) {
+    const int shifted = int(__float_as_uint(x) - __float_as_uint(0.5f * 1.41421356237309504880f)), exponent = shifted >> 23;
+    const float mantissa = __uint_as_float(__float_as_uint(x) - (u32(exponent) << 23));
+    const float s = (mantissa - 1.0f) / (mantissa + 1.0f), square = s * s;
+    const float series = ((square * (1.0f / 9.0f) + 1.0f / 7.0f) * square + 1.0f / 5.0f) * square + 1.0f / 3.0f;
+    return float(exponent) * 0.693147180559945309417f + 2.0f * (s + s * square * series);
+}
+
+// Taylor series for an angle of at most π/4.
+__device__ inline float noise_sin(float x) {
+    const float square = x * x;
+    const float series = ((square * (1.0f / 362880.0f) - 1.0f / 5040.0f) * square + 1.0f / 120.0f) * square - 1.0f / 6.0f;
+    return x + x * square * series;
+}
+__device__ inline float noise_cos(float x) {
+    const float square = x * x;
+    const float series = ((square * (1.0f / 40320.0f) - 1.0f / 720.0f) * square + 1.0f / 24.0f) * square - 0.5f;
+    return 1.0f + square * series;
+}
+
+// Two independent normal numbers from two random words, by Box and Muller's transformation.
+__device__ inline float2 box_muller(u32 radius, u32 angle) {
+    const float uniform = (float(radius) + 0.5f) * (1.0f / 4294967296.0f);
+    const float length = sqrtf(-2.0f * noise_ln(uniform));
+    // two bits choose the quarter of the circle, thirty the angle in it
+    const float within = float(int(angle & 0x3fffffffu) - 0x20000000) * (1.57079632679489661923f / 1073741824.0f);
+    const float sine = noise_sin(within), cosine = noise_cos(within), sign = angle >> 31 == 0 ? length : -length;
+    const bool turned = (angle & 0x40000000u) != 0;
+    return make_float2(sign * (turned ? -sine : cosine), sign * (turned ? cosine : sine));
+}
+
+// Three independent normal numbers of an atom.
+__device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom) {
+    u32 words[4] = {atom, refreshment.step[0], refreshment.step[1], PURPOSE_NOISE << 24};
+    philox(words, refreshment.seed[0], refreshment.seed[1]);
+    const float2 xy = box_muller(words[0], words[1]);
+    return vec3(double(xy.x), double(xy.y), double(box_muller(words[2], words[3]).x));
+}
+
+// The change of a velocity: −(1−α) v + √((1−α²) kT/m) R.
+__device__ inline Vec3<double> renewal(const Refreshment& refreshment, u32 atom, double mass, Vec3<double> velocity) {
+    return velocity * refreshment.lost + normals(refreshment, atom) * sqrt(refreshment.variance * (1.0 / mass));
+}
+
+// Adds the sum over a warp to the work of refreshments, kJ/mol; all lanes must call it.
+__device__ inline void add_refreshment_work(const Arguments& a, double of_lane) {
+    const double sum = warp_sum(of_lane);
+    if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
+}
+
+// The work of constraint forces on an atom in a step: what its kinetic energy changes by beyond the work of the other forces,
+// ½ dt F·(v(t−½) + v(t+½)). Before its velocity in memory, v(t−½), is replaced.
+__device__ inline double work_beyond_forces(const Arguments& a, u32 atom, Vec3<double> velocity, double timestep) {
+    const Vec3<double> before = a.velocities[atom];
+    return 0.5 * a.masses[atom] * (norm_squared(velocity) - norm_squared(before)) -
+           0.5 * timestep * dot(force_on(a, a.atom_slot[atom]), before + velocity);
+}
+
+// Books both kinds of work of a step, one after the other: rounded alike whether or not they are done in one kernel.
+template <bool SUMS>
+__device__ inline void book_works(const Arguments& a, double of_constraints, double of_refreshment) {
+    add_refreshment_work(a, of_constraints);
+    add_refreshment_work(a, of_refreshment);
+    if (SUMS) add_sum(a, SUM_CONSTRAINT_WORK, of_constraints);
+}
+
+// Between the integration of two steps, by one thread; any number of times. Kernels that renew velocities read `step` and set
+// `next_step`, as their blocks start at different times.
+__device__ inline void begin_refreshment(const Arguments& a) {
+    Status& status = *a.status;
+    status.refreshment.step[0] = status.refreshment.next_step[0];
+    status.refreshment.step[1] = status.refreshment.next_step[1];
+    status.thermostat_work += status.refreshment_work * (1.0 / SUM_SCALE);
+    status.refreshment_work = 0;
+}
+
+// The next refreshment, unless the host sets another, is that of the next step. One thread.
+__device__ inline void end_refreshment(const Arguments& a) {
+    Refreshment& refreshment = a.status->refreshment;
+    refreshment.next_step[0] = refreshment.step[0] + 1;
+    refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
+}
+
+// Renews the velocities of an update group, whose `unconstrained` positions are those after the whole move, and mends the
+// second half of the move; with constraints. Adds the work, and returns −1, or the leaf whose constraint failed.
+template <class Kind>
+__device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
+                            Vec3<double> (&velocity)[Kind::SIZE], double& work) {
+    const Refreshment refreshment = a.status->refreshment;
+    Vec3<double> change[Kind::SIZE];
+    for (int k = 0; k < Kind::SIZE; ++k) {
+        const double mass = a.masses[group.atoms[k]];
+        work -= 0.5 * mass * norm_squared(velocity[k]);
+        change[k] = renewal(refreshment, group.atoms[k], mass, velocity[k]);
+        velocity[k] = velocity[k] + change[k];
+        group.unconstrained[k] = group.unconstrained[k] + change[k] * (0.5 * timestep);
+    }
+    const int failed = kind.constrain(a, group, change);
+    if (failed >= 0) return failed;
+    for (int k = 0; k < Kind::SIZE; ++k) {
+        velocity[k] = velocity[k] + change[k] * (2.0 / timestep);
+        group.unconstrained[k] = group.unconstrained[k] + change[k];
+        work += 0.5 * a.masses[group.atoms[k]] * norm_squared(velocity[k]);
+    }
+    return -1;
+}

@@ -1,0 +1,70 @@
+//! One step of the leapfrog integrator, with the forces that were left to it.
+
+use super::Cuda;
+use super::device::{Device, Timing};
+use super::layout::{
+    self, Arguments, SUM_CONSTRAINT_VIRIAL, SUM_CONSTRAINT_WORK, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE,
+};
+use super::replay::StepRequest;
+use super::steps;
+use super::sums::Sums;
+use crate::backend::{Kinetic, Leapfrog};
+use crate::ensemble::groups::PerGroup;
+use crate::error::Result;
+use crate::vec3::{Mat3, Vec3};
+
+impl<D: Device> Cuda<D> {
+    /// Integrates; velocities are renewed in the middle of the move where there is a refreshment.
+    pub(super) fn step(&mut self, asked: Leapfrog, refreshment: Option<layout::Refreshment>) -> Result<Kinetic> {
+        let Leapfrog { timestep, virial, kinetic, coupled, pending_work, refreshed } = asked;
+        self.list_lifetime.step_launched();
+        self.step_requests.push(StepRequest::new(self.pending, asked, self.restraints.time(), refreshment));
+        if self.pending.is_some() {
+            self.set_force_constants()?;
+        }
+        if let Some(refreshment) = refreshment {
+            self.set_refreshment(refreshment)?;
+        }
+        let renews = u32::from(refreshment.is_some());
+        let refreshed = renews == 1 || (refreshed && self.is_constrained());
+        // a refreshment needs no sums
+        let sums = virial || kinetic || pending_work || (coupled && renews == 0);
+        let (device, a, rule) = (&self.device, &Arguments { renews, ..self.arguments }, self.rule);
+        let pending = self.pending.take();
+        let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
+        let step = |device: &D| {
+            if let Some(virial) = pending {
+                steps::forces(device, a, rule, virial)?;
+            }
+            steps::advance(device, a, timestep, sums, refreshed)
+        };
+        if kinetic {
+            step(device)?;
+        } else {
+            let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
+            let kind = forces | u64::from(sums) << 2 | u64::from(refreshed) << 3 | u64::from(renews) << 4;
+            let key = [self.epoch, timestep.to_bits(), kind];
+            if timed { device.timed(Timing::Step, step) } else { device.run_captured(key, step) }?;
+        }
+        if pending_work {
+            steps::finish_work(device, a, timestep)?;
+        }
+        self.book_restraint_work(timestep)?;
+        if !kinetic {
+            return Ok(Kinetic::default());
+        }
+        let sums = Sums::read(device, a)?;
+        self.check()?;
+        self.note_restraint_work()?;
+        let kinetic = Kinetic {
+            before: sums.at(SUM_KINETIC_BEFORE),
+            after: sums.at(SUM_KINETIC_AFTER),
+            along: Vec3::ZERO,
+            constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
+            of_groups: PerGroup::new(),
+            constraint_work: sums.at(SUM_CONSTRAINT_WORK),
+        };
+        self.check_motion(kinetic.before + kinetic.after)?;
+        Ok(kinetic)
+    }
+}

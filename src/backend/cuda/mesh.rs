@@ -1,0 +1,153 @@
+//! The mesh of PME on the device: its arrays, and the kernels between spreading and gathering.
+//!
+//! Meshes that fit have three kernels of our own, with the transforms in them (`kernels/mesh_fft.cu`). On an H100, with
+//! 23 558 atoms and 54³ points, cuFFT takes six kernels of 4.7 µs for the two transforms, and 3.4 µs and 4.1 µs go into the
+//! conversion of the grid before and the solution between them, each with a gap of 1 µs, at 3 to 7 percent of the GPU's
+//! throughput; a whole step is 95 µs. All this is latency, which fewer kernels have less of.
+//!
+//! Other meshes are cuFFT's: those with a plane beyond the shared memory of a block, those with odd rows or other factors
+//! than two radices. All sizes that the program chooses are ours up to 128 points along an edge, and up to 112 on Turing.
+
+use super::device::{Device, Direction, Launch, allocate, store, zeros};
+use super::kernel::Kernel;
+use super::layout::{
+    Arguments, Axis, Divisor, FIRST_RADICES, LINE_THREADS, LINES, PLANE_THREADS, SECOND_RADICES, Transforms, WARP,
+};
+use super::lists::over;
+use crate::error::Result;
+use crate::pme::{Influence, MeshPotential};
+use crate::system::PmeParameters;
+use bytemuck::Zeroable;
+use std::f64::consts::{PI, TAU};
+
+/// Shared memory of a block that needs no permission, bytes; lines along x stay below.
+const UNASKED: u32 = 48 * 1024;
+/// Bytes of a complex number.
+const COMPLEX: u32 = 8;
+
+/// Allocates the mesh's arrays, uploads its tables, and plans transforms.
+pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
+    let [nx, ny, nz] = parameters.grid;
+    let influence = Influence::new(parameters, MeshPotential::Coulomb);
+    let moduli: Vec<f32> = (0..3).flat_map(|d| influence.inverse_moduli(d)).map(|&v| v as f32).collect();
+    a.order = parameters.order as u32;
+    [a.grid_x, a.grid_y, a.grid_z] = parameters.grid.map(|points| points as u32);
+    (a.alpha, a.exact_alpha) = (parameters.alpha as f32, parameters.alpha);
+    a.charge_grid = zeros(device, nx * ny * nz)?;
+    a.grid = allocate(device, nx * ny * nz)?;
+    a.spectrum = allocate(device, nx * ny * (nz / 2 + 1))?;
+    a.moduli = store(device, &moduli)?;
+    a.transforms = Transforms {
+        half_y: Divisor::new(a.grid_y / 2),
+        depth: Divisor::new(a.grid_z / 2 + 1),
+        lines: a.grid_y * (a.grid_z / 2 + 1),
+        gaussian: (PI / parameters.alpha).powi(2) as f32,
+        ..Transforms::zeroed()
+    };
+    match factors(parameters.grid, device.shared_memory()) {
+        Some(factors) => set_axes(device, &mut a.transforms, parameters.grid, factors),
+        None => device.plan_transforms(parameters.grid),
+    }
+}
+
+/// Radices of the two stages along each axis, where our kernels do the transforms with so much shared memory for a block.
+fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]> {
+    let [nx, ny, nz] = [nx, ny, nz].map(|points| u32::try_from(points).unwrap_or(0));
+    // a thread has two rows of y at once
+    let [x, y, z] = [two_factors(nx, 1)?, two_factors(ny, 2)?, two_factors(nz, 1)?];
+    let [forward, inverse] = [z, [z[1], z[0]]].map(|parts| plane_shared([ny, nz], parts));
+    (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
+}
+
+/// Two radices with this product, the first a multiple of `step`: the larger of them is the smallest that there is, and the
+/// first the smaller one.
+fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
+    let firsts = FIRST_RADICES.into_iter().filter(|first| first % step == 0 && points % first == 0);
+    let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
+    pairs.min_by_key(|&[first, second]| (first.max(second), first))
+}
+
+/// The axes and their tables.
+fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<()> {
+    let root = |k: usize, points: usize| {
+        let (sine, cosine) = (-TAU * k as f64 / points as f64).sin_cos();
+        [cosine as f32, sine as f32]
+    };
+    let axis = |number: usize| -> Result<Axis> {
+        let points = grid[number];
+        let roots: Vec<[f32; 2]> = (0..points).map(|k| root(k, points)).collect();
+        let [first, second] = factors[number];
+        Ok(Axis { roots: store(device, &roots)?, first, second })
+    };
+    [t.x, t.y, t.z] = [axis(0)?, axis(1)?, axis(2)?];
+    [t.first_z, t.second_z] = [t.z.first, t.z.second].map(Divisor::new);
+    Ok(())
+}
+
+/// Complex numbers in a row of a plane: `parts` of odd lengths, two places for a row that is its own mirror image, and
+/// perhaps one more, so that neighbours in a column are in different banks.
+fn pitch(parts: u32, length: u32) -> u32 {
+    (parts * (length | 1) + 2) | 1
+}
+
+/// Bytes of shared memory for a plane with the roots of its axes; rows have so many parts of such a length.
+fn plane_shared([ny, nz]: [u32; 2], [parts, length]: [u32; 2]) -> u32 {
+    (ny / 2 * pitch(parts, length) + ny + nz) * COMPLEX
+}
+
+/// The same for lines along x, with the moduli too.
+fn line_shared(nx: u32) -> u32 {
+    nx * (LINES * COMPLEX + COMPLEX + size_of::<f32>() as u32)
+}
+
+/// Charges on the grid become the potential.
+pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
+    if a.transforms.x.first == 0 {
+        return solve_by_library(device, a, sums);
+    }
+    let Transforms { x, y, z, half_y, depth, lines, .. } = a.transforms;
+    let stages = [half_y.value * z.first.max(z.second), depth.value * y.first.max(y.second)];
+    let most = stages[0].max(stages[1]);
+    let block = most.div_ceil(most.div_ceil(PLANE_THREADS)).next_multiple_of(WARP);
+    let planes = |kernel, parts| {
+        let shared = plane_shared([a.grid_y, a.grid_z], parts);
+        Launch { block, shared, ..over(kernel, a.grid_x * block) }
+    };
+    let of_lines = (LINES * x.first.max(x.second)).next_multiple_of(WARP).min(LINE_THREADS);
+    let kernel = over(if sums { Kernel::SolveLinesSums } else { Kernel::SolveLines }, lines.div_ceil(LINES) * of_lines);
+    device.launch(planes(Kernel::TransformPlanes, [z.first, z.second]), a)?;
+    device.launch(Launch { block: of_lines, shared: line_shared(a.grid_x), ..kernel }, a)?;
+    device.launch(planes(Kernel::RestorePlanes, [z.second, z.first]), a)
+}
+
+/// The same with cuFFT.
+fn solve_by_library(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
+    device.launch(over(Kernel::ConvertGrid, a.grid_x * a.grid_y * a.grid_z), a)?;
+    device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
+    let waves = a.grid_x * a.transforms.lines;
+    device.launch(over(if sums { Kernel::SolveSums } else { Kernel::Solve }, waves), a)?;
+    device.transform(Direction::Inverse, a.grid.0, a.spectrum.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pme::good_size;
+
+    #[test]
+    fn sizes_that_the_program_chooses_have_two_radices_as_far_as_planes_fit() {
+        for points in (12..=128).map(good_size).filter(|&points| points != 14) {
+            // what a block may have on Turing, and at least on GPUs since
+            let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
+            let factors = factors([points; 3], shared_memory);
+            let [_, y, z] = factors.unwrap_or_else(|| panic!("{points} points are not ours"));
+            assert!(y[0] % 2 == 0 && y[0] * y[1] == points as u32 && z[0] * z[1] == points as u32);
+        }
+        assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
+        assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));
+        // a plane too large, a factor of 11, odd rows, two different radices of too many points
+        for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [162, 54, 54]] {
+            assert_eq!(factors(grid, UNASKED), None, "{grid:?}");
+        }
+    }
+}
