@@ -123,7 +123,9 @@ timestep = "2 fs"
 
 
 THERMOSTAT = 'thermostat = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }'
+LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = "5 1/ps" }'
 BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
+RELEASED = 'position_restraints = { select = "resid 1", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["0.7 ps", "0 kJ/mol/nm^2"]] }'
 
 
 def run(md, source, where, device, *options):
@@ -134,35 +136,45 @@ def summary(where):
     return json.loads((where / "summary.json").read_text())
 
 
+SANITIZED = {"peptide-ff19sb": f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}", "tip4pew": f"{LANGEVIN}\n{BAROSTAT}"}
+
+
 def sanitizers(report, md, device):
     report.say("\n## compute-sanitizer\n")
     program = shutil.which("compute-sanitizer")
     if program is None:
         report.check(False, "compute-sanitizer was not found: nothing was checked")
         return
-    source = OUT / "sanitizer" / "input.toml"
-    write_input(source, "peptide-ff19sb", 'constraints = "h-bonds"', dynamics(f"{THERMOSTAT}\n{BAROSTAT}", 30))
+    for system, coupling in SANITIZED.items():
+        source = OUT / "sanitizer" / system / "input.toml"
+        write_input(source, system, 'constraints = "h-bonds"', dynamics(coupling, 30))
+        sanitize(report, md, device, program, source, system)
+
+
+def sanitize(report, md, device, program, source, system):
     for tool in SANITIZERS:
-        where = OUT / "sanitizer" / tool
+        where = source.parent / tool
         shutil.rmtree(where, ignore_errors=True)
         line = [program, "--tool", tool, "--error-exitcode", "9", md, "run", source, "--quiet"]
         done = subprocess.run([*map(str, line), "--output-dir", where, "--device", device], capture_output=True, text=True)
-        (OUT / "sanitizer" / f"{tool}.log").write_text(done.stdout + done.stderr)
+        (source.parent / f"{tool}.log").write_text(done.stdout + done.stderr)
         words = re.findall(r"ERROR SUMMARY: .*|RACECHECK SUMMARY: .*", done.stdout + done.stderr)
-        report.check(done.returncode == 0, f"{tool}: {words[-1] if words else f'ended with {done.returncode}'}")
+        report.check(done.returncode == 0, f"{system}, {tool}: {words[-1] if words else f'ended with {done.returncode}'}")
 
 
 # ends before the first piece of a run in pieces does
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
-LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = "5 1/ps" }'
-RELEASED = 'position_restraints = { select = "protein", force_constant = [["0 ps", "1000 kJ/mol/nm^2"], ["0.8 ps", "0 kJ/mol/nm^2"]] }'
 # system, forces, couplings
 BITS = {
     "h-bonds": ("octahedron", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
     "all-bonds": ("octahedron", 'constraints = "all-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
-    "lists by displacement": ("octahedron", 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }', f"{THERMOSTAT}\n{BAROSTAT}"),
+    "lists by displacement": (
+        "octahedron",
+        'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+        f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}",
+    ),
     "langevin dynamics": ("octahedron", 'constraints = "h-bonds"', f"{LANGEVIN}\n{BAROSTAT}"),
     "virtual sites": ("tip4pew", "", f"{LANGEVIN}\n{BAROSTAT}"),
     "restraints that are released": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{RELEASED}"),
