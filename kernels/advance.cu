@@ -48,13 +48,14 @@ struct Leapfrog {
             a.old[atom] = group.old[k];
             a.positions[atom] = group.unconstrained[k];
             a.velocities[atom] = velocity[k];
+            if (a.packs_ahead) pack_atom(a, a.atom_slot[atom], atom, group.unconstrained[k]);
         }
     }
 };
 
 template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog(const Arguments& a, double timestep) {
-    if (halted(a)) return;
+    if (halted(a) || forces_overflowed(a)) return;
     if (thread_number() == 0) {
         ++a.status->steps;
         if (REFRESHED && a.renews) end_refreshment(a);

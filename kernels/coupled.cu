@@ -185,7 +185,7 @@ __device__ inline void refresh_coupled_cluster(const Arguments& a, double timest
 // Leapfrog as for the other update groups, see `Leapfrog`.
 template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
-    if (halted(a)) return;
+    if (halted(a) || forces_overflowed(a)) return;
     const CoupledSolver solver = {a, a.positions, a.coupled_clusters[blockIdx.x]};
     StepSums sums = {};
     double constraint_work = 0.0;
@@ -215,9 +215,15 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         a.velocities[atom] = velocity;
     });
     if (SUMS) store_sums(solver, sums, centre, timestep);
-    if (!REFRESHED) return;
-    book_works<SUMS>(a, constraint_work, 0.0);
-    if (a.renews) refresh_coupled_cluster(a, timestep);
+    if (REFRESHED) {
+        book_works<SUMS>(a, constraint_work, 0.0);
+        if (a.renews) refresh_coupled_cluster(a, timestep);
+    }
+    if (!a.packs_ahead) return;
+    solver.for_atoms([&](u32 i) {
+        const u32 atom = a.coupled_atoms[i].atom;
+        pack_atom(a, a.atom_slot[atom], atom, a.positions[atom]);
+    });
 }
 
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) advance_coupled(const Arguments a, const double timestep) {

@@ -1,5 +1,6 @@
-// The first kernel of a step: packs positions as offsets, clears forces and sums, finds each atom's mesh point, and checks
-// displacements against the list buffer.
+// What forces begin with: positions as offsets, each atom's mesh point, cleared forces. The kernel that integrates leaves all this
+// behind (`packs_ahead`); where positions have changed otherwise, or sums are to be cleared and displacements checked against the
+// list buffer, `pack` comes first.
 
 // The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
 // coordinate.
@@ -25,23 +26,10 @@ __device__ inline void check_displacement(const Arguments& a, const Lattice& cel
     if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->lists_expired, 1u);
 }
 
-extern "C" __global__ void pack(const Arguments a, const double) {
-    const u32 slot = thread_number();
-    if (slot == 0) {
-        stop_after_fault(a);
-        begin_refreshment(a);
-    }
-    for (u32 sum = slot; sum < SUMS; sum += gridDim.x * blockDim.x) a.sums[sum] = 0;
-    if (slot >= a.slots) return;
+// Packs the atom in a slot, whose position is `r`, and clears the force on it.
+__device__ inline void pack_atom(const Arguments& a, u32 slot, u32 atom, Vec3<double> r) {
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
-    const u32 atom = a.slot_atom[slot];
-    if (atom == NO_ATOM) {
-        a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
-        return;
-    }
-    const Lattice cell = *a.cell;
-    const Vec3<double> r = a.positions[atom];
-    if (a.check_displacements) check_displacement(a, cell, atom, r);
+    const Lattice& cell = *a.cell;
     const int4 image = a.images[slot];
     const Vec3<double> origin = widened(xyz(a.origins[slot / WARP])) + lattice_shift(cell, image.x, image.y, image.z);
     const Vec3<float> offset = rounded(r - origin);
@@ -53,4 +41,18 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 z = grid_point(s.z, a.grid_z, place.z);
     place.w = __uint_as_float(x | y << GRID_BITS | z << (2 * GRID_BITS));
     a.places[slot] = place;
+}
+
+extern "C" __global__ void pack(const Arguments a, const double) {
+    const u32 slot = thread_number();
+    for (u32 sum = slot; sum < SUMS; sum += gridDim.x * blockDim.x) a.sums[sum] = 0;
+    if (slot >= a.slots) return;
+    const u32 atom = a.slot_atom[slot];
+    if (atom == NO_ATOM) {
+        a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
+        return;
+    }
+    const Vec3<double> r = a.positions[atom];
+    if (a.check_displacements) check_displacement(a, *a.cell, atom, r);
+    pack_atom(a, slot, atom, r);
 }

@@ -97,6 +97,10 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
     __shared__ JTile tiles[SEARCH_WARPS];
+    if (thread_number() == 0) {
+        stop_after_fault(a);
+        begin_refreshment(a);
+    }
     const u32 terms = bonded_blocks(a), every = terms == 0 ? gridDim.x : (gridDim.x - terms) / (4 * terms) + 1;
     const u32 number = blockIdx.x / every;
     if (blockIdx.x % every == 0 && number < terms) return bonded_forces<SUMS>(a, number);

@@ -118,10 +118,15 @@ __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }
 
-// Halts the run after a fault. For one thread of a kernel whose other threads do not call `halted`: blocks that start
-// before and after this would disagree.
+// Halts the run after a fault. For one thread of a kernel that changes no state: its blocks that start before and after this may
+// disagree on `halted`.
 __device__ inline void stop_after_fault(const Arguments& a) {
     if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
+}
+
+// True where a force of this step is beyond all bounds: the step is not done. For kernels after those of forces.
+__device__ inline bool forces_overflowed(const Arguments& a) {
+    return a.status->overflow != NO_ATOM;
 }
 
 // Adds to a fixed-point sum: integer addition is associative, so that the order does not matter. The scale is a power of
@@ -167,7 +172,7 @@ __device__ inline void add_tensor(const Arguments& a, u32 first, const Tensor& o
 }
 
 // Adds a force (kJ/mol/nm) to the atom in a slot. If a component exceeds FORCE_LIMIT or is NaN, nothing is added: the atom
-// is reported instead, and the next step is not done.
+// is reported instead, and the step is not done.
 template <class T>
 __device__ inline void add_force(const Arguments& a, u32 slot, Vec3<T> force) {
     const T limit = T(FORCE_LIMIT);

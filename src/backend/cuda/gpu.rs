@@ -16,8 +16,9 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// CUDA graphs that are kept: a step without output, one with kinetic energies, one with the virial; and one to spare.
-const GRAPHS: usize = 4;
+/// CUDA graphs that are kept: a step without output, one with kinetic energies, one with the virial, each with positions to be
+/// packed; and the first without; and some to spare.
+const GRAPHS: usize = 8;
 
 /// The oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics on a function that a driver lacks; those
 /// called here are older.

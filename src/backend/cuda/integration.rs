@@ -31,9 +31,14 @@ impl<D: Device> Cuda<D> {
         let sums = virial || kinetic || pending_work || (coupled && renews == 0);
         let (device, a, rule) = (&self.device, &Arguments { renews, ..self.arguments }, self.rule);
         let pending = self.pending.take();
+        // sums are cleared with it
+        let packs = !self.packed || sums || pending == Some(true);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {
             if let Some(virial) = pending {
+                if packs {
+                    steps::pack(device, a)?;
+                }
                 steps::forces(device, a, rule, virial)?;
             }
             steps::advance(device, a, timestep, sums, refreshed)
@@ -42,10 +47,15 @@ impl<D: Device> Cuda<D> {
             step(device)?;
         } else {
             let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
-            let kind = forces | u64::from(sums) << 2 | u64::from(refreshed) << 3 | u64::from(renews) << 4;
+            let kind = forces
+                | u64::from(sums) << 2
+                | u64::from(refreshed) << 3
+                | u64::from(renews) << 4
+                | u64::from(packs) << 5;
             let key = [self.epoch, timestep.to_bits(), kind];
             if timed { device.timed(Timing::Step, step) } else { device.run_captured(key, step) }?;
         }
+        self.packed = a.packs_ahead == 1;
         if pending_work {
             steps::finish_work(device, a, timestep)?;
         }

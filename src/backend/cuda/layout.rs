@@ -427,6 +427,9 @@ shared! {
         renews: u32,
         /// 1 where displacements limit the lifetime of the lists
         check_displacements: u32,
+        /// 1 where integration packs the positions that it arrives at
+        packs_ahead: u32,
+        unused: u32,
     }
 }
 

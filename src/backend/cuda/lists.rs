@@ -4,6 +4,7 @@ use super::device::{Device, Launch, allocate, clear, read, read_one};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, HALF, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
+use super::steps;
 use super::virtual_sites;
 use crate::backend::PairCounts;
 use crate::cell::PeriodicCell;
@@ -109,7 +110,7 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
         allocate_lists(device, a, a.blocks * FIRST_CHUNKS)?;
     }
     sort(device, a, cell)?;
-    device.launch(over(Kernel::Pack, a.slots), a)?;
+    steps::pack(device, a)?;
     loop {
         clear(device, a.counts, 1)?;
         device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Search, a.slots) }, a)?;
@@ -130,7 +131,7 @@ pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Resu
         device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
         virtual_sites::place(device, a, false)?;
     }
-    device.launch(over(Kernel::Pack, a.slots), a)?;
+    steps::pack(device, a)?;
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)
 }
 
@@ -151,9 +152,9 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
 }
 
-/// Checks displacements since the search at the current positions, which [`Kernel::Pack`] does at the start of a step.
+/// Checks displacements since the search at the current positions, which [`Kernel::Pack`] does.
 pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
-    device.launch(over(Kernel::Pack, a.slots), a)
+    steps::pack(device, a)
 }
 
 /// After a search: clears the expiry flag and the step count.

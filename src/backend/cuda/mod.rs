@@ -111,6 +111,8 @@ pub(crate) struct Cuda<D> {
     last_good: Vec<Vec3>,
     /// forces that were requested without energies, to be launched with the step; whether with the virial
     pending: Option<bool>,
+    /// the last integration has packed the positions, which have not changed since, and no forces have been added
+    packed: bool,
     list_lifetime: ListLifetime,
     /// what the device does at the next refreshment, if that is known
     next_refreshment: Option<layout::Refreshment>,
@@ -144,6 +146,7 @@ impl<D: Device> Cuda<D> {
             evaluation: Evaluation::default(),
             last_good: vec![],
             pending: None,
+            packed: false,
             list_lifetime: ListLifetime::new(),
             next_refreshment: None,
             epoch: 0,
@@ -161,7 +164,11 @@ impl<D: Device> Cuda<D> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
             self.cell()?;
-            read(&self.device, self.arguments.old, &mut self.last_good)?;
+            // a step with forces beyond all bounds is not done; of any other the positions before it are kept
+            let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
+            let Arguments { positions, old, .. } = self.arguments;
+            let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };
+            read(&self.device, last, &mut self.last_good)?;
         }
         result
     }
@@ -245,7 +252,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
         self.last_good.clone_from(&state.positions);
         virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
-        self.pending = None;
+        (self.pending, self.packed) = (None, false);
         self.list_lifetime.restart();
         self.next_refreshment = None;
         self.step_requests.clear();
@@ -271,6 +278,7 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn build_lists(&mut self) -> Result<()> {
         let cell = self.cell()?;
+        self.packed = false;
         let a = &mut self.arguments;
         let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
         // the launches are done: the search has read the length of the list
@@ -315,6 +323,7 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
         self.snapshot(ListLevel::Inner)?;
+        self.packed = false;
         let positions = self.snapshots[ListLevel::Inner as usize].positions;
         // predicted positions do not expire lists
         let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
@@ -337,10 +346,12 @@ impl<D: Device> Backend for Cuda<D> {
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
             return Ok(());
         }
-        self.pending = None;
+        (self.pending, self.packed) = (None, false);
         self.set_force_constants()?;
         // callers that need energies have checked the lists
-        steps::forces(&self.device, &Arguments { check_displacements: 0, ..self.arguments }, self.rule, true)?;
+        let unchecked = Arguments { check_displacements: 0, ..self.arguments };
+        steps::pack(&self.device, &unchecked)?;
+        steps::forces(&self.device, &unchecked, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
         if self.check()?.lists_expired != 0 {
             return Err(Error::Internal("energies are requested while steps are still to be replayed".into()));
@@ -390,6 +401,7 @@ impl<D: Device> Backend for Cuda<D> {
         let stochastic = u32::from(stochastic);
         let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);
+        self.packed = false;
         steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
     }
 

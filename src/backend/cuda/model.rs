@@ -80,6 +80,8 @@ pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListS
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
+    // sites are placed after the integration; what expires lists must be known before a step begins
+    a.packs_ahead = u32::from(a.site_clusters == 0 && a.check_displacements == 0);
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh::upload(device, &mut a, &parameters)?;
     }

@@ -54,6 +54,7 @@ impl<D: Device> Cuda<D> {
         last.refreshment = Some(refreshment);
         let timestep = last.leapfrog.timestep;
         self.set_refreshment(refreshment)?;
+        self.packed = false;
         steps::refresh(&self.device, &self.arguments, timestep)
     }
 

@@ -13,9 +13,13 @@ use super::shared::Pointer;
 use super::virtual_sites;
 use crate::error::Result;
 
-/// Forces at the current positions, from the current lists; `sums`: energies and virial too.
+/// Positions for the forces that follow, which are cleared, as are the sums.
+pub(super) fn pack(device: &impl Device, a: &Arguments) -> Result<()> {
+    device.launch(over(Kernel::Pack, a.slots), a)
+}
+
+/// Forces at the packed positions, from the current lists; `sums`: energies and virial too.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
-    device.launch(over(Kernel::Pack, a.slots), a)?;
     match a.order {
         0 => short_range(device, a, rule, sums),
         _ => device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums)),
@@ -71,7 +75,7 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// Integration; `sums`: kinetic energies and the constraint virial too, after [`forces`], which clears the sums; `refreshed`:
+/// Integration; `sums`: kinetic energies and the constraint virial too, in sums that [`pack`] has cleared; `refreshed`:
 /// the work of constraint forces is booked, and velocities are renewed where `a` says so.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
     let [groups_kernel, coupled_kernel] = match (sums, refreshed) {

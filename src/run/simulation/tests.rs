@@ -19,8 +19,8 @@ const STEPS: u64 = 12;
 const KINETIC: f64 = 1e-6;
 /// The conserved energy: the project's bar of 10⁻⁶ for the sum of all terms, which cancel to a third.
 const ENERGY: f64 = 3e-6;
-/// Kernels of a quiet step of a system with all there is; the bar of the design is 14.
-const KERNELS: u32 = 8;
+/// Kernels of a quiet step of a system with all there is; the bar of the design is 14. One more where positions are to be packed.
+const KERNELS: u32 = 7;
 
 fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
     let (thermostat, velocities) = (Some(Thermostat::new(kind, 350.0, 0.1, 2)), Velocities::File);
@@ -120,11 +120,11 @@ fn the_host_waits_only_at_the_end_of_a_list() {
     // the search tells how long the list is; then pruning, couplings and removal of motion, but nothing to wait for
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 1]);
-    assert!((1..=KERNELS).contains(&kernels), "{kernels} kernels");
+    assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
     // and the cell is to be known, where it has changed
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 2]);
-    assert!((1..=KERNELS).contains(&kernels), "{kernels} kernels");
+    assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
     // nor does the removal of rotation wait; without a cell, the search asks where all atoms are
     let sample = Sample::load("peptide-vacuum").rigid();
     let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
@@ -151,9 +151,9 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
 
 #[test]
 fn couplings_add_few_kernels() {
-    // a thermostat one each time; a barostat two; and one to settle their work
-    assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1));
-    assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1));
+    // a thermostat one each time; a barostat two; and one to settle their work; positions are packed in both steps, which need sums
+    assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1 + 2));
+    assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1 + 2));
 }
 
 #[test]

@@ -57,7 +57,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table())).expect("room for the text");
         // contraction would differ from machine to machine; a kernel may have the name of a function of the C library
-        let options = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
+        let options =
+            ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
         let compiler = Command::new("c++")
             .args(options)
             .args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])

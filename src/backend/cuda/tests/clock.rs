@@ -13,18 +13,11 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     }
 }
 
-/// Kernels of so many steps; one of pairs and bonded terms, three that solve, with the transforms in them.
+/// Kernels of so many steps; one of pairs and bonded terms, three that solve, with the transforms in them. Positions are packed by
+/// the one that integrates.
 fn launches(steps: f64) -> Phases {
-    Phases {
-        pairs: 1.0,
-        pme_spread: 1.0,
-        pme_solve: 3.0,
-        pme_gather: 1.0,
-        reduce: 1.0,
-        update: 1.0,
-        ..Phases::default()
-    }
-    .scaled(steps * LAUNCH)
+    Phases { pairs: 1.0, pme_spread: 1.0, pme_solve: 3.0, pme_gather: 1.0, update: 1.0, ..Phases::default() }
+        .scaled(steps * LAUNCH)
 }
 
 /// Those of a search (five that sort, positions, search and its end) and a pruning (positions again).

@@ -62,6 +62,7 @@ fn compare(sample: &Sample, what: &str) {
     check_virial(&ours.virial, &exact, what);
 
     let mut quiet = vec![];
+    steps::pack(&cuda.device, &cuda.arguments).expect("positions");
     steps::forces(&cuda.device, &cuda.arguments, cuda.rule, false).expect("forces");
     sums::forces(&cuda.device, &cuda.arguments, &mut quiet).expect("forces");
     assert!(quiet == ours.forces, "{what}: asking for energies changes forces");
