@@ -62,7 +62,7 @@ fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]
 /// Two radices with this product, the first a multiple of `step`: the larger of them is the smallest that there is, and the
 /// first the smaller one.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
-    let firsts = FIRST_RADICES.into_iter().filter(|first| first % step == 0 && points % first == 0);
+    let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
     pairs.min_by_key(|&[first, second]| (first.max(second), first))
 }
@@ -141,7 +141,7 @@ mod tests {
             let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
             let factors = factors([points; 3], shared_memory);
             let [_, y, z] = factors.unwrap_or_else(|| panic!("{points} points are not ours"));
-            assert!(y[0] % 2 == 0 && y[0] * y[1] == points as u32 && z[0] * z[1] == points as u32);
+            assert!(y[0].is_multiple_of(2) && y[0] * y[1] == points as u32 && z[0] * z[1] == points as u32);
         }
         assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
         assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));

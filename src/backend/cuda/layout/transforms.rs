@@ -15,9 +15,14 @@ pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// The first of two factors of a number of points; kernels are compiled for these.
 pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 9] = [3, 4, 5, 6, 8, 10, 12, 14, LARGEST_RADIX];
 /// The second.
-pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, 10];
+pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, LARGEST_SECOND];
 /// The largest of both.
 const LARGEST_RADIX: u32 = 16;
+/// The largest second one.
+const LARGEST_SECOND: u32 = 10;
+
+// each thread of a block loads one number of a table, which is as long as an axis
+const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
     /// A number by which kernels divide.
