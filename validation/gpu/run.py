@@ -27,7 +27,8 @@ OUT = HERE / "out"
 FORCE = 2e-5  # RMS force error over RMS force: the project's bar for interactions in f32
 ENERGY = 1e-6  # energy error over the sum of the absolute terms
 JUMP = 1e-5  # of the kinetic energy: conserved energy across a change of device, lists and constraints made anew
-SYSTEMS = ["peptide-vacuum", "water", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"]
+SYSTEMS = ["peptide-vacuum", "water", "tip4pew", "tip5p", "opc", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix"]
+SYSTEMS += ["octahedron", "salt-displaced"]
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 
 
@@ -119,6 +120,7 @@ timestep = "2 fs"
 
 
 THERMOSTAT = 'thermostat = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }'
+LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = "2 1/ps" }'
 BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
 
 
@@ -136,14 +138,20 @@ def sanitizers(report, md, device):
     if program is None:
         report.check(False, "compute-sanitizer was not found: nothing was checked")
         return
-    source = OUT / "sanitizer" / "input.toml"
-    write_input(source, "peptide-ff19sb", 'constraints = "h-bonds"', dynamics(f"{THERMOSTAT}\n{BAROSTAT}", 30))
+    for system, thermostat in [("peptide-ff19sb", THERMOSTAT), ("opc", LANGEVIN)]:
+        report.say(f"\n{system}:\n")
+        source = OUT / "sanitizer" / system / "input.toml"
+        write_input(source, system, 'constraints = "h-bonds"', dynamics(f"{thermostat}\n{BAROSTAT}", 30))
+        sanitize(report, md, device, program, source)
+
+
+def sanitize(report, md, device, program, source):
     for tool in SANITIZERS:
-        where = OUT / "sanitizer" / tool
+        where = source.parent / tool
         shutil.rmtree(where, ignore_errors=True)
         line = [program, "--tool", tool, "--error-exitcode", "9", md, "run", source, "--quiet"]
         done = subprocess.run([*map(str, line), "--output-dir", where, "--device", device], capture_output=True, text=True)
-        (OUT / "sanitizer" / f"{tool}.log").write_text(done.stdout + done.stderr)
+        (source.parent / f"{tool}.log").write_text(done.stdout + done.stderr)
         words = re.findall(r"ERROR SUMMARY: .*|RACECHECK SUMMARY: .*", done.stdout + done.stderr)
         report.check(done.returncode == 0, f"{tool}: {words[-1] if words else f'ended with {done.returncode}'}")
 
@@ -152,24 +160,28 @@ def sanitizers(report, md, device):
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
+H_BONDS = 'constraints = "h-bonds"'
 BITS = {
-    "h-bonds": 'constraints = "h-bonds"',
-    "all-bonds": 'constraints = "all-bonds"',
-    "lists by displacement": 'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+    "h-bonds": ("octahedron", H_BONDS, THERMOSTAT),
+    "all-bonds": ("octahedron", 'constraints = "all-bonds"', THERMOSTAT),
+    "lists by displacement": ("octahedron", f'{H_BONDS}\nlist = {{ buffer = "0.1 nm" }}', THERMOSTAT),
+    "Langevin dynamics": ("octahedron", H_BONDS, LANGEVIN),
+    "Langevin dynamics of coupled constraints": ("octahedron", 'constraints = "all-bonds"', LANGEVIN),
+    "virtual sites": ("opc", H_BONDS, LANGEVIN),
 }
 
 
 def bits(report, md, device):
-    for name, forces in BITS.items():
+    for name, what in BITS.items():
         report.say(f"\n## Same bits, and restarts: {name}\n")
-        bits_of(report, md, device, name, forces)
+        bits_of(report, md, device, name, *what)
 
 
-def bits_of(report, md, device, name, forces):
+def bits_of(report, md, device, name, system, forces, thermostat):
     root = OUT / "bits" / name.replace(" ", "-")
     source = root / "input.toml"
-    coupling = f"{THERMOSTAT}\n{BAROSTAT}"
-    write_input(source, "octahedron", forces, MINIMIZE + dynamics(coupling))
+    coupling = f"{thermostat}\n{BAROSTAT}"
+    write_input(source, system, forces, MINIMIZE + dynamics(coupling))
     places = {name: root / name for name in ["whole", "again", "pieces", "gpu-cpu", "cpu-gpu"]}
     for where in places.values():
         shutil.rmtree(where, ignore_errors=True)

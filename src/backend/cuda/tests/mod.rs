@@ -6,7 +6,7 @@ mod failures;
 mod forces;
 mod lists;
 pub(crate) mod motion;
-mod refreshment;
+pub(crate) mod refreshment;
 pub(crate) mod sample;
 mod terms;
 
