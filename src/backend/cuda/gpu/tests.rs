@@ -4,6 +4,7 @@
 use super::{Gpu, check_driver};
 use crate::backend::cuda::Programs;
 use crate::backend::cuda::tests::motion::coupled_steps;
+use crate::backend::cuda::tests::refreshment::refreshed_steps;
 use crate::backend::cuda::tests::sample::{EVERYTHING, Sample};
 use crate::backend::{Backend, Leapfrog, Workload};
 use crate::system::State;
@@ -14,9 +15,19 @@ const FORCE: f64 = 2e-5;
 /// Energies relative to the largest of them.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
-/// Every kind of term and cell, and ions without any bond.
-const SYSTEMS: [&str; 7] =
-    ["water", "peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "salt-displaced"];
+/// Every kind of term and cell, virtual sites, and ions without any bond.
+const SYSTEMS: [&str; 10] = [
+    "water",
+    "tip4pew",
+    "tip5p",
+    "opc",
+    "peptide-vacuum",
+    "peptide-ff19sb",
+    "peptide-charmm36",
+    "peptide-nbfix",
+    "octahedron",
+    "salt-displaced",
+];
 
 /// A GPU, or a printed reason why there is none. One that is there must open.
 fn gpu() -> Option<Gpu> {
@@ -79,9 +90,24 @@ fn captured_steps_give_the_same_bits() {
 /// Kernels with sums and those without are compiled apart, and do the same arithmetic.
 #[test]
 fn steps_with_energies_give_the_same_bits() {
-    for sample in [Sample::load("peptide-ff19sb").rigid(), Sample::load("peptide-charged").all_bonds()] {
+    let sites = Sample::with_every_kind_of_site().rigid();
+    for sample in [Sample::load("peptide-ff19sb").rigid(), Sample::load("peptide-charged").all_bonds(), sites] {
         let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
         assert!(steps_on(&sample, first, false) == steps_on(&sample, second, true));
+    }
+}
+
+/// Some quiet, others looked at, with the same random numbers: they differ by the forces alone.
+#[test]
+fn renewed_velocities_are_those_of_the_emulated_device() {
+    for sample in [Sample::load("opc").rigid(), Sample::load("peptide-charged").all_bonds()] {
+        let (Some(first), Some(second)) = (gpu(), gpu()) else { return };
+        let real = refreshed_steps(sample.on(first), false);
+        assert!(real == refreshed_steps(sample.on(second), true));
+        let emulated = refreshed_steps(sample.emulated(0), false);
+        let pairs = real.velocities.iter().zip(&emulated.velocities);
+        let off = rms(pairs.map(|(a, b)| *a - *b)) / rms(emulated.velocities.iter().copied());
+        assert!(off < COUPLING, "velocities off by {off}");
     }
 }
 

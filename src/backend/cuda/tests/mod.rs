@@ -7,7 +7,7 @@ mod forces;
 mod lists;
 mod mesh;
 pub(crate) mod motion;
-mod refreshment;
+pub(crate) mod refreshment;
 mod restraints;
 pub(crate) mod sample;
 mod terms;

@@ -2,6 +2,7 @@
 
 use super::motion::{advance, host, largest_difference, state_of};
 use super::sample::{EVERYTHING, Sample};
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulator::{self, device::Emulated};
 use crate::backend::cuda::{Cuda, refreshment};
 use crate::backend::{Backend, Leapfrog, Workload};
@@ -95,7 +96,7 @@ fn work_of_constraints_is_reported_as_by_the_host() {
 }
 
 /// Quiet steps within one launch, or steps that are looked at; without a refreshment at every third step.
-fn steps(cuda: &mut Cuda<Emulated>, range: std::ops::Range<u64>, look: bool) {
+fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();
         let looked = Leapfrog { virial: look, kinetic: look, ..leapfrog() };
@@ -110,6 +111,12 @@ fn steps(cuda: &mut Cuda<Emulated>, range: std::ops::Range<u64>, look: bool) {
     }
 }
 
+/// The state after some of these steps.
+pub(crate) fn refreshed_steps(mut cuda: Cuda<impl Device>, look: bool) -> State {
+    steps(&mut cuda, 0..2 * STEPS, look);
+    state_of(&cuda)
+}
+
 #[test]
 fn refreshments_have_the_same_bits_in_any_order_looked_at_or_restarted() {
     for sample in [
@@ -117,12 +124,8 @@ fn refreshments_have_the_same_bits_in_any_order_looked_at_or_restarted() {
         Sample::load("peptide-vacuum").all_bonds(),
         Sample::with_sites_of_sites().rigid(),
     ] {
-        let mut quiet = sample.emulated(0);
-        steps(&mut quiet, 0..2 * STEPS, false);
-        let first = state_of(&quiet);
-        let mut looked = sample.emulated(1);
-        steps(&mut looked, 0..2 * STEPS, true);
-        assert_eq!(state_of(&looked), first);
+        let first = refreshed_steps(sample.emulated(0), false);
+        assert_eq!(refreshed_steps(sample.emulated(1), true), first);
         let mut again = sample.emulated(2);
         steps(&mut again, 0..STEPS, false);
         let middle = state_of(&again);
