@@ -147,8 +147,7 @@
 //! - Before a run relies on a GPU, its forces, energies and one integration step are compared with the CPU's
 //!   ([`run::Engine::verify`]).
 //! - Where there is no GPU, the tests run all kernels and the host code around them on an emulated thread block,
-//!   against the reference, in several orders of blocks and threads. **Nothing has run on hardware yet**: see
-//!   `validation/gpu`.
+//!   against the reference, in several orders of blocks and threads. What was seen on a GPU is in `validation/gpu`.
 //!
 //! # Trust
 //!

@@ -72,7 +72,7 @@ pub(crate) trait Device: Send {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Both pieces of work, concurrently if that is possible; the second may call this again.
+    /// Both pieces of work, concurrently if that is possible. Neither calls this again.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,

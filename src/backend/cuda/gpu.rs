@@ -155,18 +155,16 @@ pub(crate) struct Gpu {
     context: Arc<CudaContext>,
     /// stream of all work that is not concurrent
     main: Arc<CudaStream>,
-    /// streams of concurrent work: PME, and bonded terms
-    side_streams: [Arc<CudaStream>; 2],
-    /// how many of these are in use
-    side_streams_used: Cell<usize>,
-    /// the one that receives launches now; `None` for the main stream
-    active_side_stream: Cell<Option<usize>>,
+    /// stream of concurrent work: PME
+    beside: Arc<CudaStream>,
+    /// whether it receives launches now
+    is_beside: Cell<bool>,
     module: sys::CUmodule,
     /// by index of the kernel
     functions: Vec<sys::CUfunction>,
     /// that a block may have, bytes
     shared_memory: u32,
-    /// on the first side stream
+    /// on the stream of PME
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
     /// set while launches are timed
@@ -186,10 +184,9 @@ impl Gpu {
     pub(crate) fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("no stream"))?;
-        // side streams have short kernels: their blocks take priority over those of the pairs, which fill the GPU
+        // PME has short kernels: their blocks take priority over those of the pairs, which fill the GPU
         let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
-        let before_others = || context.new_stream_with_priority(first).map_err(failed("no stream"));
-        let side_streams = [before_others()?, before_others()?];
+        let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
         let image = compiler::program(capability, programs)?;
         // SAFETY: a program of the compiler's; the context is bound since it was made
@@ -204,9 +201,8 @@ impl Gpu {
         Ok(Gpu {
             context,
             main,
-            side_streams,
-            side_streams_used: Cell::new(0),
-            active_side_stream: Cell::new(None),
+            beside,
+            is_beside: Cell::new(false),
             module,
             functions,
             shared_memory,
@@ -224,7 +220,7 @@ impl Gpu {
 
     /// The stream that receives launches now.
     fn stream(&self) -> &Arc<CudaStream> {
-        self.active_side_stream.get().map_or(&self.main, |number| &self.side_streams[number])
+        if self.is_beside.get() { &self.beside } else { &self.main }
     }
 
     /// Calls `start`, which launches `kernel`, between two events if launches are timed.
@@ -342,7 +338,7 @@ impl Device for Gpu {
     }
 
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
-        self.transforms = Some(DeviceFft::new(size, &self.side_streams[0])?);
+        self.transforms = Some(DeviceFft::new(size, &self.beside)?);
         Ok(())
     }
 
@@ -352,8 +348,8 @@ impl Device for Gpu {
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: arrays of the planned sizes; transforms run on the first side stream, as do the kernels before and
-            // after them: PME is the first concurrent work
+            // SAFETY: arrays of the planned sizes; transforms run on the stream of PME, as do the kernels before and
+            // after them
             unsafe {
                 match direction {
                     Direction::Forward => transforms.forward(grid, spectrum),
@@ -369,23 +365,19 @@ impl Device for Gpu {
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
         let what = "concurrent work";
-        let (number, before) = (self.side_streams_used.get(), self.active_side_stream.get());
-        let (here, beside) = match self.side_streams.get(number) {
-            Some(beside) => (self.stream(), beside),
-            None => return Err(Error::Internal("more concurrent work than there are streams".into())),
-        };
-        beside.join(here).map_err(failed(what))?;
-        self.side_streams_used.set(number + 1);
-        self.active_side_stream.set(Some(number));
+        if self.is_beside.get() {
+            return Err(Error::Internal("more concurrent work than there are streams".into()));
+        }
+        self.beside.join(&self.main).map_err(failed(what))?;
+        self.is_beside.set(true);
         let done = first(self);
-        self.active_side_stream.set(before);
+        self.is_beside.set(false);
         if self.timing.get().is_some() {
-            here.join(beside).map_err(failed(what))?;
+            self.main.join(&self.beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
-        self.side_streams_used.set(number);
         // also after an error: a capture must not end with unjoined streams
-        here.join(beside).map_err(failed(what))?;
+        self.main.join(&self.beside).map_err(failed(what))?;
         done
     }
 

@@ -7,12 +7,13 @@
 //! Couplings do not synchronise: their random numbers are drawn beforehand, or by the kernel that integrates, and kinetic
 //! energies, virial and cell stay on the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
 //!
-//! A step with PME and no coupled constraints is eight kernels: packing, spreading, three that transform and solve,
-//! gathering, pairs with bonded terms, integration. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
+//! A step with PME and no coupled constraints is seven kernels: spreading, three that transform and solve, gathering, pairs
+//! with bonded terms, integration, which packs positions for the next; eight where they have changed otherwise, or sums are to
+//! be cleared. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
 //! solution and two transforms, each counted as three. Coupled constraints add one; virtual sites two; a rescaling of velocities
 //! one, their refreshment none; a barostat's step two (three with coupled constraints or virtual sites, four with both), and then a
 //! refreshment as many less one; the step after either one; removal of centre-of-mass motion two, or one without a cell. With
-//! velocity rescaling every ten steps that is 8.2 on average, and 8.4 with a barostat. PME runs beside pairs and bonded terms,
+//! velocity rescaling every ten steps that is 7.4 on average, and 7.6 with a barostat. PME runs beside pairs and bonded terms,
 //! its short kernels first.
 //!
 //! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device

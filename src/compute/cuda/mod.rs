@@ -1,7 +1,7 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the interface of the CPU's side.
 //!
-//! Libraries are loaded at run time on first use; errors name a missing one. **Nothing here has run on hardware yet**:
-//! tests without a GPU check the mapping of row-major products to BLAS's column-major ones.
+//! Libraries are loaded at run time on first use; errors name a missing one. A test compares transforms and products with the
+//! CPU's where there is a GPU; without one, tests check the mapping of row-major products to BLAS's column-major ones.
 
 mod array;
 mod fallback;
