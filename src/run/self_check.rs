@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
         // parts of the force from less than a thousandth of all to nearly everything
-        for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveSums] {
+        for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
             assert!(what.contains("bar"), "{what}");
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_device_that_moves_atoms_otherwise_is_found_out() {
-        let kernels = [Kernel::Spread5, Kernel::PairLorentzBerthelot, Kernel::Solve, Kernel::Advance];
+        let kernels = [Kernel::PairLorentzBerthelot, Kernel::SolveLines, Kernel::Advance];
         for kernel in kernels {
             let verdict = compared(&Sample::load("peptide-charged").rigid(), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
