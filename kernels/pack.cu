@@ -1,6 +1,6 @@
-// What forces begin with: positions as offsets, each atom's mesh point, cleared forces. The kernel that integrates leaves all this
-// behind (`packs_ahead`); where positions have changed otherwise, or sums are to be cleared and displacements checked against the
-// list buffer, `pack` comes first.
+// What forces begin with: positions as offsets, each atom's mesh point, cleared forces. The kernel that integrates leaves
+// all this behind (`packs_ahead`); where positions have changed otherwise, or sums are to be cleared and displacements
+// checked against the list buffer, `pack` comes first.
 
 // The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
 // coordinate.
@@ -26,9 +26,13 @@ __device__ inline void check_displacement(const Arguments& a, const Lattice& cel
     if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->lists_expired, 1u);
 }
 
+__device__ inline void clear_force(const Arguments& a, u32 slot) {
+    for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
+}
+
 // Packs the atom in a slot, whose position is `r`, and clears the force on it.
 __device__ inline void pack_atom(const Arguments& a, u32 slot, u32 atom, Vec3<double> r) {
-    for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
+    clear_force(a, slot);
     const Lattice& cell = *a.cell;
     const int4 image = a.images[slot];
     const Vec3<double> origin = widened(xyz(a.origins[slot / WARP])) + lattice_shift(cell, image.x, image.y, image.z);
@@ -50,6 +54,8 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 atom = a.slot_atom[slot];
     if (atom == NO_ATOM) {
         a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
+        // nothing adds to it, but the host reads the whole array
+        clear_force(a, slot);
         return;
     }
     const Vec3<double> r = a.positions[atom];

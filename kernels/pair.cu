@@ -1,5 +1,5 @@
-// Forces between the atoms of the inner list: one warp per chunk and half of its block, tiles of 16 × 32 pairs. Bonded terms run in
-// the same kernels.
+// Forces between the atoms of the inner list: one warp per chunk and half of its block, tiles of 16 × 32 pairs. Bonded
+// terms run in the same kernels.
 
 // A tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and masks of the i-atoms that
 // each interacts with. Stored twice in a row, so that 32 atoms from any start are contiguous.
@@ -22,9 +22,9 @@ __device__ inline Vec3<float> from_lane(Vec3<float> value, u32 lane) {
                 __shfl_sync(ALL_LANES, value.z, lane));
 }
 
-// All pairs of a tile: lanes l and l + 16 have i-atom l of the half. In turn t lane l computes the pair with j-atom (l + t) mod 32,
-// and the force accumulators of the j-atoms rotate through the warp by shuffles; after 16 turns lane l has the force on j-atom
-// (l + 16) mod 32. Returned is that on j-atom l. MASKED where some pair does not interact.
+// All pairs of a tile: lanes l and l + 16 have i-atom l of the half. In turn t lane l computes the pair with j-atom
+// (l + t) mod 32, and the force accumulators of the j-atoms rotate through the warp by shuffles; after 16 turns lane l has
+// the force on j-atom (l + 16) mod 32. Returned is that on j-atom l. MASKED where some pair does not interact.
 template <int RULE, bool SUMS, bool MORE, bool MASKED>
 __device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile, IAtom& i) {
     const u32 lane = lane_number(), next = (lane + 1) % WARP;

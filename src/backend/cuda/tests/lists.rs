@@ -1,6 +1,6 @@
 //! The pair list of an emulated device against all pairs.
 
-use super::sample::Sample;
+use super::sample::{EVERYTHING, Sample};
 use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::read;
@@ -83,6 +83,18 @@ fn check(name: &str) {
             }
         }
     }
+}
+
+#[test]
+fn slots_without_atoms_have_no_force() {
+    // the host reads the whole array, and nothing adds to these
+    let mut cuda = Sample::load("peptide-ff19sb").emulated(0);
+    cuda.forces(EVERYTHING).expect("forces");
+    let a = &cuda.arguments;
+    let (slots, forces) = (array(&cuda, a.slot_atom, a.slots), array(&cuda, a.forces, 3 * a.slots));
+    let empty: Vec<usize> = (0..slots.len()).filter(|&slot| slots[slot] == NO_ATOM).collect();
+    assert!(!empty.is_empty(), "the last block is full");
+    assert!(empty.iter().all(|slot| (0..3).all(|axis| forces[slot + axis * slots.len()] == 0)));
 }
 
 #[test]
