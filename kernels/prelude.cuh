@@ -113,7 +113,7 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
 }
 
 // True after a fault or when the lists have expired: kernels that change the state then return at once. Set before a
-// step's forces or after its couplings, so that a step is done completely or not at all.
+// step is integrated or after its couplings, so that a step is done completely or not at all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }
