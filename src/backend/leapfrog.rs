@@ -92,14 +92,14 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
         };
         let start = Instant::now();
         // SAFETY: as above
-        let constraint_virial = unsafe { plan.apply::<VIRIAL>(section, motion) };
+        let constraint_virial = unsafe { plan.apply::<S, VIRIAL>(section, motion) };
         let constraining = start.elapsed();
         // SAFETY: as above
         let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
         let force_work = 0.5 * timestep * (power_before + power_after);
         let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };
         if let Some(refresh) = self.1 {
-            match refresh.apply(&self.0) {
+            match refresh.apply::<S>(&self.0) {
                 Ok(renewed) => result.renewed = renewed,
                 Err(failure) => result.constraint_virial = Err(failure),
             }

@@ -3,7 +3,7 @@
 use super::leapfrog::{Section, kinetic};
 use crate::constraint::{ConstraintFailure, Motion};
 use crate::ensemble::groups::TemperatureGroups;
-use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::refreshment::{Refreshment, Renewal};
 use crate::rng::{NORMALS, Purpose, normals};
 use crate::simd::{Kernel, Simd};
 use crate::system::Molecules;
@@ -24,7 +24,7 @@ pub(super) struct Refresh<'a> {
 impl Refresh<'_> {
     /// For one section, after its move. Returns the kinetic energy of the new velocities, kJ/mol.
     #[inline(always)]
-    pub(super) fn apply(self, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
+    pub(super) fn apply<S: Simd>(self, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
         let Section { plan, section, velocities, masses, inverse_masses, timestep, .. } = *moved;
         let motion = self.motion;
         let (key, half) = (self.refreshment.key, 0.5 * timestep);
@@ -36,17 +36,7 @@ impl Refresh<'_> {
             let moved = positions.chunks_mut(NORMALS).zip(velocities.chunks_mut(NORMALS));
             for (first, (positions, velocities)) in atoms.clone().step_by(NORMALS).zip(moved) {
                 let [x, y, z] = normals((key.0, Purpose::Noise, key.1), first as u32);
-                // α − 1 and the width of the noise; both are zero where nothing acts
-                let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
-                for lane in 0..positions.len() {
-                    let atom = first + lane;
-                    let bath = self.temperature_groups.map_or(0, |groups| groups.of_atom(atom));
-                    let renewal = &self.refreshment.renewals[bath];
-                    if renewal.probability >= 1.0 || renewal.acts_on(key, self.groups.of_atom(atom) as u32) {
-                        (lost[lane], widths[lane]) = (renewal.kept - 1.0, renewal.variance() * inverse_masses[atom]);
-                    }
-                }
-                widths.iter_mut().for_each(|width| *width = width.sqrt());
+                let [lost, widths] = self.factors(first, positions.len(), inverse_masses);
                 for (lane, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
                     let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));
                     let change = *v * lost[lane] + noise * widths[lane];
@@ -56,9 +46,34 @@ impl Refresh<'_> {
             }
         }
         // SAFETY: as above
-        unsafe { plan.apply::<false>(section, motion) }?;
+        unsafe { plan.apply::<S, false>(section, motion) }?;
         // SAFETY: as above
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
+    }
+
+    /// α − 1 and the width of the noise of `count` atoms from `first` on; both are zero where nothing acts.
+    #[inline(always)]
+    fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
+        let Refreshment { renewals, key } = self.refreshment;
+        let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
+        let inverse_masses = &inverse_masses[first..first + count];
+        if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, &renewals[..]) {
+            // a loop without branches
+            lost = [renewals[0].kept - 1.0; NORMALS];
+            widths
+                .iter_mut()
+                .zip(inverse_masses)
+                .for_each(|(width, inverse)| *width = renewals[0].variance() * inverse);
+        } else {
+            for (lane, inverse) in inverse_masses.iter().enumerate() {
+                let atom = first + lane;
+                let renewal = &renewals[self.temperature_groups.map_or(0, |groups| groups.of_atom(atom))];
+                if renewal.probability >= 1.0 || renewal.acts_on(*key, self.groups.of_atom(atom) as u32) {
+                    (lost[lane], widths[lane]) = (renewal.kept - 1.0, renewal.variance() * inverse);
+                }
+            }
+        }
+        [lost, widths.map(f64::sqrt)]
     }
 }
 
@@ -70,6 +85,6 @@ impl Kernel for RefreshKernel<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
-        self.0.apply(&self.1)
+        self.0.apply::<S>(&self.1)
     }
 }

@@ -4,7 +4,10 @@ use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};
 use super::shake::{self, ShakeShape, ShakeSolution, shake};
 use super::{ConstraintFailure, Motion, SharedVectors};
-use crate::vec3::{Mat3, Vec3};
+use crate::simd::Simd;
+use crate::vec3::{Mat3, Vec3, vec3};
+use std::array::from_fn;
+use std::ops::Range;
 
 /// Atoms of eight molecules of `K` atoms. Unused lanes at the end repeat the last molecule and are never written.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +73,87 @@ impl<const K: usize> Atoms<K> {
     }
 }
 
+/// Molecules of three atoms that follow each other in memory: rows of nine numbers, read and written as vectors.
+impl Atoms<3> {
+    /// Whether the atoms of each molecule follow each other.
+    fn are_rows(&self) -> bool {
+        let [first, second, third] = &self.of;
+        (0..LANES).all(|lane| second[lane] == first[lane] + 1 && third[lane] == first[lane] + 2)
+    }
+
+    /// The atoms of a molecule.
+    #[inline(always)]
+    fn row(&self, lane: usize) -> Range<usize> {
+        let first = self.of[0][lane] as usize;
+        first..first + 3
+    }
+
+    /// Molecules from their rows.
+    #[inline(always)]
+    fn columns<S: Simd>(row: impl Fn(usize) -> [f64; 9]) -> [Vec3<Lanes>; 3] {
+        let eight = S::transpose8(from_fn(|lane| {
+            let [a, b, c, d, e, f, g, h, _] = row(lane);
+            [a, b, c, d, e, f, g, h]
+        }));
+        let [a, b, c, d, e, f, g, h] = eight.map(Lanes);
+        [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(from_fn(|lane| row(lane)[8])))]
+    }
+
+    /// [`Self::read`] for rows.
+    ///
+    /// # Safety
+    /// As for [`Self::read`].
+    #[inline(always)]
+    unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
+        // SAFETY: in range by the contract above
+        Self::columns::<S>(|lane| *nine(unsafe { vectors.get_unchecked(self.row(lane)) }))
+    }
+
+    /// [`Self::read_shared`] for rows.
+    ///
+    /// # Safety
+    /// All atoms are in range, and no other thread touches them meanwhile.
+    #[inline(always)]
+    unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
+        // SAFETY: by the contract above
+        Self::columns::<S>(|lane| *nine(unsafe { vectors.slice(self.row(lane)) }))
+    }
+
+    /// [`Self::correct`] for rows.
+    ///
+    /// # Safety
+    /// As for [`Self::add`].
+    #[inline(always)]
+    unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
+        let [a, b, c] = changes;
+        let rows = S::transpose8([a.x.0, a.y.0, a.z.0, b.x.0, b.y.0, b.z.0, c.x.0, c.y.0]);
+        for lane in 0..self.used {
+            let [a, b, c, d, e, f, g, h] = rows[lane];
+            let row = [a, b, c, d, e, f, g, h, changes[2].z.0[lane]];
+            // SAFETY: by the contract above; each slice ends before the next
+            let positions = nine_mut(unsafe { motion.positions.slice(self.row(lane)) });
+            positions.iter_mut().zip(row).for_each(|(r, change)| *r += change);
+            if let Some((velocities, rate)) = &motion.velocities {
+                // SAFETY: as above
+                let velocities = nine_mut(unsafe { velocities.slice(self.row(lane)) });
+                velocities.iter_mut().zip(row).for_each(|(v, change)| *v += change * rate);
+            }
+        }
+    }
+}
+
+/// The components of three vectors.
+#[inline(always)]
+fn nine(vectors: &[Vec3]) -> &[f64; 9] {
+    bytemuck::cast_slice(vectors).try_into().expect("three vectors")
+}
+
+/// The same, to be changed.
+#[inline(always)]
+fn nine_mut(vectors: &mut [Vec3]) -> &mut [f64; 9] {
+    bytemuck::cast_slice_mut(vectors).try_into().expect("three vectors")
+}
+
 /// Σ r⊗(m Δx), the upper triangle (it is symmetric for central forces), lane by lane: xx xy xz yy yz zz, amu nm².
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneVirial([Lanes; 6]);
@@ -97,39 +181,53 @@ impl LaneVirial {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SettleBlock {
     atoms: Atoms<3>,
+    /// the atoms of each water follow each other
+    rows: bool,
     shape: SettleShape,
 }
 
 impl SettleBlock {
     /// From one to eight waters (O, H, H).
     pub(super) fn new(waters: &[[u32; 3]], shape: SettleShape) -> Self {
-        Self { atoms: Atoms::new(waters), shape }
+        let atoms = Atoms::new(waters);
+        Self { rows: atoms.are_rows(), atoms, shape }
     }
 
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn apply<const VIRIAL: bool>(
+    pub(super) unsafe fn apply<S: Simd, const VIRIAL: bool>(
         &self,
         motion: &Motion<'_>,
         virial: &mut LaneVirial,
     ) -> Result<(), ConstraintFailure> {
+        let (atoms, positions) = (&self.atoms, &motion.positions);
         // SAFETY: by the contract above
-        let (old, new) = unsafe { (self.atoms.read(motion.old), self.atoms.read_shared(&motion.positions)) };
+        let (old, new) = unsafe {
+            match self.rows {
+                true => (atoms.read_rows::<S>(motion.old), atoms.read_shared_rows::<S>(positions)),
+                false => (atoms.read(motion.old), atoms.read_shared(positions)),
+            }
+        };
         let changes = settle(&self.shape, old, new);
         // anything that failed in a lane spreads to all three components of the oxygen
         if !changes[0].x.is_finite() {
             let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
-            return Err(ConstraintFailure { atoms: [self.atoms.of[0][lane], self.atoms.of[1][lane]] });
+            return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });
         }
         if VIRIAL {
-            let mass = self.atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
+            let mass = atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
             for k in 1..3 {
                 virial.add(old[k] - old[0], changes[k] * mass);
             }
         }
         // SAFETY: by the contract above
-        unsafe { self.atoms.correct(motion, &changes) };
+        unsafe {
+            match self.rows {
+                true => atoms.correct_rows::<S>(motion, &changes),
+                false => atoms.correct(motion, &changes),
+            }
+        }
         Ok(())
     }
 

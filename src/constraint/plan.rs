@@ -11,6 +11,7 @@ use super::settle::SettleShape;
 use super::shake::MAX_LEAVES;
 use super::{ConstraintFailure, Motion, SharedVectors};
 use crate::error::Problem;
+use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
@@ -172,7 +173,7 @@ impl ConstraintPlan {
     /// # Panics
     /// Where an array has not the length of the system.
     #[inline(always)]
-    pub unsafe fn apply<const VIRIAL: bool>(
+    pub unsafe fn apply<S: Simd, const VIRIAL: bool>(
         &self,
         section: usize,
         motion: &Motion<'_>,
@@ -188,12 +189,25 @@ impl ConstraintPlan {
             for_each_block!(self, section, [coupled], |cluster| {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
             });
-            for_each_block!(self, section, [settles], |block| block.apply::<VIRIAL>(motion, &mut virial)?);
+            for_each_block!(self, section, [settles], |block| block.apply::<S, VIRIAL>(motion, &mut virial)?);
             for_each_block!(self, section, [shakes1 shakes2 shakes3 shakes4], |block| {
                 block.apply::<VIRIAL>(motion, self.tolerance, &mut virial)?
             });
         }
         Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
+    }
+
+    /// [`Self::apply`], compiled for this level.
+    ///
+    /// # Safety
+    /// As for [`Self::apply`].
+    pub(super) unsafe fn apply_on<const VIRIAL: bool>(
+        &self,
+        level: Level,
+        section: usize,
+        motion: &Motion<'_>,
+    ) -> Result<Mat3, ConstraintFailure> {
+        dispatch(level, SectionKernel::<VIRIAL>(self, section, motion))
     }
 
     /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own. `partials` is
@@ -206,7 +220,8 @@ impl ConstraintPlan {
         let motion = &*motion;
         let sections = (0..self.sections()).into_par_iter();
         // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, exclude all other access
-        sections.map(|section| unsafe { self.apply::<VIRIAL>(section, motion) }).collect_into_vec(partials);
+        let applied = sections.map(|section| unsafe { self.apply_on::<VIRIAL>(Level::Portable, section, motion) });
+        applied.collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
@@ -230,6 +245,19 @@ impl ConstraintPlan {
             }
             Ok(())
         })
+    }
+}
+
+/// A section of a plan, of which the maker has promised what [`ConstraintPlan::apply`] asks for.
+struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
+
+impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
+    type Output = Result<Mat3, ConstraintFailure>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        // SAFETY: promised by the maker
+        unsafe { self.0.apply::<S, VIRIAL>(self.1, self.2) }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{MULTIPLIERS, Purpose, ROUNDS, WEYL};
 use std::f32::consts::{FRAC_PI_2, LN_2, SQRT_2};
 
 /// Indices in a call of [`normals`].
-pub const NORMALS: usize = 16;
+pub const NORMALS: usize = 32;
 /// One number for each index.
 type Lanes<T> = [T; NORMALS];
 
@@ -26,21 +26,30 @@ pub fn normals((seed, purpose, step): (u64, Purpose, u64), first: u32) -> [Lanes
     [x, y, z]
 }
 
+/// Two lanes in each number, the first in its lower half: the products of one half at a time need no conversion.
+type Halves = [u64; NORMALS / 2];
+
 /// [`super::philox4x32_10`] in every lane.
 #[inline(always)]
-fn philox([mut w, mut x, mut y, mut z]: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
+fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
+    const LOWER: u64 = u32::MAX as u64;
+    let pair = |lower: u32, upper: u32| u64::from(lower) | u64::from(upper) << 32;
+    let [mut w, mut x, mut y, mut z] =
+        counter.map(|word| -> Halves { std::array::from_fn(|i| pair(word[2 * i], word[2 * i + 1])) });
     for _ in 0..ROUNDS {
-        for lane in 0..NORMALS {
-            let a = u64::from(MULTIPLIERS[0]) * u64::from(w[lane]);
-            let b = u64::from(MULTIPLIERS[1]) * u64::from(y[lane]);
-            w[lane] = (b >> 32) as u32 ^ x[lane] ^ key[0];
-            y[lane] = (a >> 32) as u32 ^ z[lane] ^ key[1];
-            x[lane] = b as u32;
-            z[lane] = a as u32;
+        let keys = key.map(|key| pair(key, key));
+        for i in 0..w.len() {
+            // of the lower and of the upper half
+            let [[a, b], [c, d]] = [(w[i], MULTIPLIERS[0]), (y[i], MULTIPLIERS[1])]
+                .map(|(number, factor)| [number & LOWER, number >> 32].map(|half| half * u64::from(factor)));
+            w[i] = (c >> 32 | d & !LOWER) ^ x[i] ^ keys[0];
+            y[i] = (a >> 32 | b & !LOWER) ^ z[i] ^ keys[1];
+            x[i] = c & LOWER | d << 32;
+            z[i] = a & LOWER | b << 32;
         }
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
-    [w, x, y, z]
+    [w, x, y, z].map(|halves| std::array::from_fn(|lane| (halves[lane / 2] >> (32 * (lane % 2))) as u32))
 }
 
 /// Two independent normal numbers from two random words.

@@ -6,6 +6,15 @@ use std::arch::x86_64::*;
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
+/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
+/// references to arrays of the exact length.
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: see the macro's own words
+        unsafe { $e }
+    };
+}
+
 /// AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2;
@@ -18,20 +27,32 @@ impl Simd for Avx2 {
     fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
+    #[inline(always)]
+    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+        let mut out = [[0.0; 8]; 8];
+        for (row, column) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
+            op!({
+                let r: [__m256d; 4] = from_fn(|i| _mm256_loadu_pd(rows[row + i][column..column + 4].as_ptr()));
+                let (a, b) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpackhi_pd(r[0], r[1]));
+                let (c, d) = (_mm256_unpacklo_pd(r[2], r[3]), _mm256_unpackhi_pd(r[2], r[3]));
+                let columns = [
+                    _mm256_permute2f128_pd::<0x20>(a, c),
+                    _mm256_permute2f128_pd::<0x20>(b, d),
+                    _mm256_permute2f128_pd::<0x31>(a, c),
+                    _mm256_permute2f128_pd::<0x31>(b, d),
+                ];
+                for (to, from) in out[column..column + 4].iter_mut().zip(columns) {
+                    _mm256_storeu_pd(to[row..row + 4].as_mut_ptr(), from);
+                }
+            });
+        }
+        out
+    }
 }
 
 /// Sixteen floats in two registers: lanes 0–7, lanes 8–15.
 #[derive(Clone, Copy)]
 pub(super) struct F256([__m256; 2]);
-
-/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
-/// references to arrays of the exact length.
-macro_rules! op {
-    ($e:expr) => {
-        // SAFETY: see the macro's own words
-        unsafe { $e }
-    };
-}
 
 /// One intrinsic on both registers.
 macro_rules! both {

@@ -26,6 +26,32 @@ impl Simd for Avx512 {
         a.mul_add(b, c)
     }
     #[inline(always)]
+    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+        op!({
+            let r = rows.map(|row| _mm512_loadu_pd(row.as_ptr()));
+            let mut columns = [_mm512_setzero_pd(); 8];
+            for odd in 0..2 {
+                // rows in pairs: a quarter of a vector has the numbers of two rows at one place
+                let pair = |i: usize| match odd {
+                    0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
+                    _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
+                };
+                let (a, b, c, d) = (pair(0), pair(2), pair(4), pair(6));
+                let (near, far) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
+                columns[odd] = _mm512_shuffle_f64x2::<0x88>(near, far);
+                columns[odd + 4] = _mm512_shuffle_f64x2::<0xdd>(near, far);
+                let (near, far) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
+                columns[odd + 2] = _mm512_shuffle_f64x2::<0x88>(near, far);
+                columns[odd + 6] = _mm512_shuffle_f64x2::<0xdd>(near, far);
+            }
+            let mut out = [[0.0; 8]; 8];
+            for (to, column) in out.iter_mut().zip(columns) {
+                _mm512_storeu_pd(to.as_mut_ptr(), column);
+            }
+            out
+        })
+    }
+    #[inline(always)]
     fn list_bits(bits: u16, first: u32, to: &mut [u32; LANES]) -> usize {
         op!({
             let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

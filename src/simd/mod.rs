@@ -107,6 +107,11 @@ pub trait Simd: Copy + 'static {
         }
         bits.count_ones() as usize
     }
+    /// Number j of row i becomes number i of row j.
+    #[inline(always)]
+    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+        std::array::from_fn(|i| std::array::from_fn(|j| rows[j][i]))
+    }
 }
 
 /// Sixteen `f32` lanes with their arithmetic. Values exist only inside [`dispatch`].

@@ -406,11 +406,11 @@ fn equal_lanes_stay_what_they_are() {
     EDGES.into_iter().for_each(|x| Level::available().into_iter().for_each(|level| dispatch(level, Uniform(x))));
 }
 
-/// Turns sixteen vectors, and the first four of them in squares of four.
+/// Turns sixteen vectors, the first four of them in squares of four, and a quarter of them in double precision.
 struct Turn([[f32; 16]; 16]);
 
 impl Kernel for Turn {
-    type Output = ([[f32; 16]; 16], [[f32; 16]; 4]);
+    type Output = ([[f32; 16]; 16], [[f32; 16]; 4], [[f64; 8]; 8]);
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
@@ -419,7 +419,8 @@ impl Kernel for Turn {
         vectors.iter().zip(&mut rows).for_each(|(vector, row)| vector.store(row));
         let vectors = S::F::transpose4([0, 1, 2, 3].map(|k| S::F::load(&self.0[k])));
         vectors.iter().zip(&mut squares).for_each(|(vector, row)| vector.store(row));
-        (rows, squares)
+        let eight = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(self.0[i][j])));
+        (rows, squares, S::transpose8(eight))
     }
 }
 
@@ -427,11 +428,14 @@ impl Kernel for Turn {
 fn transposes_exchange_vectors_and_lanes() {
     let numbers: [[f32; 16]; 16] = std::array::from_fn(|i| std::array::from_fn(|j| (16 * i + j) as f32));
     for level in Level::available() {
-        let (rows, squares) = dispatch(level, Turn(numbers));
+        let (rows, squares, eight) = dispatch(level, Turn(numbers));
         for (i, j) in (0..16).flat_map(|i| (0..16).map(move |j| (i, j))) {
             assert_eq!(rows[j][i], numbers[i][j], "{level:?}");
             if i < 4 {
                 assert_eq!(squares[j % 4][j / 4 * 4 + i], numbers[i][j], "{level:?}");
+            }
+            if i < 8 && j < 8 {
+                assert_eq!(eight[j][i], f64::from(numbers[i][j]), "{level:?}");
             }
         }
     }
