@@ -13,6 +13,7 @@
 use crate::error::Problem;
 use crate::format::element::symbol;
 use crate::system::Topology;
+use std::ops::RangeInclusive;
 
 /// Residues that count as protein: the amino acids with AMBER's and CHARMM's names for their protonation states, and caps.
 const PROTEIN: [&str; 42] = [
@@ -113,8 +114,12 @@ impl<'a> Parser<'a> {
             "name" => self.named(|parser, i| parser.name(i))?,
             "resname" => self.named(|parser, i| parser.topology.residues[parser.residue(i)].name.as_str())?,
             "element" => self.named(|parser, i| symbol(parser.topology.atoms[i].element))?,
-            "resid" => self.numbered(|parser, i| i64::from(parser.topology.residues[parser.residue(i)].number))?,
-            "index" => self.numbered(|_, i| i as i64)?,
+            "resid" => {
+                let ranges = self.ranges()?;
+                let number = |i| i64::from(self.topology.residues[self.residue(i)].number);
+                self.atoms(|i| ranges.iter().any(|range| range.contains(&number(i))))
+            }
+            "index" => self.indices()?,
             _ => return Err(self.problem(&format!("\"{word}\" is no word of selections"))),
         };
         self.depth -= 1;
@@ -131,14 +136,26 @@ impl<'a> Parser<'a> {
         Ok(self.atoms(|i| wanted.contains(&text(self, i))))
     }
 
-    /// Atoms whose number is in one of the ranges that follow.
-    fn numbered(&mut self, number: impl Fn(&Self, usize) -> i64) -> Result<Vec<bool>, Problem> {
-        let words = self.list()?;
-        let ranges = words.into_iter().map(|word| {
-            range(word).ok_or_else(|| self.problem(&format!("\"{word}\" is neither a number nor a range such as 5-17")))
+    /// Atoms whose place in the topology is in one of the ranges that follow, none of which may leave it.
+    fn indices(&mut self) -> Result<Vec<bool>, Problem> {
+        let ranges = self.ranges()?;
+        let last = self.topology.atoms.len() as i64 - 1;
+        if let Some(outside) = ranges.iter().find(|range| *range.start() < 0 || *range.end() > last) {
+            let (first, end) = outside.clone().into_inner();
+            return Err(self.problem(&format!("index {first} to {end} leaves the system, whose atoms are 0 to {last}")));
+        }
+        Ok(self.atoms(|i| ranges.iter().any(|range| range.contains(&(i as i64)))))
+    }
+
+    /// The numbers and ranges that follow.
+    fn ranges(&mut self) -> Result<Vec<RangeInclusive<i64>>, Problem> {
+        let words = self.list()?.into_iter();
+        let ranges = words.map(|word| match range(word) {
+            Some(range) if range.is_empty() => Err(self.problem(&format!("the range {word} runs backwards"))),
+            Some(range) => Ok(range),
+            None => Err(self.problem(&format!("\"{word}\" is neither a number nor a range such as 5-17"))),
         });
-        let ranges = ranges.collect::<Result<Vec<_>, Problem>>()?;
-        Ok(self.atoms(|i| ranges.iter().any(|range| range.contains(&number(self, i)))))
+        ranges.collect()
     }
 
     /// The words up to the next one of the language; at least one.
@@ -184,7 +201,7 @@ impl<'a> Parser<'a> {
 }
 
 /// `5`, `5-17`, `-3`.
-fn range(word: &str) -> Option<std::ops::RangeInclusive<i64>> {
+fn range(word: &str) -> Option<RangeInclusive<i64>> {
     if let Ok(number) = word.parse() {
         return Some(number..=number);
     }
@@ -258,6 +275,9 @@ mod tests {
             ("protein)", "\")\" follows"),
             ("protein water", "\"water\" follows"),
             ("resid x", "\"x\" is neither"),
+            ("resid 9-7", "9-7 runs backwards"),
+            ("index 3 5-12", "index 5 to 12 leaves the system, whose atoms are 0 to 11"),
+            ("index -1", "index -1 to -1 leaves"),
             ("resid 3-", "\"3-\" is neither"),
             ("resid é", "\"é\" is neither"),
             ("resid 99999999999999999999", "is neither"),

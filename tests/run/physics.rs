@@ -280,6 +280,19 @@ fn conserved_quantity_where_directions_differ() {
 }
 
 #[test]
+fn conserved_quantity_with_impulses_at_constant_pressure() {
+    for barostat in ["coupling_time = \"1 ps\"", DIRECTIONAL[1], DIRECTIONAL[2]] {
+        let coupling = format!(
+            "multiple_time_steps = {{ every = 2 }}\n\
+             thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
+             barostat = {{ pressure = \"1 bar\", {barostat} }}"
+        );
+        // the mesh at every second step adds a quarter to the fluctuation of rigid waters
+        assert_conserved("water", (774.0, 2.5), PERIODIC, &coupling);
+    }
+}
+
+#[test]
 fn conserved_quantity_with_restraints_at_constant_pressure() {
     for scaling in ["none", "center-of-mass", "all"] {
         let coupling = format!(

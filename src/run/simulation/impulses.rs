@@ -9,7 +9,7 @@ use crate::ensemble::thermostat::ThermostatKind;
 use crate::pme::{MeshPotential, ReferencePme};
 use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
-use crate::system::Electrostatics;
+use crate::system::{DispersionCorrection, Electrostatics, PmeParameters};
 use crate::team::Team;
 use crate::vec3::vec3;
 
@@ -48,23 +48,28 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-#[test]
-fn steps_are_those_of_the_formula() {
+/// Steps of both backends with an impulse every third against leapfrog written out, with the meshes that the sample has.
+fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
-    let sample = Sample::load("peptide-charged");
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
     let Electrostatics::Pme(pme) = system.settings.electrostatics else { panic!("the sample has PME") };
-    let charges: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.charge).collect();
-    let (mut all, mut mesh) = (reference(&sample), ReferencePme::new(pme, MeshPotential::Coulomb));
+    let atoms = &system.topology.atoms;
+    let charges: Vec<f64> = atoms.iter().map(|atom| atom.charge).collect();
+    let roots: Vec<f64> = atoms.iter().map(|atom| system.nonbonded.root_c6(atom.lj_type)).collect();
+    let lj_mesh = system.settings.lj_pme().map(|pme| (ReferencePme::new(pme, MeshPotential::Dispersion), &roots));
+    let coulomb = (ReferencePme::new(pme, MeshPotential::Coulomb), &charges);
+    let (mut all, mut meshes) = (reference(sample), [Some(coulomb), lj_mesh]);
     let State { mut positions, mut velocities, .. } = sample.state.clone();
     for step in 0..7 {
         let total = all.evaluate(Some(&cell), &positions, Workload::FORCES).forces;
         let mut slow = vec![Vec3::ZERO; positions.len()];
-        mesh.evaluate(&cell, &positions, &charges, &mut slow);
+        for (mesh, charges) in meshes.iter_mut().flatten() {
+            mesh.evaluate(&cell, &positions, charges, &mut slow);
+        }
         let weight = if step % EVERY == 0 { EVERY as f64 } else { 0.0 };
         for (atom, (r, v)) in positions.iter_mut().zip(&mut velocities).enumerate() {
             let force = total[atom] - slow[atom] + slow[atom] * weight;
-            *v += force * (TIMESTEP / system.topology.atoms[atom].mass);
+            *v += force * (TIMESTEP / atoms[atom].mass);
             *r += *v * TIMESTEP;
         }
     }
@@ -78,14 +83,27 @@ fn steps_are_those_of_the_formula() {
         (off / change).sqrt()
     };
     let begin = || (&sample.state, StageProgress::default());
-    let mut double = simulation(&sample, reference(&sample), &dynamics, begin());
-    let mut mixed = simulation(&sample, cpu(&sample), &dynamics, begin());
+    let mut double = simulation(sample, reference(sample), &dynamics, begin());
+    let mut mixed = simulation(sample, cpu(sample), &dynamics, begin());
     for _ in 0..7 {
         double.step(Wanted::default(), |_| Ok(())).unwrap();
         mixed.step(Wanted::default(), |_| Ok(())).unwrap();
     }
     let [double, mixed] = [far(&state_of(&double)), far(&state_of(&mixed))];
     assert!(double < 1e-11 && mixed < 1e-4, "{double:e}, {mixed:e}");
+}
+
+#[test]
+fn steps_are_those_of_the_formula() {
+    compare_steps(&Sample::load("peptide-charged"));
+}
+
+#[test]
+fn the_mesh_of_lj_pme_belongs_to_the_impulses() {
+    let mut sample = Sample::load("peptide-charged");
+    let Electrostatics::Pme(pme) = sample.system.settings.electrostatics else { panic!("the sample has PME") };
+    sample.system.settings.dispersion_correction = DispersionCorrection::Pme(PmeParameters { alpha: 3.0, ..pme });
+    compare_steps(&sample);
 }
 
 /// Two springs from each atom to the origin, the softer of which takes the place of reciprocal space.
