@@ -9,9 +9,10 @@
 
 use super::engine::Engine;
 use super::lists::ListChoices;
-use super::plan::{Plan, Precision, TuningMethod};
+use super::plan::{Plan, Precision, StageKind, TuningMethod};
 use super::signals::Requests;
 use crate::backend::{Backend, Cpu, Host, Workload};
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Result;
 use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
 use crate::pair::ListSchedule;
@@ -64,6 +65,8 @@ pub(super) struct Tuner<'a> {
     /// lists with the system's own settings
     choices: ListChoices<'a>,
     on_gpu: bool,
+    /// steps from one computation of reciprocal space to the next
+    every: u32,
 }
 
 impl<'a> Tuner<'a> {
@@ -75,7 +78,7 @@ impl<'a> Tuner<'a> {
         alternatives: &'a Alternatives,
     ) -> Result<Self> {
         let (choices, on_gpu) = (engine.choices(plan, system, state)?, engine.placement(system)?.is_gpu());
-        Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu })
+        Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu, every: interval_of_meshes(plan) })
     }
 
     /// Chooses; `None` where there is nothing to choose, without a cutoff. A request to stop ends measuring early.
@@ -129,8 +132,9 @@ impl<'a> Tuner<'a> {
     /// A setting with its cost by the model.
     fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
         let atoms = self.system.topology.atoms.len() as f64;
-        let mesh = pme.filter(|_| !self.on_gpu).map_or(0.0, |splitting| pme::cycles(atoms, &splitting.parameters));
-        let megacycles = 1e-6 * (self.lists(pme).cycles(&lists) + mesh);
+        let meshes = pme.map(|splitting| splitting.parameters).into_iter().chain(self.system.settings.lj_pme());
+        let meshes: f64 = meshes.filter(|_| !self.on_gpu).map(|parameters| pme::cycles(atoms, &parameters)).sum();
+        let megacycles = 1e-6 * (self.lists(pme).cycles(&lists) + meshes / f64::from(self.every));
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
 
@@ -213,15 +217,25 @@ impl<'a> Tuner<'a> {
                 if requests.stop() {
                     return Ok(None);
                 }
-                times[round] = seconds_per_step(field, &trial.setting.lists, self.state)?;
+                times[round] = seconds_per_step(field, &trial.setting.lists, self.every, self.state)?;
             }
         }
         Ok(Some(times))
     }
 }
 
-/// Time for forces and the share of a search and of a pruning that falls to a step.
-fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, state: &State) -> Result<f64> {
+/// Steps from one computation of reciprocal space to the next in the longest stage of dynamics.
+fn interval_of_meshes(plan: &Plan) -> u32 {
+    let stages = plan.stages.iter().filter_map(|stage| match &stage.kind {
+        StageKind::Dynamics(dynamics) => Some(dynamics),
+        StageKind::Minimize(_) => None,
+    });
+    let longest = stages.max_by_key(|dynamics| dynamics.steps);
+    longest.and_then(|dynamics| dynamics.multiple_time_steps).map_or(1, |steps| steps.every)
+}
+
+/// Time for forces, with reciprocal space `every` few steps, and the share of a search and of a pruning that falls to a step.
+fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
     cpu.build_lists()?;
@@ -229,15 +243,23 @@ fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, state: &State) ->
     cpu.prune_lists(0.0)?;
     let pruning = searched.elapsed().as_secs_f64();
     let search = (searched - start).as_secs_f64();
-    cpu.forces(Workload::default())?;
-    // interference by other programs makes an evaluation longer, never shorter
-    let mut forces = f64::INFINITY;
+    let with = shortest(cpu, LongRange::Ordinary)?;
+    let without = if every > 1 { shortest(cpu, LongRange::Skipped)? } else { with };
+    let forces = without + (with - without) / f64::from(every);
+    Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
+}
+
+/// Time of a force evaluation. Interference by other programs makes it longer, never shorter.
+fn shortest(cpu: &mut Host<Cpu>, long_range: LongRange) -> Result<f64> {
+    let workload = Workload { long_range, ..Workload::FORCES };
+    cpu.forces(workload)?;
+    let mut least = f64::INFINITY;
     for _ in 0..EVALUATIONS {
         let start = Instant::now();
-        cpu.forces(Workload::default())?;
-        forces = forces.min(start.elapsed().as_secs_f64());
+        cpu.forces(workload)?;
+        least = least.min(start.elapsed().as_secs_f64());
     }
-    Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
+    Ok(least)
 }
 
 /// Each setting's time and its gain over the first.
@@ -267,6 +289,29 @@ fn median<const N: usize>(mut values: [f64; N]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+    use crate::run::plan::{Dynamics, Stage};
+    use crate::run::stage_output::StageOutput;
+
+    #[test]
+    fn the_longest_stage_says_how_often_meshes_are_computed() {
+        let stage = |steps, every: Option<u32>| Stage {
+            name: "one".into(),
+            kind: StageKind::Dynamics(Dynamics {
+                steps,
+                multiple_time_steps: every.map(|every| MultipleTimeSteps { every }),
+                ..Dynamics::default()
+            }),
+            position_restraints: vec![],
+            restraints: vec![],
+            frozen: None,
+            output: StageOutput::default(),
+        };
+        let interval = |stages| interval_of_meshes(&Plan { stages, ..Plan::default() });
+        assert_eq!(interval(vec![]), 1);
+        assert_eq!(interval(vec![stage(100, None), stage(900, Some(3)), stage(200, Some(2))]), 3);
+        assert_eq!(interval(vec![stage(900, None), stage(200, Some(2))]), 1);
+    }
 
     /// Rounds of a machine that slows down and is disturbed now and then, the same for all settings.
     fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
