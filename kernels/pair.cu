@@ -114,33 +114,15 @@ __device__ inline void pair_forces(const Arguments& a) {
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_geometric(const Arguments a, const double) {
-    pair_forces<RULE_GEOMETRIC, false>(a);
-}
-extern "C" __global__ void pair_geometric_sums(const Arguments a, const double) {
-    pair_forces<RULE_GEOMETRIC, true>(a);
-}
-extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_lorentz_berthelot(const Arguments a, const double) {
-    pair_forces<RULE_LORENTZ_BERTHELOT, false>(a);
-}
-extern "C" __global__ void pair_lorentz_berthelot_sums(const Arguments a, const double) {
-    pair_forces<RULE_LORENTZ_BERTHELOT, true>(a);
-}
-extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_type_table(const Arguments a, const double) {
-    pair_forces<RULE_TYPE_TABLE, false>(a);
-}
-extern "C" __global__ void pair_type_table_sums(const Arguments a, const double) {
-    pair_forces<RULE_TYPE_TABLE, true>(a);
-}
-extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_force_switch(const Arguments a, const double) {
-    pair_forces<RULE_FORCE_SWITCH, false>(a);
-}
-extern "C" __global__ void pair_force_switch_sums(const Arguments a, const double) {
-    pair_forces<RULE_FORCE_SWITCH, true>(a);
-}
-extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_potential_switch(const Arguments a, const double) {
-    pair_forces<RULE_POTENTIAL_SWITCH, false>(a);
-}
-extern "C" __global__ void pair_potential_switch_sums(const Arguments a, const double) {
-    pair_forces<RULE_POTENTIAL_SWITCH, true>(a);
-}
+// Both kernels of a rule: forces alone, and forces with energies and virial.
+#define PAIR_KERNELS(NAME, RULE) \
+    extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
+        pair_forces<RULE, false>(a); \
+    } \
+    extern "C" __global__ void pair_##NAME##_sums(const Arguments a, const double) { pair_forces<RULE, true>(a); }
+
+PAIR_KERNELS(geometric, RULE_GEOMETRIC)
+PAIR_KERNELS(lorentz_berthelot, RULE_LORENTZ_BERTHELOT)
+PAIR_KERNELS(type_table, RULE_TYPE_TABLE)
+PAIR_KERNELS(force_switch, RULE_FORCE_SWITCH)
+PAIR_KERNELS(potential_switch, RULE_POTENTIAL_SWITCH)
