@@ -55,19 +55,27 @@ impl Influence {
         self.potential
     }
 
+    /// The Gaussian's α, 1/nm.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Index `k` along direction 0, 1, 2; those beyond half the grid stand for negative ones.
+    #[inline(always)]
+    pub fn signed(&self, direction: usize, k: usize) -> f64 {
+        let points = self.grid[direction];
+        if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
+    }
+
     /// Element `k` of the transform, with `reciprocal` from [`reciprocal_rows`] and `volume` of the same cell (nm³):
     /// [`MeshPotential::transform`] times |b|²/V.
-    /// Indices beyond half the grid stand for negative ones.
-    #[inline]
     pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
-        let signed = |d: usize| {
-            let (k, points) = (k[d], self.grid[d]);
-            if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
-        };
-        let wave = reciprocal[0] * signed(0) + reciprocal[1] * signed(1) + reciprocal[2] * signed(2);
-        let (transform, virial) = self.potential.transform(wave.norm_squared(), self.alpha);
-        let moduli = self.inverse_moduli[0][k[0]] * self.inverse_moduli[1][k[1]] * self.inverse_moduli[2][k[2]];
-        Element { wave, green: transform / volume * moduli, virial }
+        let along = |d: usize| reciprocal[d] * self.signed(d, k[d]);
+        let wave = along(0) + along(1) + along(2);
+        let (squared, moduli) = (wave.norm_squared(), [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]));
+        let transform = self.potential.transform(squared, self.potential.gaussian(squared, self.alpha), self.alpha);
+        let virial = self.potential.virial_factor(squared, self.alpha);
+        Element { wave, green: transform / volume * moduli[0] * moduli[1] * moduli[2], virial }
     }
 }
 

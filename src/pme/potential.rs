@@ -24,26 +24,39 @@ impl MeshPotential {
         }
     }
 
-    /// The Fourier transform T at m² = `squared` (1/nm²), with f (nm²) of the virial T (δ − f m⊗m).
+    /// exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
+    #[inline(always)]
+    pub fn gaussian(self, squared: f64, alpha: f64) -> f64 {
+        (-(PI / alpha).powi(2) * squared).exp()
+    }
+
+    /// The Fourier transform T at m² = `squared` (1/nm²), with its [`MeshPotential::gaussian`].
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m², f = 2(1 + b²)/m², with b = π|m|/α; zeros at m = 0, where the plasma term takes its
-    /// place. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b) and
-    /// f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b erfc(b)]/t(b).
-    #[inline]
-    pub(super) fn transform(self, squared: f64, alpha: f64) -> (f64, f64) {
-        let ratio = PI / alpha;
-        let b2 = ratio * ratio * squared;
-        let gaussian = (-b2).exp();
+    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
+    /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
+    #[inline(always)]
+    pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
         match self {
-            MeshPotential::Coulomb if squared == 0.0 => (0.0, 0.0),
-            MeshPotential::Coulomb => (COULOMB / PI * gaussian / squared, 2.0 * (1.0 + b2) / squared),
+            MeshPotential::Coulomb if squared == 0.0 => 0.0,
+            MeshPotential::Coulomb => COULOMB / PI * gaussian / squared,
+            MeshPotential::Dispersion => -PI.powf(1.5) / 3.0 * alpha.powi(3) * shape(squared, gaussian, alpha).max(0.0),
+        }
+    }
+
+    /// f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
+    ///
+    /// Coulomb: f = 2(1 + b²)/m², zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b erfc(b)]/t(b).
+    #[inline(always)]
+    pub fn virial_factor(self, squared: f64, alpha: f64) -> f64 {
+        let ratio_squared = (PI / alpha).powi(2);
+        match self {
+            MeshPotential::Coulomb if squared == 0.0 => 0.0,
+            MeshPotential::Coulomb => 2.0 * (1.0 / squared + ratio_squared),
             MeshPotential::Dispersion => {
-                let b = b2.sqrt();
-                let tail = PI.sqrt() * b * Special::erfc(b);
-                let shape = (1.0 - 2.0 * b2) * gaussian + 2.0 * b2 * tail;
+                let gaussian = self.gaussian(squared, alpha);
+                let shape = shape(squared, gaussian, alpha);
                 // both terms cancel to 3 exp(−b²)/2b², and are zero where exp(−b²) is below the smallest number
-                let virial = if shape > 0.0 { 6.0 * ratio * ratio * (gaussian - tail) / shape } else { 0.0 };
-                (-PI.powf(1.5) / 3.0 * alpha.powi(3) * shape.max(0.0), virial)
+                if shape > 0.0 { 6.0 * ratio_squared * (gaussian - tail(squared, alpha)) / shape } else { 0.0 }
             }
         }
     }
@@ -71,10 +84,26 @@ impl MeshPotential {
     }
 }
 
+/// √π b erfc(b).
+fn tail(squared: f64, alpha: f64) -> f64 {
+    let b = PI / alpha * squared.sqrt();
+    PI.sqrt() * b * Special::erfc(b)
+}
+
+/// t(b) of dispersion.
+fn shape(squared: f64, gaussian: f64, alpha: f64) -> f64 {
+    let b2 = (PI / alpha).powi(2) * squared;
+    (1.0 - 2.0 * b2) * gaussian + 2.0 * b2 * tail(squared, alpha)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::term::dispersion_off_mesh;
+
+    fn transform(potential: MeshPotential, squared: f64, alpha: f64) -> f64 {
+        potential.transform(squared, potential.gaussian(squared, alpha), alpha)
+    }
 
     #[test]
     fn the_transform_is_that_of_the_potential() {
@@ -91,8 +120,8 @@ mod tests {
                 .sum();
             let tail = if wave == 0.0 { -4.0 * PI / (3.0 * 40f64.powi(3)) } else { 0.0 };
             let integral = integral + tail;
-            let transform = MeshPotential::Dispersion.transform(wave * wave, alpha).0;
-            let whole = MeshPotential::Dispersion.transform(0.0, alpha).0;
+            let [transform, whole] =
+                [wave * wave, 0.0].map(|squared| transform(MeshPotential::Dispersion, squared, alpha));
             assert!((integral - transform).abs() < 1e-6 * whole.abs(), "{wave}: {integral} {transform}");
         }
     }
@@ -101,14 +130,15 @@ mod tests {
     fn the_virial_factor_is_the_slope_of_the_transform() {
         for potential in [MeshPotential::Coulomb, MeshPotential::Dispersion] {
             for squared in [0.5, 2.0, 9.0, 30.0] {
-                let at = |squared: f64| potential.transform(squared, 3.0).0.abs().ln();
+                let at = |squared: f64| transform(potential, squared, 3.0).abs().ln();
                 let h = 1e-5 * squared;
                 let slope = (at(squared + h) - at(squared - h)) / (2.0 * h);
-                let factor = potential.transform(squared, 3.0).1;
+                let factor = potential.virial_factor(squared, 3.0);
                 assert!((factor / (-2.0 * slope) - 1.0).abs() < 1e-7, "{potential:?} {squared}: {factor} {slope}");
             }
         }
         // far beyond what a grid holds nothing is left
-        assert_eq!(MeshPotential::Dispersion.transform(1e4, 3.0), (-0.0, 0.0));
+        assert_eq!(transform(MeshPotential::Dispersion, 1e4, 3.0), -0.0);
+        assert_eq!(MeshPotential::Dispersion.virial_factor(1e4, 3.0), 0.0);
     }
 }

@@ -4,6 +4,7 @@
 //! depend on the number of parts only. Start reading at [`Cpu`].
 
 mod bonded;
+mod influence_kernel;
 mod mesh;
 mod mesh_grid;
 mod mesh_kernel;

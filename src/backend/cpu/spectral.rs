@@ -9,11 +9,12 @@
 //!
 //! A pass reads one array and writes another, which keeps each in the cache of the core that works on it.
 
+use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
-use crate::pme::{Influence, reciprocal_rows};
+use crate::pme::Influence;
 use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::team::Team;
 use crate::vec3::Mat3;
@@ -182,7 +183,11 @@ impl Spectral {
                     dispatch(level, Turn { columns, turned: before, first: x * LANES, height, back: false });
                     along_z.transform(level, before.lines(0, 1), after.lines_mut(0, 1), work);
                     if sums {
-                        let (energy, virial) = sum(&padded, influence, cell, after, green, [x * LANES, y]);
+                        let place = [x * LANES, y];
+                        let (energy, virial) = dispatch(
+                            level,
+                            Sum { influence, cell, spectrum: after, green, place, points: padded.size },
+                        );
                         partial.0 += energy;
                         partial.1 += virial;
                     }
@@ -236,17 +241,12 @@ impl Spectral {
             return;
         }
         self.green_cell = Some(*cell);
-        let [nx, _, nz] = self.padded.size;
+        let nz = self.padded.size[2];
         let x_blocks = Extent::new(&self.padded).x_blocks;
-        let (reciprocal, volume, influence) = (reciprocal_rows(cell), cell.volume(), &self.influence);
-        let constant = influence.potential().constant();
+        let (level, influence) = (self.level, &self.influence);
         team.for_each(self.green.par_chunks_mut(x_blocks * nz).enumerate(), |(y, plane)| {
-            for (index, lanes) in plane.iter_mut().enumerate() {
-                let (block, z) = (index / nz, index % nz);
-                for (x, green) in (block * LANES..nx).zip(&mut lanes.0) {
-                    let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    *green = (element.green / constant) as f32;
-                }
+            for (block, green) in plane.chunks_mut(nz).enumerate() {
+                dispatch(level, Fill { influence, cell, green, place: [block * LANES, y] });
             }
         });
     }
@@ -295,30 +295,6 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
         row.copy_within(..over, nz);
     }
     plane.copy_within(..over * row, ny * row);
-}
-
-/// ½ Σ G |S|² of sixteen x at one k_y, with its virial.
-fn sum(
-    padded: &Padded,
-    influence: &Influence,
-    cell: &PeriodicCell,
-    spectrum: &Split,
-    green: &[Aligned16],
-    [first, y]: [usize; 2],
-) -> (f64, Mat3) {
-    let (reciprocal, volume) = (reciprocal_rows(cell), cell.volume());
-    let half = if y == 0 || 2 * y == padded.size[1] { 0.5 } else { 1.0 };
-    let (mut energy, mut virial) = (0.0, Mat3::ZERO);
-    for (z, green) in green.iter().enumerate() {
-        for x in first..padded.size[0].min(first + LANES) {
-            let [re, im, g] = [&spectrum.re[z], &spectrum.im[z], green].map(|lanes| f64::from(lanes.0[x - first]));
-            let part = half * g * (re * re + im * im);
-            energy += part;
-            let element = influence.element(&reciprocal, volume, [x, y, z]);
-            virial += Mat3::outer(element.wave, element.wave).scaled(-part * element.virial);
-        }
-    }
-    (energy, virial)
 }
 
 /// Separates the transforms A and B of two real lines from that of A + iB:
