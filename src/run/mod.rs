@@ -36,6 +36,7 @@ mod stage;
 mod stage_output;
 mod start;
 mod surface;
+mod threads;
 mod timing;
 mod tuning;
 mod vibration;
