@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
-    Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, frozen_system, load, processors, refuse, restraints, warnings,
+    Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
+    describe_lj_end, describe_methods, load, preflight, processors, warnings,
 };
 use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
@@ -34,14 +34,7 @@ impl Check {
         let Prepared { system, state, .. } = load(&config.plan, ConstrainedTerms::Drop)?;
         let processors = processors(&config.plan)?;
         let mut text = summary(&config.plan, &system, &state, processors)?;
-        refuse(&config.plan, &system)?;
-        restraints(&config.plan, &system, &state)?;
-        for stage in &config.plan.stages {
-            let frozen = frozen_system(stage, &system)?;
-            if let StageKind::Dynamics(dynamics) = &stage.kind {
-                Setup::new(frozen.as_ref().unwrap_or(&system), dynamics, config.plan.run.seed, state.cell.is_some())?;
-            }
-        }
+        preflight(&config.plan, &system, &state)?;
         for warning in warnings(&config.plan, &system, &state) {
             let _ = writeln!(text, "warning      {warning}");
         }
