@@ -191,7 +191,7 @@ fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
         stage("one", "output.trajectory = { file = \"b.dcd\", every = \"none\" }\noutput.energies.every = \"2 ps\""),
     ];
     let text = format!("{SYSTEM}{run}{}", stages.concat());
-    let Config { plan, effective } = parse(&text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let Config { plan, effective, .. } = parse(&text).unwrap_or_else(|problems| panic!("{problems:?}"));
     let every = |name: &str| [0, 1, 2, 3].map(|stage| plan.intervals(name).of_stage(stage));
     let (time, steps) = (|ps| Some(Interval::Time(ps)), Some(Interval::Steps(3)));
     assert_eq!(every("a.xtc"), [time(4.0), None, steps, time(4.0)]);

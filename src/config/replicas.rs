@@ -74,13 +74,15 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     let table = root.table("ensemble")?;
     let mut notes = vec![];
     let lists = ["temperature", "pressure"].into_iter().find(|name| table.is_given(name));
-    let ways: Vec<&str> = ["replicas", "replica"].into_iter().filter(|name| table.is_given(name)).chain(lists).collect();
+    let ways: Vec<&str> =
+        ["replicas", "replica"].into_iter().filter(|name| table.is_given(name)).chain(lists).collect();
     let variants = match ways[..] {
         ["replicas"] => by_seed(table, plan, problems)?,
         ["replica"] => table.tables("replica").iter().map(by_settings).collect(),
         [_] => by_lists(table, plan, &mut notes, problems)?,
         [] => {
-            let help = "write replicas = 4, temperature = [\"300 K\", \"310 K\"], or replica = [{ set = { ... } }, ...]";
+            let help =
+                "write replicas = 4, temperature = [\"300 K\", \"310 K\"], or replica = [{ set = { ... } }, ...]";
             report(problems, table, "", "ensemble: there are no replicas", help);
             return None;
         }
@@ -152,7 +154,13 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
         }
         if !names.insert(name.clone()) {
             let message = format!("there are two replicas named \"{name}\"");
-            report(problems, inner, "name", message, "give each its own name; replica-1, replica-2, ... are the default");
+            report(
+                problems,
+                inner,
+                "name",
+                message,
+                "give each its own name; replica-1, replica-2, ... are the default",
+            );
         }
     }
 }
@@ -164,12 +172,7 @@ struct List {
     keys: Vec<String>,
 }
 
-fn by_lists(
-    table: &Table,
-    plan: &Plan,
-    notes: &mut Vec<String>,
-    problems: &mut Vec<Problem>,
-) -> Option<Vec<Variant>> {
+fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
     let before = problems.len();
     let mut lists: Vec<List> = vec![];
     for (name, keys) in [("temperature", temperature_keys as Keys), ("pressure", pressure_keys)] {
@@ -268,5 +271,98 @@ fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Reading};
+    use crate::run::Interval;
+    use std::path::Path;
+
+    const FILE: &str = "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n";
+    const NPT: &str = "[[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\n\
+        velocities = \"generate\"\nthermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
+        barostat = { pressure = \"1 bar\" }\n";
+
+    /// The ensemble of a file with these stages, and the configuration of each replica.
+    fn read(stages: &str, ensemble: &str, options: &[Override]) -> (Ensemble, Vec<Config>) {
+        let (text, path) = (format!("{FILE}{stages}[ensemble]\n{ensemble}\n"), Path::new("/base/input.toml"));
+        let shared = Config::parse(&text, path, options).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let ensemble = shared.ensemble.expect("the file has one");
+        let one = |replica: &Replica| {
+            let overrides = [options, &replica.overrides].concat();
+            Config::parse_with(&text, path, &overrides, Reading { files: false, replica: true }).unwrap()
+        };
+        let configs = ensemble.replicas.iter().map(one).collect();
+        (ensemble, configs)
+    }
+
+    /// Temperature and pressure (kJ/mol/nm³) of the last stage, and the temperature of velocities.
+    fn couplings(config: &Config) -> (f64, f64, Velocities) {
+        let (_, stage) = config.plan.dynamics().next_back().unwrap();
+        let pressure = stage.barostat.as_ref().map_or(0.0, |barostat| barostat.pressure[2].at(0.0));
+        (stage.thermostat.as_ref().unwrap().temperature.at(0.0), pressure, stage.velocities)
+    }
+
+    #[test]
+    fn seeds_and_folders_follow_from_those_of_the_file() {
+        let options = [Override::set("run.seed=40").unwrap(), Override::set("output.directory=\"/data/x\"").unwrap()];
+        let (ensemble, configs) = read(NPT, "replicas = 3\nat_once = 2", &options);
+        assert_eq!(ensemble.at_once, Some(2));
+        assert_eq!(
+            ensemble.replicas.iter().map(Replica::title).collect::<Vec<_>>(),
+            ["replica-1", "replica-2", "replica-3"]
+        );
+        for (index, config) in configs.iter().enumerate() {
+            assert_eq!(config.plan.run.seed, 40 + index as u64);
+            assert_eq!(config.plan.output.directory, Path::new("/data/x").join(format!("replica-{}", index + 1)));
+            // by itself it is the same run, without replicas
+            let alone = Config::parse(&config.effective, Path::new("/else/effective.toml"), &[]).unwrap();
+            assert!(alone.plan == config.plan && alone.ensemble.is_none() && config.ensemble.is_none());
+        }
+    }
+
+    #[test]
+    fn lists_set_what_is_constant_and_go_together() {
+        let bar = crate::units::BAR;
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
+        let stages =
+            NPT.replace("npt", "heat").replace("\"300 K\"", "[[\"0 ps\", \"10 K\"], [\"1 ps\", \"300 K\"]]") + NPT;
+        let lists = "temperature = [\"300 K\", \"305 K\"]\npressure = [\"2 bar\", \"500 atm\"]";
+        let (ensemble, configs) = read(&stages, lists, &[]);
+        assert_eq!(ensemble.notes, ["stage \"heat\" keeps its schedule of temperatures in all replicas"]);
+        assert_eq!(ensemble.replicas[1].description, "305 K, 500 atm, seed 2");
+        let [first, second] = [0, 1].map(|index| couplings(&configs[index]));
+        assert!(first.0 == 300.0 && near(first.1, 2.0 * bar), "{first:?}");
+        assert!(second.0 == 305.0 && near(second.1, 500.0 * 1.01325 * bar), "{second:?}");
+        assert_eq!(second.2, Velocities::Generate { temperature: 305.0 });
+        let (name, heat) = configs[1].plan.dynamics().next().unwrap();
+        let thermostat = heat.thermostat.as_ref().unwrap();
+        assert_eq!((name, thermostat.temperature.at(1.0), thermostat.coupling_time), ("heat", 300.0, 0.5));
+        // velocities that are generated at another temperature are no matter of the thermostat
+        let cold = NPT.replace("\"generate\"\n", "\"generate\"\ntemperature = \"10 K\"\n");
+        let (_, configs) = read(&cold, "temperature = \"310 K\"", &[]);
+        let (temperature, _, velocities) = couplings(&configs[0]);
+        assert_eq!((temperature, velocities), (310.0, Velocities::Generate { temperature: 10.0 }));
+    }
+
+    #[test]
+    fn settings_go_over_the_command_line() {
+        let set = "{ \"stage.npt.thermostat.temperature\" = \"320 K\", \"stage.1.steps\" = 20, \"run.seed\" = 99, \
+            \"forces.pme\" = { spacing = \"0.1 nm\" }, \"output.energies.every\" = \"5 steps\" }";
+        let options = [Override::set("stage.npt.thermostat.temperature=\"400 K\"").unwrap()];
+        let (ensemble, configs) = read(NPT, &format!("replica = [{{ set = {set} }}, {{ name = \"hot\" }}]"), &options);
+        assert_eq!(ensemble.replicas[1].title(), "replica-2 (hot)");
+        let plan = &configs[0].plan;
+        assert_eq!((couplings(&configs[0]).0, plan.run.seed), (320.0, 99));
+        assert_eq!(plan.dynamics().next().unwrap().1.steps, 20);
+        assert_eq!(plan.output.energies.unwrap().every, Interval::Steps(5));
+        assert_eq!((couplings(&configs[1]).0, configs[1].plan.run.seed), (400.0, 2));
+        for (which, folder) in [("hot", "replica-2"), ("1", "replica-1"), ("replica-1", "replica-1")] {
+            assert_eq!(ensemble.find(which).unwrap().folder, folder);
+        }
+        assert!(["0", "3", "replica-2", ""].iter().all(|which| ensemble.find(which).is_err()));
     }
 }

@@ -327,7 +327,10 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     let (mut settings, mut written) = (vec![], vec![]);
     for Member { name, value, .. } in members {
         let key = name.split('.').map(str::trim).collect::<Vec<_>>().join(".");
-        if OF_THE_ENSEMBLE.iter().any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))) {
+        if OF_THE_ENSEMBLE
+            .iter()
+            .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
+        {
             let help = "run.threads, run.pin and output.directory of the file hold for the ensemble, run.max_time for the process";
             return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
         }

@@ -106,7 +106,7 @@ impl ReplicaStatus {
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// running while a replica is, failed if one has, finished if all have
+    /// of all: running while one is, else failed, stopped or waiting if one is, else finished
     pub state: ReplicaState,
     /// version of this program
     pub version: String,
@@ -142,14 +142,8 @@ impl EnsembleStatus {
     /// Replaces the file in the folder of the ensemble at once.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
-        let all = self.replicas.len();
-        let first = [Running, Failed].into_iter().find(|&state| self.count(state) > 0);
-        self.state = match first {
-            Some(state) => state,
-            None if self.count(Finished) == all => Finished,
-            None if self.count(Waiting) == all => Waiting,
-            None => Stopped,
-        };
+        let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
+        self.state = first.unwrap_or(Finished);
         self.updated = jiff::Timestamp::now().to_string();
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');
@@ -193,9 +187,8 @@ mod tests {
         for (each, all) in [
             (&[Finished, Running, Failed][..], Running),
             (&[Finished, Stopped, Failed], Failed),
-            (&[Finished, Waiting], Stopped),
-            (&[Stopped, Finished], Stopped),
-            (&[Waiting, Waiting], Waiting),
+            (&[Finished, Waiting], Waiting),
+            (&[Stopped, Finished, Waiting], Stopped),
             (&[Finished, Finished], Finished),
         ] {
             let mut status = states(each);

@@ -44,7 +44,8 @@ impl Spread {
         check_threads(all)?;
         let at_once = at_once.unwrap_or(all).min(replicas).max(1);
         if at_once > all {
-            let message = format!("ensemble.at_once: {at_once} replicas side by side need a thread each, and there are {all}");
+            let message =
+                format!("ensemble.at_once: {at_once} replicas side by side need a thread each, and there are {all}");
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
         let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };

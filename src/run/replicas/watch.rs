@@ -141,7 +141,9 @@ impl<'a> Watch<'a> {
     fn overall(&mut self, elapsed: Duration) -> Status {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
-        let steps = replicas().map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>()).sum();
+        let steps = replicas()
+            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>())
+            .sum();
         let time_ps = self.status.replicas.iter().map(|replica| replica.time_ps).sum();
         self.speed.update(elapsed, done, time_ps);
         let (running, finished) = (self.status.count(ReplicaState::Running), self.status.count(ReplicaState::Finished));
