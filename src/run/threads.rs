@@ -27,7 +27,11 @@ pub(super) fn check_threads(threads: usize) -> Result<()> {
 /// A processor for each thread of one of several runs, of those that this process may use, after those of `others` with as
 /// many threads.
 pub(super) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
-    let processors = core_affinity::get_core_ids().unwrap_or_default();
+    share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
+}
+
+/// The same of these processors.
+fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
         let message = format!("run.pin: {all} threads need as many processors, and there are {available}");
@@ -57,12 +61,14 @@ mod tests {
 
     #[test]
     fn runs_side_by_side_are_pinned_to_different_processors() {
-        let available = core_affinity::get_core_ids().unwrap();
-        let each: Vec<CoreId> = (0..available.len()).flat_map(|others| pinned(1, others).unwrap()).collect();
-        assert_eq!(each, available);
-        assert_eq!(pinned(available.len(), 0).unwrap(), available);
-        let refusal = pinned(1, available.len()).unwrap_err().to_string();
-        let (most, all) = (available.len(), available.len() + 1);
-        assert!(refusal.contains(&format!("{all} threads need as many processors, and there are {most}")), "{refusal}");
+        // what an affinity mask may leave
+        let processors = [2, 3, 5, 8, 9].map(|id| CoreId { id });
+        let ids = |threads, others| {
+            share(&processors, threads, others).map(|share| share.iter().map(|core| core.id).collect::<Vec<_>>())
+        };
+        assert_eq!([ids(2, 0).unwrap(), ids(2, 1).unwrap()], [[2, 3], [5, 8]]);
+        assert_eq!(ids(5, 0).unwrap(), [2, 3, 5, 8, 9]);
+        let refusal = ids(2, 2).unwrap_err().to_string();
+        assert!(refusal.contains("6 threads need as many processors, and there are 5"), "{refusal}");
     }
 }

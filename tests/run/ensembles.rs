@@ -162,7 +162,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     // as in the ensemble
     case.ends_with(0, &["--output-dir", "all"]);
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
-    assert!(case.ends_with(2, &["--replica", "3"]).contains("there is no such replica (numbers from 1 to 2"));
+    assert!(case.ends_with(2, &["--replica", "3"]).contains("there is no such replica help: numbers from 1 to 2"));
     let text = check(&case, &["--replica", "warm", "--effective"]);
     assert!(
         text.contains("temperature = \"310 K\"") && text.contains("seed = 2") && !text.contains("ensemble"),
@@ -179,8 +179,11 @@ fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
         ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: there is no file"]),
-        ("\"stage.a.timestep\" = \"20 fs\"", &["replica-2: the timestep of 20 fs is long"]),
-        ("\"forces.cutoff\" = \"0.9 nm\", \"forces.electrostatics\" = \"pme\"", &["replica-2: ", "cell"]),
+        ("\"stage.a.timestep\" = \"20 fs\"", &["replica-2: stage \"a\": the timestep of 20 fs is long"]),
+        (
+            "\"forces.cutoff\" = \"0.9 nm\", \"forces.electrostatics\" = \"pme\"",
+            &["replica-2: electrostatics = \"pme\" needs a periodic cell"],
+        ),
     ];
     for (setting, parts) in cases {
         let case = case(1, &format!("replica = [{{}}, {{ set = {{ {setting} }} }}]"));

@@ -66,8 +66,7 @@ pub struct ReplicaJob<'a> {
     pub start: Arc<Start>,
 }
 
-/// Input of an ensemble; what is not described here is as in [`Job`].
-#[allow(missing_docs, reason = "see above")]
+/// Input of an ensemble.
 pub struct EnsembleJob<'a> {
     /// in their order
     pub replicas: Vec<ReplicaJob<'a>>,
@@ -77,11 +76,17 @@ pub struct EnsembleJob<'a> {
     pub directory: &'a Path,
     /// for the log
     pub notes: &'a [String],
+    /// text of the input file, stored in trajectories
     pub input: &'a str,
+    /// differences in physics between an old plan and a new one
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
+    /// move old output of each replica aside
     pub force: bool,
+    /// replicas that continue begin new trajectories and new energy tables
     pub no_append: bool,
+    /// stop and checkpoint requests, to all
     pub requests: Requests,
+    /// when the program started
     pub started: Instant,
     /// of compiled kernels
     pub cache: Option<&'a Path>,

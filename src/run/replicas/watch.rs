@@ -179,27 +179,32 @@ impl<'a> Watch<'a> {
     /// The table of all replicas, if anything was done, and how they ended.
     pub(super) fn finish(mut self) -> Result<Outcome> {
         self.progress.finish();
-        if self.written.is_some() || !self.job.directory.join(ENSEMBLE).exists() {
-            self.write()?;
-        }
-        if self.written.is_some() {
-            self.status.log(&mut self.log)?;
-            self.log.note(&format!("output in {}", self.job.directory.display()))?;
-        }
-        if let Some(error) = self.failure {
-            return Err(error);
-        }
+        let shown = self.show();
         let mut outcomes = vec![];
         for (end, replica) in self.ends.into_iter().zip(&self.job.replicas) {
             let outcome = end.transpose().map_err(|error| error.of(&replica.title))?;
+            // those whose turn did not come are as if stopped at their start
             outcomes.push(outcome.unwrap_or(Outcome::Stopped));
         }
+        self.failure.map_or(shown, Err)?;
         let is = |outcome| move |other: &Outcome| *other == outcome;
         Ok(match () {
             () if outcomes.iter().any(is(Outcome::Stopped)) => Outcome::Stopped,
             () if outcomes.iter().all(is(Outcome::Unchanged)) => Outcome::Unchanged,
             () => Outcome::Finished,
         })
+    }
+
+    fn show(&mut self) -> Result<()> {
+        let news = self.written.is_some();
+        if news || !self.job.directory.join(ENSEMBLE).exists() {
+            self.write()?;
+        }
+        if news {
+            self.status.log(&mut self.log)?;
+            self.log.note(&format!("output in {}", self.job.directory.display()))?;
+        }
+        Ok(())
     }
 }
 
