@@ -51,7 +51,6 @@ impl<'a> Replicas<'a> {
         let mut jobs = vec![];
         for ((replica, config), start) in self.ensemble.replicas.iter().zip(&self.configs).zip(&self.starts) {
             jobs.push(ReplicaJob {
-                title: replica.title(),
                 status: status(replica),
                 plan: &config.plan,
                 effective: &config.effective,

@@ -118,8 +118,10 @@ impl Run {
         let config = replicas::one(&self.input, options, shared, which)?;
         let end = self.one(&config, requests, started);
         let published = match &shared.ensemble {
-            Some(ensemble) => replicas::publish(ensemble, &shared.plan.output.directory),
-            None => Ok(()),
+            Some(ensemble) if config.plan.output.directory.exists() => {
+                replicas::publish(ensemble, &shared.plan.output.directory)
+            }
+            _ => Ok(()),
         };
         end.and_then(|outcome| published.map(|()| outcome))
     }

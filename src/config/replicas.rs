@@ -10,6 +10,7 @@ use crate::ensemble::barostat::{Barostat, BarostatKind};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::Problem;
+use crate::observe::replicas::title;
 use crate::run::{Dynamics, Plan, Velocities};
 
 /// The replicas of an input file.
@@ -37,9 +38,9 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Its name and its place among the others.
+    /// Its name with that of its folder, for messages.
     pub fn title(&self) -> String {
-        if self.name == self.folder { self.folder.clone() } else { format!("{} ({})", self.folder, self.name) }
+        title(&self.folder, &self.name)
     }
 }
 

@@ -87,6 +87,11 @@ pub struct ReplicaStatus {
     pub updated: String,
 }
 
+/// The name of a replica with that of its folder, if it has another.
+pub fn title(folder: &str, name: &str) -> String {
+    if name == folder { folder.to_owned() } else { format!("{folder} ({name})") }
+}
+
 impl ReplicaStatus {
     /// As the files in its folder say; unchanged where there are none.
     pub fn refresh(&mut self, directory: &Path) {
@@ -159,8 +164,8 @@ impl EnsembleStatus {
                 false => format!("{} {} of {}", replica.stage, replica.step, replica.steps),
             };
             let time = format!("{:.1}", replica.time_ps);
-            let (name, what) = (replica.name.clone(), replica.description.clone());
-            [name, what, replica.state.word().into(), stage, time, speed]
+            let (title, what) = (title(&replica.folder, &replica.name), replica.description.clone());
+            [title, what, replica.state.word().into(), stage, time, speed]
         };
         let rows: Vec<_> = self.replicas.iter().map(row).collect();
         log.section("Replicas")?;

@@ -162,6 +162,8 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     // as in the ensemble
     case.ends_with(0, &["--output-dir", "all"]);
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
+    case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
+    assert!(!case.path("none").exists(), "nothing was begun");
     assert!(case.ends_with(2, &["--replica", "3"]).contains("there is no such replica help: numbers from 1 to 2"));
     let text = check(&case, &["--replica", "warm", "--effective"]);
     assert!(

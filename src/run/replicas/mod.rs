@@ -54,8 +54,6 @@ impl Start {
 
 /// One replica.
 pub struct ReplicaJob<'a> {
-    /// its name and place, for messages
-    pub title: String,
     /// its name, its folder, and what it sets
     pub status: ReplicaStatus,
     /// the plan, with the threads of a slot

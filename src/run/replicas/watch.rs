@@ -5,7 +5,7 @@ use super::{EnsembleJob, ReplicaJob};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
-use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus};
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus, title};
 use crate::observe::status::Status;
 use crate::observe::summary::Summary;
 use crate::run::job::Outcome;
@@ -26,9 +26,11 @@ pub(super) struct Watch<'a> {
     ends: Vec<Option<Result<Outcome>>>,
     /// by replicas that have ended, ps
     simulated: f64,
-    /// last update of `ensemble.json`; `None` as long as there is nothing new
-    written: Option<Instant>,
-    /// what kept it from being written
+    /// something was said
+    news: bool,
+    /// last update of `ensemble.json`
+    written: Instant,
+    /// what kept something from being written
     failure: Option<Error>,
 }
 
@@ -45,8 +47,8 @@ impl<'a> Watch<'a> {
         status.process = Some(std::process::id());
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
         let ends = job.replicas.iter().map(|_| None).collect();
-        let (speed, simulated, written, failure) = (SpeedMeter::default(), 0.0, None, None);
-        Watch { job, status, log, progress, speed, ends, simulated, written, failure }
+        let (speed, written) = (SpeedMeter::default(), Instant::now());
+        Watch { job, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
     }
 
     /// Something happened to a replica, or nothing for some time.
@@ -107,9 +109,9 @@ impl<'a> Watch<'a> {
 
     /// A line for the log, below that which says what runs.
     fn say(&mut self, level: Level, text: &str) -> Result<()> {
-        let Watch { log, progress, job, written, .. } = self;
+        let Watch { log, progress, job, news, .. } = self;
         progress.suspend(|| {
-            if written.replace(Instant::now()).is_none() {
+            if !std::mem::replace(news, true) {
                 let (all, spread) = (job.replicas.len(), job.spread.describe());
                 let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
                 log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
@@ -121,20 +123,24 @@ impl<'a> Watch<'a> {
 
     /// Shows progress, and updates the file now and then.
     fn look(&mut self) -> Result<()> {
-        for replica in self.status.replicas.iter_mut().filter(|replica| replica.state == ReplicaState::Running) {
-            replica.refresh(self.job.directory);
+        let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
+        for (replica, _) in replicas {
+            let state = replica.state;
+            // one that has finished may go on to a longer duration
+            if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
+                replica.refresh(self.job.directory);
+            }
             // until its own status is there the folder has that of an earlier process
-            replica.state = ReplicaState::Running;
+            if state == ReplicaState::Running {
+                replica.state = state;
+            }
         }
         let elapsed = self.job.started.elapsed();
         let status = self.overall(elapsed);
         if let Some(line) = self.progress.update(elapsed, &status) {
             self.say(Level::Note, &line)?;
         }
-        match self.written.is_some_and(|last| last.elapsed() > INTERVAL) {
-            true => self.write(),
-            false => Ok(()),
-        }
+        if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }
 
     /// Progress of all as if they were one run.
@@ -166,7 +172,7 @@ impl<'a> Watch<'a> {
     }
 
     fn write(&mut self) -> Result<()> {
-        self.written = Some(Instant::now());
+        self.written = Instant::now();
         let seconds = self.job.started.elapsed().as_secs_f64();
         self.status.wall_seconds = Some(seconds);
         self.status.ns_per_day = match self.status.count(ReplicaState::Running) {
@@ -181,8 +187,8 @@ impl<'a> Watch<'a> {
         self.progress.finish();
         let shown = self.show();
         let mut outcomes = vec![];
-        for (end, replica) in self.ends.into_iter().zip(&self.job.replicas) {
-            let outcome = end.transpose().map_err(|error| error.of(&replica.title))?;
+        for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
+            let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
             // those whose turn did not come are as if stopped at their start
             outcomes.push(outcome.unwrap_or(Outcome::Stopped));
         }
@@ -196,11 +202,10 @@ impl<'a> Watch<'a> {
     }
 
     fn show(&mut self) -> Result<()> {
-        let news = self.written.is_some();
-        if news || !self.job.directory.join(ENSEMBLE).exists() {
+        if self.news || !self.job.directory.join(ENSEMBLE).exists() {
             self.write()?;
         }
-        if news {
+        if self.news {
             self.status.log(&mut self.log)?;
             self.log.note(&format!("output in {}", self.job.directory.display()))?;
         }
