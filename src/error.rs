@@ -117,6 +117,20 @@ impl Error {
         Error::Unstable { what: what.to_string(), atoms: atoms.into() }
     }
 
+    /// The same error, said of `whom`.
+    pub fn of(self, whom: &str) -> Self {
+        let said = |what: String| format!("{whom}: {what}");
+        match self {
+            Error::Input(problems) => {
+                Error::Input(problems.into_iter().map(|p| Problem { message: said(p.message), ..p }).collect())
+            }
+            Error::Unstable { what, atoms } => Error::Unstable { what: said(what), atoms },
+            Error::Io { path, reason } => Error::Io { path, reason: said(reason) },
+            Error::Device(what) => Error::Device(said(what)),
+            Error::Internal(what) => Error::Internal(said(what)),
+        }
+    }
+
     /// The process exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {

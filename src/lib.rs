@@ -33,6 +33,8 @@
 //!
 //! [`run::Simulation::step`] is the only place where the order of a step is written: pair lists if they are due, forces,
 //! (after a trial move of the volume), reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
+//! [`run::run_replicas`] does so with several plans side by side: each replica of an ensemble is a run of its own, with threads and
+//! a folder of its own, and [`run::Spread`] alone decides which runs where.
 //! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
 //! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
 //! shows all three.
@@ -211,7 +213,8 @@
 //!   checksum of what it has seen ([`observe::extent::Extent`]). A run goes on only with those files, the same system
 //!   ([`run::Fingerprint`]) and the directory it holds ([`observe::lock`]); it has finished when the summary, which is
 //!   written after all other files are closed, says so.
-//! - Everything in a run happens inside one thread pool, which the run owns.
+//! - Everything in a run happens inside one thread pool, which the run owns. Runs side by side share only what does not change,
+//!   and an error or a panic of one is not one of the others.
 //!
 //! # Absent on purpose
 //!

@@ -99,6 +99,9 @@ velocities = "generate"
 thermostat = { kind = "berendsen", temperature = "300 K", coupling_time = "0.1 ps", every = 5 }
 barostat = { kind = "c-rescale", pressure = "1 atm" }
 com_removal = "none"
+[ensemble]
+at_once = 2
+replica = [{ name = "near", set = { "forces.cutoff" = "8 A", "run.seed" = 0x10, "stage.heat.thermostat" = { temperature = "3 K" } } }, {}]
 "#;
 
 #[test]
@@ -191,7 +194,7 @@ fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
         stage("one", "output.trajectory = { file = \"b.dcd\", every = \"none\" }\noutput.energies.every = \"2 ps\""),
     ];
     let text = format!("{SYSTEM}{run}{}", stages.concat());
-    let Config { plan, effective } = parse(&text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let Config { plan, effective, .. } = parse(&text).unwrap_or_else(|problems| panic!("{problems:?}"));
     let every = |name: &str| [0, 1, 2, 3].map(|stage| plan.intervals(name).of_stage(stage));
     let (time, steps) = (|ps| Some(Interval::Time(ps)), Some(Interval::Steps(3)));
     assert_eq!(every("a.xtc"), [time(4.0), None, steps, time(4.0)]);
@@ -228,6 +231,11 @@ fn the_effective_configuration_reads_back_to_the_same_plan() {
         let second = Config::parse(&first.effective, Path::new("/elsewhere/effective.toml"), &[])
             .unwrap_or_else(|problems| panic!("{}\n{problems:?}", first.effective));
         assert_eq!(first.plan, second.plan);
+        let replicas = |config: Config| {
+            let replicas = config.ensemble.map(|ensemble| ensemble.replicas).unwrap_or_default();
+            replicas.into_iter().map(|replica| (replica.name, replica.description)).collect::<Vec<_>>()
+        };
+        assert_eq!(replicas(first), replicas(second));
     }
 }
 

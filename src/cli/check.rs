@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 
 use super::input::Input;
+use super::replicas::{self, Replicas};
 use super::{estimate, info};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
@@ -12,10 +13,9 @@ use crate::error::Result;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::{
-    Dynamics, Plan, Setup, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, frozen_system, load, processors, refuse, restraints, warnings,
+    Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
+    describe_lj_end, describe_methods, load, preflight, processors, warnings,
 };
-use crate::simd::Level;
 use crate::system::{Electrostatics, State, System, Topology};
 
 /// Check an input file and the files it names, and describe the run; starts nothing
@@ -26,25 +26,52 @@ pub(super) struct Check {
     /// Also print the effective configuration with all defaults
     #[arg(long)]
     effective: bool,
+    /// Of an ensemble only this replica, by number from 1 or by name
+    #[arg(long, value_name = "N")]
+    replica: Option<String>,
+}
+
+/// A run by itself.
+fn plain(plan: &Plan) -> Result<String> {
+    let Prepared { system, state, .. } = load(plan, ConstrainedTerms::Drop)?;
+    let processors = processors(plan)?;
+    let mut text = summary(plan, &system, &state)?;
+    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(&system, &state, processors.0) / 1e6);
+    if !plan.stages.is_empty() {
+        let _ = writeln!(text, "time         {}", estimate::time(plan, &system, &state, processors));
+    }
+    preflight(plan, &system, &state)?;
+    write_warnings(&mut text, warnings(plan, &system, &state));
+    Ok(text)
+}
+
+/// The first of several replicas, and what the others have of their own.
+fn described(replicas: &Replicas<'_>) -> Result<String> {
+    let (plan, start) = replicas.first();
+    let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;
+    write_warnings(&mut text, warnings(plan, &start.system, &start.state));
+    write_warnings(&mut text, replicas.further_warnings());
+    Ok(text)
+}
+
+fn write_warnings(text: &mut String, warnings: Vec<String>) {
+    for warning in warnings {
+        let _ = writeln!(text, "warning      {warning}");
+    }
 }
 
 impl Check {
     pub(super) fn execute(&self) -> Result<()> {
-        let config = self.input.read(vec![])?;
-        let Prepared { system, state, .. } = load(&config.plan, ConstrainedTerms::Drop)?;
-        let processors = processors(&config.plan)?;
-        let mut text = summary(&config.plan, &system, &state, processors)?;
-        refuse(&config.plan, &system)?;
-        restraints(&config.plan, &system, &state)?;
-        for stage in &config.plan.stages {
-            let frozen = frozen_system(stage, &system)?;
-            if let StageKind::Dynamics(dynamics) = &stage.kind {
-                Setup::new(frozen.as_ref().unwrap_or(&system), dynamics, config.plan.run.seed, state.cell.is_some())?;
-            }
-        }
-        for warning in warnings(&config.plan, &system, &state) {
-            let _ = writeln!(text, "warning      {warning}");
-        }
+        let shared = self.input.read(vec![])?;
+        let config = match &self.replica {
+            Some(which) => replicas::one(&self.input, &[], &shared, which)?,
+            None => shared,
+        };
+        let replicas = Replicas::read(&self.input, &[], &config)?;
+        let mut text = match &replicas {
+            Some(replicas) => described(replicas)?,
+            None => plain(&config.plan)?,
+        };
         if self.effective {
             text.push('\n');
             text.push_str(&config.effective);
@@ -55,7 +82,7 @@ impl Check {
 
 // Writing to a String cannot fail: results of `writeln!` are dropped below.
 
-fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> Result<String> {
+fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let mut text = String::new();
     let _ = writeln!(text, "system       {}", info::contents(&system.topology));
     match &state.cell {
@@ -85,10 +112,6 @@ fn summary(plan: &Plan, system: &System, state: &State, processors: (usize, Leve
         let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
     }
     let _ = writeln!(text, "output       {}", output(plan, &system.topology)?);
-    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(system, state, processors.0) / 1e6);
-    if !plan.stages.is_empty() {
-        let _ = writeln!(text, "time         {}", estimate::time(plan, system, state, processors));
-    }
     Ok(text)
 }
 

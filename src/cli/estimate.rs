@@ -59,22 +59,27 @@ fn grid_points(system: &System) -> f64 {
     system.settings.meshes().map(|mesh| mesh.grid.iter().map(|&n| n as f64).product::<f64>()).sum()
 }
 
-/// How long all stages take on so many threads, in words.
-pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> String {
+/// Seconds of a step on so many threads.
+fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> f64 {
     let cost = Cost::of(level, plan.run.precision);
     let atoms = system.topology.atoms.len() as f64;
     let work = cost.pair * pairs(system, state, 1.0) + cost.atom * atoms + cost.point * grid_points(system);
-    let step = work / threads as f64 + HAND_OVER;
-    let (mut steps, mut timestep) = (0.0, None);
-    for stage in &plan.stages {
-        steps += match &stage.kind {
-            StageKind::Minimize(minimize) => plan.target(minimize.steps) as f64,
-            StageKind::Dynamics(dynamics) => {
-                timestep = Some(dynamics.timestep);
-                plan.target(dynamics.steps) as f64
-            }
-        };
-    }
+    work / threads as f64 + HAND_OVER
+}
+
+/// Seconds of all stages on so many threads.
+pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> f64 {
+    let steps = plan.stages.iter().map(|stage| match &stage.kind {
+        StageKind::Minimize(minimize) => plan.target(minimize.steps) as f64,
+        StageKind::Dynamics(dynamics) => plan.target(dynamics.steps) as f64,
+    });
+    steps.sum::<f64>() * step_seconds(plan, system, state, processors)
+}
+
+/// How long all stages take on so many threads, in words.
+pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> String {
+    let step = step_seconds(plan, system, state, (threads, level));
+    let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
     let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt * 1e-3 * 86_400.0 / step)));
     let machine = match plan.run.precision {
         Precision::Mixed => format!("{threads} threads with {}", level.name()),
@@ -82,17 +87,19 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
     };
     format!(
         "about {} ({} ms per step{}) on {machine}, if nothing else runs there; right to a factor of two",
-        duration(steps * step),
+        duration(seconds(plan, system, state, (threads, level))),
         three_digits(step * 1e3),
         speed.unwrap_or_default()
     )
 }
 
+/// Bytes that the program itself takes.
+pub(super) const PROGRAM: f64 = 14e6;
+
 /// Bytes a run holds at its peak, right to a factor of two: program, atoms, pair lists and the PME grid. The figures were
 /// fitted to runs in mixed precision of 22 to 155,008 atoms, with grids of 42³ to 448³ points and without a cell (14 MB to
 /// 2 GB resident).
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
-    const PROGRAM: f64 = 14e6;
     // description, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
     // outer and inner list: where all pairs interact the blocks of an entry are full, else they are mostly not

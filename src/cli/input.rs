@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::{Config, Override};
+use crate::config::{Config, Override, Replica};
 use crate::error::{Error, Problem, Result};
 use crate::run::Device;
 
@@ -27,6 +27,17 @@ impl Input {
 
     /// Reads and checks the file. Precedence: `options`, then `--set`, then the environment, then the file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
+        Ok(complete(Config::read(&self.input, &self.overrides(options)?)?))
+    }
+
+    /// Reads one replica of the ensemble of the file. What it sets goes over everything else, `others` over that.
+    pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
+        let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
+        let config = Config::read_replica(&self.input, &overrides);
+        config.map(complete).map_err(|error| error.of(&replica.title()))
+    }
+
+    fn overrides(&self, options: Vec<Override>) -> Result<Vec<Override>> {
         let (settings, problems): (Vec<_>, Vec<_>) =
             self.settings.iter().map(|text| Override::set(text)).partition(std::result::Result::is_ok);
         let problems: Vec<Problem> = problems.into_iter().filter_map(std::result::Result::err).collect();
@@ -36,10 +47,14 @@ impl Input {
         let mut overrides = environment()?;
         overrides.extend(settings.into_iter().flatten());
         overrides.extend(options);
-        let mut config = Config::read(&self.input, &overrides)?;
-        config.plan.system.include.extend(gromacs_folders());
-        Ok(config)
+        Ok(overrides)
     }
+}
+
+/// With what the environment adds to the plan.
+fn complete(mut config: Config) -> Config {
+    config.plan.system.include.extend(gromacs_folders());
+    config
 }
 
 /// What the environment sets: `MD_SIMD`.

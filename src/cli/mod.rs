@@ -14,6 +14,7 @@ mod input;
 mod isolated;
 mod new;
 mod outputs;
+mod replicas;
 mod run;
 mod topology;
 mod verify;

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::input::{Input, cache_folder};
-use crate::config::{Override, physics_diff, read_text};
+use super::replicas::{self, Replicas};
+use crate::config::{Config, Override, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
-use crate::run::{Engine, Job, Outcome, Requests, load, run};
+use crate::run::{Engine, EnsembleJob, Job, Outcome, Requests, load, run, run_replicas};
 
 /// Where no terminal shows a bar, a line this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -47,6 +48,9 @@ pub(super) struct Run {
     /// If the run continues, rename trajectories and energies to *.partN and begin new ones
     #[arg(long, conflicts_with = "force")]
     no_append: bool,
+    /// Of an ensemble run only this replica, by number from 1 or by name
+    #[arg(long, value_name = "N")]
+    replica: Option<String>,
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -57,12 +61,30 @@ impl Run {
         // first of all, so that a signal while files are read stops the run at its first step
         let requests =
             Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
-        let config = self.input.read(self.overrides()?)?;
+        let options = self.overrides()?;
+        let config = self.input.read(options.clone())?;
         if config.plan.stages.is_empty() {
             return Err(Problem::new("there is nothing to run: the input file has no [[stage]]")
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
+        let outcome = match &self.replica {
+            Some(which) => self.replica(&config, &options, which, requests, started)?,
+            None => match Replicas::read(&self.input, &options, &config)? {
+                Some(replicas) => self.ensemble(&config, &replicas, requests, started)?,
+                None => self.one(&config, requests, started)?,
+            },
+        };
+        if outcome == Outcome::Unchanged && !self.quiet {
+            super::say(
+                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
+            );
+        }
+        Ok(outcome)
+    }
+
+    /// A run by itself.
+    fn one(&self, config: &Config, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
         let Prepared { system, state: start, alternatives } =
             engine.pool.install(|| load(&config.plan, ConstrainedTerms::Drop))?;
@@ -81,22 +103,67 @@ impl Run {
             requests,
             started,
         };
-        let quiet = self.quiet;
-        let terminal = !quiet && std::io::stderr().is_terminal();
-        let echo: Echo = Box::new(move |level, text| {
-            let shown = if quiet { Level::Warning } else { Level::Note };
+        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress())
+    }
+
+    /// One replica of an ensemble.
+    fn replica(
+        &self,
+        shared: &Config,
+        options: &[Override],
+        which: &str,
+        requests: Requests,
+        started: Instant,
+    ) -> Result<Outcome> {
+        let config = replicas::one(&self.input, options, shared, which)?;
+        let end = self.one(&config, requests, started);
+        let published = match &shared.ensemble {
+            Some(ensemble) if config.plan.output.directory.exists() => {
+                replicas::publish(ensemble, &shared.plan.output.directory)
+            }
+            _ => Ok(()),
+        };
+        end.and_then(|outcome| published.map(|()| outcome))
+    }
+
+    /// All replicas of an ensemble.
+    fn ensemble(
+        &self,
+        shared: &Config,
+        replicas: &Replicas<'_>,
+        requests: Requests,
+        started: Instant,
+    ) -> Result<Outcome> {
+        let (input, cache) = (read_text(self.input.path())?, cache_folder());
+        let job = EnsembleJob {
+            replicas: replicas.jobs(),
+            spread: replicas.spread,
+            directory: &shared.plan.output.directory,
+            notes: &replicas.ensemble.notes,
+            input: &input,
+            compare: physics_diff,
+            force: self.force,
+            no_append: self.no_append,
+            requests,
+            started,
+            cache: cache.as_deref(),
+        };
+        // its table is for the terminal, too
+        run_replicas(&job, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
+    }
+
+    /// Lines of the log on the terminal, from this level on.
+    fn echo(&self, from: Level) -> Echo {
+        let shown = if self.quiet { Level::Warning } else { from };
+        Box::new(move |level, text| {
             if level >= shown {
                 super::say(text);
             }
-        });
-        let outcome =
-            run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(terminal, PROGRESS_INTERVAL))?;
-        if outcome == Outcome::Unchanged && !quiet {
-            super::say(
-                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
-            );
-        }
-        Ok(outcome)
+        })
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::new(!self.quiet && std::io::stderr().is_terminal(), PROGRESS_INTERVAL)
     }
 
     /// Each option stands for a key, so that the effective configuration shows it.

@@ -64,6 +64,8 @@ pub enum Kind {
     Interval,
     /// three whole numbers: points along a, b, c
     Grid,
+    /// dotted keys of the whole file in braces, with values for them
+    Settings,
     /// keys in braces, or a section at the top level
     Table(&'static [Key]),
     /// any number of sections `[[name]]`
@@ -171,6 +173,7 @@ impl Key {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()
             }
             Kind::Grid => "three whole numbers, for example [64, 64, 64]".to_owned(),
+            Kind::Settings => format!("dotted keys in quotes with their values, for example {}", self.example),
             Kind::Table(_) => format!("keys in braces, for example {}", self.example),
             Kind::Tables(_) => format!("sections headed [[{}]]", self.name),
             Kind::OneOrMore(_) => format!("keys in braces, for example {}, or a list of such", self.example),

@@ -1,6 +1,7 @@
 //! Reads the input file: from TOML text to a checked [`Plan`]; reports all problems at once.
 //!
-//! Text becomes raw values with their positions (`raw`); presets become stages (`stages`); options of the command line override them; values are checked
+//! Text becomes raw values with their positions (`raw`); presets become stages (`stages`); options of the command line override them, and in a
+//! replica of an ensemble what it sets (`replicas`); values are checked
 //! against the table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files
 //! that a plan names. Start reading at [`Config::parse`].
 
@@ -14,6 +15,7 @@ pub mod key;
 pub mod keys;
 mod multiple_time_steps;
 mod raw;
+mod replicas;
 mod resolve;
 mod restraints;
 mod stage_output;
@@ -28,6 +30,7 @@ use std::path::Path;
 pub use diff::physics_diff;
 pub use help::{describe, overview};
 pub use raw::Override;
+pub use replicas::{Ensemble, Replica};
 pub use template::template;
 pub use value::{Entry, Place, Table, Value};
 pub use write::{Line, spell_restraint, write};
@@ -43,6 +46,17 @@ pub struct Config {
     pub plan: Plan,
     /// the whole configuration with every default spelled out, as TOML that reads back to the same plan
     pub effective: String,
+    /// the replicas of `[ensemble]`, of which `plan` is what they share
+    pub ensemble: Option<Ensemble>,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// the files that it names must exist
+    files: bool,
+    /// as one replica of its ensemble, which then has no replicas itself
+    replica: bool,
 }
 
 /// Largest input file: they are a page of text, and anything larger is a mistake.
@@ -52,22 +66,28 @@ impl Config {
     /// Reads an input file and lays `overrides` over it; the files it names must exist.
     pub fn read(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
-        Self::parse_with(&text, path, overrides, true).map_err(Error::Input)
+        Self::parse_with(&text, path, overrides, Reading { files: true, replica: false }).map_err(Error::Input)
+    }
+
+    /// One replica of the ensemble of a file; what it sets is among the `overrides`.
+    pub fn read_replica(path: &Path, overrides: &[Override]) -> Result<Self> {
+        let text = read_text(path)?;
+        Self::parse_with(&text, path, overrides, Reading { files: true, replica: true }).map_err(Error::Input)
     }
 
     /// The same from text, as if it stood in the file `path`; files it names are not looked for.
     pub fn parse(text: &str, path: &Path, overrides: &[Override]) -> std::result::Result<Self, Vec<Problem>> {
-        Self::parse_with(text, path, overrides, false)
+        Self::parse_with(text, path, overrides, Reading { files: false, replica: false })
     }
 
     fn parse_with(
         text: &str,
         path: &Path,
         overrides: &[Override],
-        files: bool,
+        reading: Reading,
     ) -> std::result::Result<Self, Vec<Problem>> {
         let mut problems = vec![];
-        let config = Self::checked(text, path, overrides, files, &mut problems);
+        let config = Self::checked(text, path, overrides, reading, &mut problems);
         match config {
             Some(config) if problems.is_empty() => Ok(config),
             _ => {
@@ -83,7 +103,7 @@ impl Config {
         text: &str,
         path: &Path,
         overrides: &[Override],
-        files: bool,
+        reading: Reading,
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
         let mut root = raw::parse(text).map_err(|problem| problems.push(problem)).ok()?;
@@ -93,15 +113,19 @@ impl Config {
                 problems.push(problem);
             }
         }
+        if reading.replica {
+            replicas::remove(&mut root);
+        }
         let base = path.parent().unwrap_or(Path::new(""));
         let mut resolver = resolve::Resolver { base, problems: std::mem::take(problems) };
         let table = resolver.root(&root);
         *problems = resolver.problems;
-        if files {
+        if reading.files {
             check::missing_files(&table, problems);
         }
         let plan = build::plan(&table, problems)?;
-        Some(Self { plan, effective: effective::write(&table) })
+        let ensemble = replicas::ensemble(&table, &plan, problems);
+        Some(Self { plan, effective: effective::write(&table), ensemble })
     }
 }
 

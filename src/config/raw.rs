@@ -1,10 +1,12 @@
 //! The input file as written: TOML values with their positions, overridden by options of the command line.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::resolve::quote;
 use super::value::Place;
 use crate::error::Problem;
 
@@ -54,6 +56,25 @@ impl Node {
     }
 }
 
+impl Raw {
+    /// The value as TOML on one line.
+    pub(super) fn text(&self) -> String {
+        match &self.node {
+            Node::Text(text) => quote(text),
+            Node::Number { integer: Some(value), .. } => value.to_string(),
+            Node::Number { text, .. } => text.clone(),
+            Node::Boolean(value) => value.to_string(),
+            // no key has a date: which one does not matter to the message
+            Node::Datetime => "1970-01-01".to_owned(),
+            Node::Array(items) => format!("[{}]", items.iter().map(Raw::text).collect::<Vec<_>>().join(", ")),
+            Node::Table(members) => {
+                let one = |member: &Member| format!("{} = {}", quote(&member.name), member.value.text());
+                format!("{{ {} }}", members.iter().map(one).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
 /// Parses a whole input file.
 pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
     match DeTable::parse(text) {
@@ -83,7 +104,7 @@ pub(super) fn parse_at(text: &str, place: &Place) -> Result<Raw, Problem> {
         .map_err(|error| Problem::new(format!("\"{text}\" is not a TOML value: {}", error.message())))
 }
 
-fn members(table: &DeTable<'_>, place: &dyn Fn(std::ops::Range<usize>) -> Place) -> Vec<Member> {
+fn members(table: &DeTable<'_>, place: &dyn Fn(Range<usize>) -> Place) -> Vec<Member> {
     table
         .iter()
         .map(|(name, value)| Member {
@@ -94,7 +115,7 @@ fn members(table: &DeTable<'_>, place: &dyn Fn(std::ops::Range<usize>) -> Place)
         .collect()
 }
 
-fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(std::ops::Range<usize>) -> Place) -> Raw {
+fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) -> Raw {
     let node = match value.get_ref() {
         DeValue::String(text) => Node::Text(text.to_string()),
         DeValue::Integer(digits) => {
@@ -119,7 +140,7 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(std::ops::Range<usize>) 
 /// Parts of a dotted key: the deepest, `stage.NAME.output.trajectory.every`, has five. Tables are built and dropped recursively.
 const DEEPEST: usize = 8;
 
-/// One setting from the command line.
+/// One setting from the command line, or of one replica of an ensemble.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// dotted key; a stage is named by its name or its number, counted from 1
@@ -128,6 +149,8 @@ pub struct Override {
     pub value: String,
     /// the option as typed, for messages
     pub typed: String,
+    /// bytes of the input file, where it stands there
+    pub span: Option<Range<usize>>,
 }
 
 impl Override {
@@ -136,7 +159,7 @@ impl Override {
         let typed = format!("--set {assignment}");
         match assignment.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned(), typed })
+                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned(), typed, span: None })
             }
             _ => Err(Problem::new(format!("{typed}: expected KEY=VALUE"))
                 .help("for example --set run.threads=4 or --set forces.cutoff='\"0.9 nm\"'")),
@@ -145,17 +168,30 @@ impl Override {
 
     /// Another option that stands for a key, for example `--threads 4` for `run.threads`.
     pub fn option(name: &str, shown: &str, key: &str, value: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}") }
+        Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}"), span: None }
+    }
+
+    /// A setting, as TOML, that something written at a place stands for.
+    pub(super) fn at(place: &Place, key: impl Into<String>, value: impl Into<String>) -> Self {
+        let (typed, span) = match place {
+            Place::File(span) => (String::new(), Some(span.clone())),
+            Place::Option(typed) => (typed.to_string(), None),
+            Place::Default => (String::new(), None),
+        };
+        Self { key: key.into(), value: value.into(), typed, span }
     }
 
     /// The same for a key whose value is text.
     pub fn text_option(name: &str, key: &str, text: &str) -> Self {
-        Self::option(name, text, key, super::resolve::quote(text))
+        Self::option(name, text, key, quote(text))
     }
 
     /// Sets the value in `root`.
     pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
-        let place = Place::Option(Rc::from(self.typed.as_str()));
+        let place = match &self.span {
+            Some(span) => Place::File(span.clone()),
+            None => Place::Option(Rc::from(self.typed.as_str())),
+        };
         let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(
                 "text needs its quotes, and the shell removes one pair: --set {}='\"{}\"'",

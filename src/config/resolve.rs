@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::key::{Default, Key, Kind, nearest, quoted};
 use super::keys;
-use super::raw::{self, Member, Node, Raw};
+use super::raw::{self, Member, Node, Override, Raw};
 use super::value::{Entry, Place, Table, Value};
 use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
@@ -153,6 +153,7 @@ fn scalar(
             let written: Vec<String> = texts.iter().map(|text| quote(text)).collect();
             Ok((Value::Texts(texts), format!("[{}]", written.join(", "))))
         }
+        (Kind::Settings, Node::Table(members)) => settings(members).map_err(named),
         (Kind::Cell, Node::Array(items)) => cell(items).map_err(named)?.ok_or_else(|| range(CELL_WORDS)),
         (Kind::Boolean, Node::Boolean(value)) => Ok((Value::Boolean(*value), value.to_string())),
         (Kind::Integer(low, high), Node::Number { integer: Some(value), .. }) => {
@@ -316,6 +317,31 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
         }
     }
     Ok((points, format!("[{}]", written.join(", "))))
+}
+
+/// Keys that the ensemble gives to each replica.
+const OF_THE_ENSEMBLE: [&str; 5] = ["ensemble", "run.threads", "run.pin", "run.max_time", "output.directory"];
+
+/// Settings of other keys of the file, and their text.
+fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
+    let (mut settings, mut written) = (vec![], vec![]);
+    for Member { name, value, .. } in members {
+        let key = name.split('.').map(str::trim).collect::<Vec<_>>().join(".");
+        if OF_THE_ENSEMBLE
+            .iter()
+            .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
+        {
+            let help = "run.threads, run.pin and output.directory of the file hold for the ensemble, run.max_time for the process";
+            return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
+        }
+        if !key.contains('.') {
+            let problem = Problem::new(format!("\"{key}\" is not a dotted key"));
+            return Err(problem.help("write it whole and in quotes, as \"forces.cutoff\" = \"0.9 nm\""));
+        }
+        written.push(format!("{} = {}", quote(&key), value.text()));
+        settings.push(Override::at(&value.place, key, value.text()));
+    }
+    Ok((Value::Settings(settings), format!("{{ {} }}", written.join(", "))))
 }
 
 const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::key::Key;
+use super::raw::Override;
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
@@ -58,6 +59,8 @@ pub enum Value {
     Schedules(Vec<Schedule>),
     /// points along a, b, c
     Grid([usize; 3]),
+    /// settings of other keys
+    Settings(Vec<Override>),
     /// nested keys
     Table(Table),
     /// sections
@@ -213,6 +216,14 @@ impl Table {
     pub fn grid(&self, name: &str) -> Option<[usize; 3]> {
         match self.get(name)?.value {
             Value::Grid(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Settings of other keys.
+    pub fn settings(&self, name: &str) -> Option<&[Override]> {
+        match &self.get(name)?.value {
+            Value::Settings(value) => Some(value),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ pub mod lock;
 pub mod log;
 pub mod progress;
 pub mod replace;
+pub mod replicas;
 pub mod restraints;
 pub mod statistics;
 pub mod status;

@@ -3,6 +3,7 @@
 use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Dynamics, Plan, Precision, SimdLevel, Stage, StageKind};
 use super::self_check::{Verdict, compare};
+use super::threads::{check_threads, pinned, start};
 // whole runs are tested without a GPU
 #[cfg(test)]
 use crate::backend::cuda::Emulated as Gpu;
@@ -19,13 +20,12 @@ use crate::restraint::Restraints;
 use crate::simd::Level;
 use crate::system::{State, System};
 use crate::team::Team;
-use core_affinity::CoreId;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Chunks of work where results must not depend on the number of threads; also the most threads that help. More chunks
 /// cost more, because their buffers overlap.
-const REPRODUCIBLE_PARTS: usize = 16;
+pub(super) const REPRODUCIBLE_PARTS: usize = 16;
 
 /// Threads and instruction set of a run.
 pub struct Engine {
@@ -83,8 +83,13 @@ impl Placement<'_> {
 impl Engine {
     /// With the threads, instruction set and device that the plan asks for, or those of the machine.
     pub fn new(plan: &Plan) -> Result<Self> {
+        Self::beside(plan, 0)
+    }
+
+    /// The same beside so many others with as many threads, whose processors pinned threads leave to them.
+    pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
         let (threads, level) = processors(plan)?;
-        let processors = if plan.run.pin { first_processors(threads)? } else { vec![] };
+        let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
         let (pool, team) = start(threads, processors)?;
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
@@ -293,24 +298,6 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((threads, level))
 }
 
-/// Threads per processor beyond which a number of threads is taken for a mistake: threads spin while they wait, and each
-/// has its own buffers.
-const THREADS_PER_PROCESSOR: usize = 8;
-
-/// Refuses many more threads than this machine has processors; as many as `run.reproducible` cuts work into are always
-/// allowed.
-fn check_threads(threads: usize) -> Result<()> {
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
-    if threads > most {
-        let message = format!("{threads} threads are too many: this process may use {available} processors");
-        return Err(Problem::new(message)
-            .help(format!("at most {most} are started; fastest is one per processor"))
-            .into());
-    }
-    Ok(())
-}
-
 /// Refuses a device that is not there.
 pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
@@ -374,32 +361,6 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
             Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
         }
     }
-}
-
-/// A processor for each thread, of those that this process may use.
-fn first_processors(threads: usize) -> Result<Vec<CoreId>> {
-    let mut processors = core_affinity::get_core_ids().unwrap_or_default();
-    if threads > processors.len() {
-        let message = format!("run.pin: {threads} threads need as many processors, and there are {}", processors.len());
-        return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
-    }
-    processors.truncate(threads);
-    Ok(processors)
-}
-
-/// The threads of an engine, each bound to its processor if `processors` are given.
-fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPool>, Arc<Team>)> {
-    let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
-    let place = move |number: usize| {
-        if let Some(&processor) = processors.get(number) {
-            // if the system refuses, the thread stays unbound: slower at worst
-            let _ = core_affinity::set_for_current(processor);
-        }
-    };
-    let team = Team::new(threads, place.clone()).map_err(|error| failed(&error))?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|number| format!("md-{number}"));
-    let pool = pool.start_handler(place).build().map_err(|error| failed(&error))?;
-    Ok((Arc::new(pool), Arc::new(team)))
 }
 
 #[cfg(test)]

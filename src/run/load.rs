@@ -38,6 +38,15 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     }
 }
 
+/// True if [`load`] gives two plans the same.
+pub(super) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
+    let needs = |plan: &Plan| {
+        let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
+        needs.collect::<Vec<_>>()
+    };
+    (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
+}
+
 /// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time start at zero.
 fn read_coordinates_or_checkpoint(
     path: &Path,

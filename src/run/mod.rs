@@ -1,6 +1,6 @@
 //! Running a plan: stages of dynamics and minimisation, output, checkpoints.
 //!
-//! [`run`] takes a [`Job`] through its stages; [`Simulation::step`] alone defines the order of operations in a step. Start
+//! [`run`] takes a [`Job`] through its stages, [`run_replicas`] those of an ensemble; [`Simulation::step`] alone defines the order of operations in a step. Start
 //! reading there.
 
 mod account;
@@ -22,7 +22,9 @@ mod methods;
 pub mod minimize;
 mod outputs;
 mod plan;
+mod preflight;
 mod reference_check;
+mod replicas;
 mod reporter;
 mod restrain;
 mod results;
@@ -36,6 +38,7 @@ mod stage;
 mod stage_output;
 mod start;
 mod surface;
+mod threads;
 mod timing;
 mod tuning;
 mod vibration;
@@ -54,6 +57,8 @@ pub use load::load;
 pub use measure::{Measured, Measurement, measure};
 pub use methods::describe_methods;
 pub use plan::*;
+pub use preflight::preflight;
+pub use replicas::{EnsembleJob, ReplicaJob, Spread, Start, run_replicas};
 pub use reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub use restrain::restraints;
 pub use runner::run;

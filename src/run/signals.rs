@@ -3,7 +3,7 @@
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Signals that stop a run: from a terminal that closes, a user, or a scheduler near its time limit (`SIGUSR2` before the
@@ -12,11 +12,22 @@ const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU
 /// Signals closer together than this are one request: schedulers and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// Flags set by signals and polled once per step.
-#[derive(Clone, Debug, Default)]
+/// What signals ask for, polled once per step. Each clone, one for each run of the process, sees every request.
+#[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
-    checkpoint: Arc<AtomicBool>,
+    /// how many were asked for
+    checkpoints: Arc<AtomicU64>,
+    /// how many this clone has seen
+    seen: AtomicU64,
+}
+
+impl Clone for Requests {
+    fn clone(&self) -> Self {
+        let Requests { stop, checkpoints, seen } = self;
+        let seen = AtomicU64::new(seen.load(Ordering::Relaxed));
+        Requests { stop: Arc::clone(stop), checkpoints: Arc::clone(checkpoints), seen }
+    }
 }
 
 impl Requests {
@@ -31,7 +42,7 @@ impl Requests {
             let mut first = None;
             for signal in signals.forever() {
                 if signal == SIGUSR1 {
-                    set.checkpoint.store(true, Ordering::Relaxed);
+                    set.checkpoints.fetch_add(1, Ordering::Relaxed);
                 } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
                     // as a shell reports a process that a signal has ended
                     signal_hook::low_level::exit(128 + signal);
@@ -48,9 +59,10 @@ impl Requests {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// True if a checkpoint is requested; clears the request.
+    /// True if a checkpoint was requested since this was asked last.
     pub fn take_checkpoint(&self) -> bool {
-        self.checkpoint.swap(false, Ordering::Relaxed)
+        let asked = self.checkpoints.load(Ordering::Relaxed);
+        self.seen.swap(asked, Ordering::Relaxed) != asked
     }
 }
 
@@ -79,5 +91,15 @@ mod tests {
         assert!(!is_insistence(first, first));
         assert!(!is_insistence(first, first + Duration::from_millis(999)));
         assert!(is_insistence(first, first + Duration::from_millis(1001)));
+    }
+
+    #[test]
+    fn every_run_writes_the_checkpoint_that_is_asked_for() {
+        let first = Requests::default();
+        let second = first.clone();
+        assert!(!first.take_checkpoint() && !second.take_checkpoint());
+        first.checkpoints.fetch_add(1, Ordering::Relaxed);
+        assert!(first.take_checkpoint() && second.take_checkpoint());
+        assert!(!first.take_checkpoint() && !second.take_checkpoint());
     }
 }

@@ -8,6 +8,7 @@
 
 mod case;
 mod checkpoints;
+mod ensembles;
 mod files;
 mod identity;
 mod lists;

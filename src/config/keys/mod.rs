@@ -1,5 +1,6 @@
 //! Every key of the input file.
 
+mod ensemble;
 mod forces;
 mod restraints;
 mod stage;
@@ -14,6 +15,7 @@ use super::value::Table;
 use super::words;
 use crate::observe::trajectory::{EXTENSIONS, Format};
 use crate::units::Dimension::{Length, WallTime};
+use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
@@ -62,6 +64,13 @@ pub static ROOT: &[Key] = &[
         kind: Tables(STAGE),
         example: "[{ kind = \"minimize\" }]",
         doc: "Stages of minimisation or dynamics, run in order. Only `md run` needs them.",
+        ..KEY
+    },
+    Key {
+        name: "ensemble",
+        kind: Kind::Table(ENSEMBLE),
+        example: "{ replicas = 4 }",
+        doc: "Several runs of this file by one command, replicas, which differ in their seeds and in what is listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml repeats it alone; ensemble.json and ensemble.log beside these folders say how far each is. run.threads are the threads of all. The same command continues replicas that have not finished; one that fails does not stop the others; `md run --replica 3` runs one. Other commands than run and check take the file as if this table were not there.",
         ..KEY
     },
 ];

@@ -1,0 +1,168 @@
+//! The replicas of an input file, for `md run` and `md check`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::estimate;
+use super::input::Input;
+use crate::config::{Config, Ensemble, Override, Replica};
+use crate::error::{Error, Problem, Result};
+use crate::observe::lock::OutputLock;
+use crate::observe::progress::{duration, three_digits};
+use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
+use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, preflight, processors, warnings};
+
+/// Every replica of a file, read and checked.
+pub(super) struct Replicas<'a> {
+    pub(super) ensemble: &'a Ensemble,
+    pub(super) spread: Spread,
+    configs: Vec<Config>,
+    starts: Vec<Arc<Start>>,
+}
+
+impl<'a> Replicas<'a> {
+    /// Those of `shared`, which was read from `input` with these options. Errors name the replica.
+    pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config) -> Result<Option<Self>> {
+        let Some(ensemble) = &shared.ensemble else { return Ok(None) };
+        let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len())?;
+        let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
+        let read = |replica| input.read_replica(options, replica, &threads);
+        let configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
+        let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
+        let check = |((plan, start), replica): ((&&Plan, Result<Arc<Start>>), &Replica)| {
+            let start = start.and_then(|start| {
+                processors(plan)?;
+                preflight(plan, &start.system, &start.state).map(|()| start)
+            });
+            start.map_err(|error| error.of(&replica.title()))
+        };
+        let engine = Engine::on(spread.at_once * spread.threads)?;
+        let starts = engine.pool.install(|| {
+            plans.iter().zip(Start::of(&plans)).zip(&ensemble.replicas).map(check).collect::<Result<Vec<_>>>()
+        })?;
+        Ok(Some(Replicas { ensemble, spread, configs, starts }))
+    }
+
+    /// What is to be done for each.
+    pub(super) fn jobs(&self) -> Vec<ReplicaJob<'_>> {
+        let mut jobs = vec![];
+        for ((replica, config), start) in self.ensemble.replicas.iter().zip(&self.configs).zip(&self.starts) {
+            jobs.push(ReplicaJob {
+                status: status(replica),
+                plan: &config.plan,
+                effective: &config.effective,
+                start: Arc::clone(start),
+            });
+        }
+        jobs
+    }
+
+    /// Plan and start of the first.
+    pub(super) fn first(&self) -> (&Plan, &Start) {
+        (&self.configs[0].plan, &self.starts[0])
+    }
+
+    /// What differs, how they are spread, what they need.
+    pub(super) fn describe(&self) -> Result<String> {
+        let Replicas { ensemble, spread, .. } = self;
+        let mut text = String::new();
+        let all = ensemble.replicas.len();
+        // writing to a String cannot fail
+        let _ = writeln!(text, "ensemble     {all} replicas, {}; above is the first", spread.describe());
+        for replica in &ensemble.replicas {
+            let _ = writeln!(text, "{:<12} {}", replica.title(), replica.description);
+        }
+        for note in &ensemble.notes {
+            let _ = writeln!(text, "note         {note}");
+        }
+        let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; spread.at_once], 0.0);
+        for (config, start) in self.configs.iter().zip(&self.starts) {
+            let (plan, Start { system, state, .. }) = (&config.plan, &**start);
+            let processors = processors(plan)?;
+            memory.push(estimate::memory(system, state, processors.0) - estimate::PROGRAM);
+            // each goes to the slot that is free first
+            if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
+                *slot += estimate::seconds(plan, system, state, processors);
+            }
+            picoseconds +=
+                plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
+        }
+        memory.sort_by(|a, b| b.total_cmp(a));
+        let bytes = estimate::PROGRAM + memory.iter().take(spread.at_once).sum::<f64>();
+        let _ = writeln!(text, "memory       about {:.0} MB for those at once", bytes / 1e6);
+        let seconds = slots.into_iter().fold(0.0, f64::max);
+        if seconds > 0.0 {
+            let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
+            let what = format!("about {} for all ({speed} ns/day in all)", duration(seconds));
+            let _ = writeln!(text, "time         {what}, if nothing else runs there; right to a factor of two");
+        }
+        Ok(text)
+    }
+
+    /// Warnings that the first replica has not, each once.
+    pub(super) fn further_warnings(&self) -> Vec<String> {
+        let of = |index: usize| {
+            let Start { system, state, .. } = &*self.starts[index];
+            warnings(&self.configs[index].plan, system, state)
+        };
+        let (mut known, mut further) = (of(0), vec![]);
+        for (index, replica) in self.ensemble.replicas.iter().enumerate().skip(1) {
+            for warning in of(index).into_iter().filter(|warning| !known.contains(warning)).collect::<Vec<_>>() {
+                further.push(format!("{}: {warning}", replica.title()));
+                known.push(warning);
+            }
+        }
+        further
+    }
+}
+
+/// The configuration of the replica that `--replica` names.
+pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &str) -> Result<Config> {
+    let Some(ensemble) = &shared.ensemble else {
+        let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
+        return Err(problem.help("`md help ensemble` says how to write one").into());
+    };
+    input.read_replica(options, ensemble.find(which)?, &[])
+}
+
+/// Waits this often for another process that writes `ensemble.json`, which takes some milliseconds.
+const ATTEMPTS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Writes `ensemble.json` by what is in the folders, after one replica has run by itself. If a process that runs all
+/// replicas holds the folder, it is left to that one.
+pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        match OutputLock::acquire(directory) {
+            Ok(_lock) => {
+                let mut status = EnsembleStatus::new(ensemble.replicas.iter().map(status).collect());
+                status.replicas.iter_mut().for_each(|replica| replica.refresh(directory));
+                return status.write(directory);
+            }
+            // in use
+            Err(Error::Input(_)) => std::thread::sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A replica that has not begun.
+fn status(replica: &Replica) -> ReplicaStatus {
+    // the name of its folder is known
+    let settings = replica.overrides.iter().filter(|setting| setting.key != "output.directory");
+    let json = |setting: &Override| {
+        let table = toml::from_str::<toml::Table>(&format!("value = {}", setting.value)).ok()?;
+        Some((setting.key.clone(), serde_json::to_value(table.get("value")?).ok()?))
+    };
+    ReplicaStatus {
+        name: replica.name.clone(),
+        folder: replica.folder.clone(),
+        description: replica.description.clone(),
+        set: settings.filter_map(json).collect::<BTreeMap<_, _>>(),
+        ..ReplicaStatus::default()
+    }
+}

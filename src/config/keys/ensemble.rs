@@ -1,0 +1,64 @@
+//! Keys of `[ensemble]`.
+
+use super::KEY;
+use crate::config::key::Kind::{self, Integer, Quantities, Settings, Text};
+use crate::config::key::{Key, Range};
+use crate::units::Dimension::{Pressure, Temperature};
+
+/// Replicas have folders, threads and lines of their own: more are a mistake.
+const MOST: i64 = 10_000;
+
+pub(super) static ENSEMBLE: &[Key] = &[
+    Key {
+        name: "replicas",
+        kind: Integer(1, MOST),
+        example: "4",
+        doc: "This many replicas, which differ in their seeds only.",
+        ..KEY
+    },
+    Key {
+        name: "temperature",
+        kind: Quantities(Temperature, Range::POSITIVE),
+        example: "[\"300 K\", \"310 K\", \"320 K\"]",
+        doc: "A replica for each temperature: that of every thermostat whose temperature is constant, and of velocities that are generated at it. Stages that anneal keep their schedule. Pressures beside it belong to the same replicas in their order.",
+        ..KEY
+    },
+    Key {
+        name: "pressure",
+        kind: Quantities(Pressure, Range::ANY),
+        example: "[\"1 bar\", \"500 bar\"]",
+        doc: "A replica for each pressure: that of every barostat whose pressure is constant and the same in all directions. Temperatures beside it belong to the same replicas in their order.",
+        ..KEY
+    },
+    Key {
+        name: "replica",
+        kind: Kind::OneOrMore(REPLICA),
+        example: "[{ name = \"low\", set = { \"forces.cutoff\" = \"0.9 nm\" } }, { name = \"high\", set = { \"forces.cutoff\" = \"1.2 nm\" } }]",
+        doc: "A list of replicas with what each sets.",
+        ..KEY
+    },
+    Key {
+        name: "at_once",
+        kind: Integer(1, MOST),
+        example: "2",
+        doc: "Replicas that run side by side, as many as there are threads unless set; the threads of the run are shared among them equally. On a GPU they share it too.",
+        ..KEY
+    },
+];
+
+static REPLICA: &[Key] = &[
+    Key {
+        name: "name",
+        kind: Text,
+        example: "\"low\"",
+        doc: "Name in messages and for `--replica`, replica-1, replica-2, ... unless set; letters, digits, - and _.",
+        ..KEY
+    },
+    Key {
+        name: "set",
+        kind: Settings,
+        example: "{ \"stage.production.thermostat.temperature\" = \"310 K\", \"run.seed\" = 7 }",
+        doc: "Keys of this file, as `--set` names them (a stage by name or number), and their values in this replica. They go over the file and over the command line.",
+        ..KEY
+    },
+];

@@ -1,0 +1,369 @@
+//! The replicas of `[ensemble]`: what each of them sets over the file that they share.
+
+use std::collections::HashSet;
+
+use super::build::report;
+use super::raw::{Node, Override, Raw, parse_default};
+use super::resolve::quote;
+use super::value::Table;
+use crate::ensemble::barostat::{Barostat, BarostatKind};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::error::Problem;
+use crate::observe::replicas::title;
+use crate::run::{Dynamics, Plan, Velocities};
+
+/// The replicas of an input file.
+#[derive(Clone, Debug)]
+pub struct Ensemble {
+    /// side by side, if the file says how many
+    pub at_once: Option<usize>,
+    /// in their order, at least one
+    pub replicas: Vec<Replica>,
+    /// what lists do not change in some stages
+    pub notes: Vec<String>,
+}
+
+/// One replica.
+#[derive(Clone, Debug)]
+pub struct Replica {
+    /// in messages; that of its folder unless the file gives another
+    pub name: String,
+    /// in the output folder of the ensemble: `replica-3`
+    pub folder: String,
+    /// in what it differs, in a few words
+    pub description: String,
+    /// what it sets
+    pub overrides: Vec<Override>,
+}
+
+impl Replica {
+    /// Its name with that of its folder, for messages.
+    pub fn title(&self) -> String {
+        title(&self.folder, &self.name)
+    }
+}
+
+impl Ensemble {
+    /// The replica of this name, else of this number counted from 1.
+    pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
+        let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
+        self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
+            let problem = Problem::new(format!("--replica {which}: there is no such replica"));
+            problem.help(format!("numbers from 1 to {}, or their names", self.replicas.len()))
+        })
+    }
+}
+
+/// Removes the section from the raw input file.
+pub(super) fn remove(root: &mut Raw) {
+    if let Node::Table(members) = &mut root.node {
+        members.retain(|member| member.name != "ensemble");
+    }
+}
+
+/// What one replica has of its own.
+#[derive(Default)]
+struct Variant {
+    name: Option<String>,
+    description: Vec<String>,
+    overrides: Vec<Override>,
+}
+
+/// The replicas of a file with such a section; `None` also where a problem has been recorded.
+pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ensemble> {
+    let table = root.table("ensemble")?;
+    let mut notes = vec![];
+    let lists = ["temperature", "pressure"].into_iter().find(|name| table.is_given(name));
+    let ways: Vec<&str> =
+        ["replicas", "replica"].into_iter().filter(|name| table.is_given(name)).chain(lists).collect();
+    let variants = match ways[..] {
+        ["replicas"] => by_seed(table, plan, problems)?,
+        ["replica"] => table.tables("replica").iter().map(by_settings).collect(),
+        [_] => by_lists(table, plan, &mut notes, problems)?,
+        [] => {
+            let help =
+                "write replicas = 4, temperature = [\"300 K\", \"310 K\"], or replica = [{ set = { ... } }, ...]";
+            report(problems, table, "", "ensemble: there are no replicas", help);
+            return None;
+        }
+        [first, second, ..] => {
+            let message = format!("ensemble: {first} and {second} exclude each other");
+            report(problems, table, second, message, "keep one; replica = [{ set = { ... } }, ...] can say all");
+            return None;
+        }
+    };
+    if variants.is_empty() {
+        report(problems, table, "replica", "ensemble.replica: an empty list", "write replica = [{}, {}] or more");
+    }
+    check_names(table, problems);
+    let replicas = variants.into_iter().enumerate().map(|(index, variant)| replica(index, variant, plan));
+    let at_once = table.integer("at_once").and_then(|number| usize::try_from(number).ok());
+    Some(Ensemble { at_once, replicas: replicas.collect(), notes })
+}
+
+/// The replica of this place from 0: with what all have for themselves, its seed and its folder.
+fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
+    let folder = format!("replica-{}", index + 1);
+    let Variant { name, mut description, mut overrides } = variant;
+    let name = name.unwrap_or_else(|| folder.clone());
+    if !overrides.iter().any(|setting| setting.key == "run.seed") {
+        let seed = plan.run.seed.saturating_add(index as u64);
+        description.push(format!("seed {seed}"));
+        overrides.push(Override::option("ensemble", &name, "run.seed", seed.to_string()));
+    }
+    // the folder was text of the input file
+    let directory = plan.output.directory.join(&folder).to_string_lossy().into_owned();
+    overrides.push(Override::text_option("ensemble", "output.directory", &directory));
+    Replica { name, folder, description: description.join(", "), overrides }
+}
+
+fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
+    if plan.dynamics().count() > 0 && !plan.dynamics().any(|(_, stage)| draws(stage)) {
+        let message = "ensemble.replicas: no stage draws random numbers, so that all replicas would be the same";
+        report(problems, table, "replicas", message, "set velocities = \"generate\" in the first stage of dynamics");
+        return None;
+    }
+    Some((0..table.integer("replicas")?).map(|_| Variant::default()).collect())
+}
+
+/// Whether a stage depends on the seed. Barostats that do have a thermostat that does, or are one of these.
+fn draws(stage: &Dynamics) -> bool {
+    let stochastic = |thermostat: &Thermostat| match thermostat.kind {
+        ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => true,
+        ThermostatKind::Berendsen | ThermostatKind::NoseHoover => false,
+    };
+    matches!(stage.velocities, Velocities::Generate { .. })
+        || stage.thermostat.as_ref().is_some_and(stochastic)
+        || stage.barostat.as_ref().is_some_and(|barostat| barostat.kind != BarostatKind::Berendsen)
+}
+
+fn by_settings(table: &Table) -> Variant {
+    let overrides = table.settings("set").unwrap_or_default().to_vec();
+    let description = overrides.iter().map(|setting| format!("{} = {}", setting.key, setting.value)).collect();
+    Variant { name: table.text("name").map(str::to_owned), description, overrides }
+}
+
+fn check_names(table: &Table, problems: &mut Vec<Problem>) {
+    let mut names = HashSet::new();
+    for (index, inner) in table.tables("replica").iter().enumerate() {
+        let name = inner.text("name").map_or_else(|| format!("replica-{}", index + 1), str::to_owned);
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        if !plain || name.chars().all(|c| c.is_ascii_digit()) {
+            let message = format!("ensemble.replica.name: \"{name}\" is not a name");
+            report(problems, inner, "name", message, "letters, digits, - and _ only, and not a number");
+        }
+        if !names.insert(name.clone()) {
+            let message = format!("there are two replicas named \"{name}\"");
+            report(
+                problems,
+                inner,
+                "name",
+                message,
+                "give each its own name; replica-1, replica-2, ... are the default",
+            );
+        }
+    }
+}
+
+/// A list of the section: its name, its texts, and the keys that each of them sets.
+struct List {
+    name: &'static str,
+    texts: Vec<String>,
+    keys: Vec<String>,
+}
+
+fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
+    let before = problems.len();
+    let mut lists: Vec<List> = vec![];
+    for (name, keys) in [("temperature", temperature_keys as Keys), ("pressure", pressure_keys)] {
+        let Some(entry) = table.get(name) else { continue };
+        let keys = keys(plan, notes).unwrap_or_else(|problem| {
+            problems.push(entry.place.problem(problem));
+            vec![]
+        });
+        if keys.is_empty() && problems.len() == before {
+            let message = format!("ensemble.{name}: no stage has a constant one, which the list could replace");
+            let coupling = if name == "pressure" { "barostat" } else { "thermostat" };
+            report(problems, table, name, message, &format!("give a stage of dynamics a {coupling}"));
+        }
+        lists.push(List { name, texts: texts(&entry.text), keys });
+    }
+    if let [first, second] = &lists[..]
+        && first.texts.len() != second.texts.len()
+    {
+        let [a, b] = [first, second].map(|list| format!("{} has {}", list.name, list.texts.len()));
+        let help = "together they say of each replica its temperature and its pressure: repeat values as needed";
+        report(problems, table, second.name, format!("ensemble: {a} values, {b}"), help);
+    }
+    // a list that is written wrongly has been reported
+    if problems.len() > before || lists.iter().any(|list| table.failed.contains(&list.name)) {
+        return None;
+    }
+    let variant = |index: usize| {
+        let mut variant = Variant::default();
+        for List { name, texts, keys } in &lists {
+            let place = table.place(name);
+            variant.description.push(texts[index].clone());
+            variant.overrides.extend(keys.iter().map(|key| Override::at(place, key, quote(&texts[index]))));
+        }
+        variant
+    };
+    Some((0..lists.first()?.texts.len()).map(variant).collect())
+}
+
+/// The texts of a list, or the one.
+fn texts(list: &str) -> Vec<String> {
+    let text = |raw: &Raw| if let Node::Text(text) = &raw.node { text.clone() } else { String::new() };
+    match parse_default(list) {
+        Ok(Raw { node: Node::Array(items), .. }) => items.iter().map(text).collect(),
+        one => one.iter().map(text).collect(),
+    }
+}
+
+/// The keys that a list sets; notes say which stages it leaves alone.
+type Keys = fn(&Plan, &mut Vec<String>) -> Result<Vec<String>, Problem>;
+
+fn temperature_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+    let mut keys = vec![];
+    for (stage, dynamics) in plan.dynamics() {
+        let Some(thermostat) = &dynamics.thermostat else { continue };
+        if !thermostat.groups.is_empty() {
+            return Err(Problem::new(format!("ensemble.temperature: stage \"{stage}\" has temperature groups")).help(
+                format!(
+                    "say what each replica sets: replica = [{{ set = {{ \"stage.{stage}.thermostat\" = \
+                     {{ temperature = \"310 K\", groups = [...] }} }} }}, ...]"
+                ),
+            ));
+        }
+        let Some(constant) = constant(&thermostat.temperature) else {
+            notes.push(format!("stage \"{stage}\" keeps its schedule of temperatures in all replicas"));
+            continue;
+        };
+        keys.push(format!("stage.{stage}.thermostat.temperature"));
+        if dynamics.velocities == (Velocities::Generate { temperature: constant }) {
+            keys.push(format!("stage.{stage}.temperature"));
+        }
+    }
+    Ok(keys)
+}
+
+fn pressure_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+    let mut keys = vec![];
+    for (stage, dynamics) in plan.dynamics() {
+        let Some(Barostat { pressure, .. }) = &dynamics.barostat else { continue };
+        match pressure.each_ref().map(constant) {
+            [Some(x), Some(y), Some(z)] if x == y && y == z => keys.push(format!("stage.{stage}.barostat.pressure")),
+            [Some(_), Some(_), Some(_)] => {
+                let message = format!("ensemble.pressure: stage \"{stage}\" has different pressures along x, y and z");
+                return Err(Problem::new(message).help(format!(
+                    "say what each replica sets: replica = [{{ set = {{ \"stage.{stage}.barostat.pressure\" = \
+                     [\"1 bar\", \"2 bar\"] }} }}, ...]"
+                )));
+            }
+            _ => notes.push(format!("stage \"{stage}\" keeps its schedule of pressures in all replicas")),
+        }
+    }
+    Ok(keys)
+}
+
+/// The value of a schedule that does not change.
+fn constant(schedule: &Schedule) -> Option<f64> {
+    match schedule.points() {
+        [(_, value)] => Some(*value),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Reading};
+    use crate::run::Interval;
+    use std::path::Path;
+
+    const FILE: &str = "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n";
+    const NPT: &str = "[[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\n\
+        velocities = \"generate\"\nthermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
+        barostat = { pressure = \"1 bar\" }\n";
+
+    /// The ensemble of a file with these stages, and the configuration of each replica.
+    fn read(stages: &str, ensemble: &str, options: &[Override]) -> (Ensemble, Vec<Config>) {
+        let (text, path) = (format!("{FILE}{stages}[ensemble]\n{ensemble}\n"), Path::new("/base/input.toml"));
+        let shared = Config::parse(&text, path, options).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let ensemble = shared.ensemble.expect("the file has one");
+        let one = |replica: &Replica| {
+            let overrides = [options, &replica.overrides].concat();
+            Config::parse_with(&text, path, &overrides, Reading { files: false, replica: true }).unwrap()
+        };
+        let configs = ensemble.replicas.iter().map(one).collect();
+        (ensemble, configs)
+    }
+
+    /// Temperature and pressure (kJ/mol/nm³) of the last stage, and the temperature of velocities.
+    fn couplings(config: &Config) -> (f64, f64, Velocities) {
+        let (_, stage) = config.plan.dynamics().next_back().unwrap();
+        let pressure = stage.barostat.as_ref().map_or(0.0, |barostat| barostat.pressure[2].at(0.0));
+        (stage.thermostat.as_ref().unwrap().temperature.at(0.0), pressure, stage.velocities)
+    }
+
+    #[test]
+    fn seeds_and_folders_follow_from_those_of_the_file() {
+        let options = [Override::set("run.seed=40").unwrap(), Override::set("output.directory=\"/data/x\"").unwrap()];
+        let (ensemble, configs) = read(NPT, "replicas = 3\nat_once = 2", &options);
+        assert_eq!(ensemble.at_once, Some(2));
+        assert_eq!(
+            ensemble.replicas.iter().map(Replica::title).collect::<Vec<_>>(),
+            ["replica-1", "replica-2", "replica-3"]
+        );
+        for (index, config) in configs.iter().enumerate() {
+            assert_eq!(config.plan.run.seed, 40 + index as u64);
+            assert_eq!(config.plan.output.directory, Path::new("/data/x").join(format!("replica-{}", index + 1)));
+            // by itself it is the same run, without replicas
+            let alone = Config::parse(&config.effective, Path::new("/else/effective.toml"), &[]).unwrap();
+            assert!(alone.plan == config.plan && alone.ensemble.is_none() && config.ensemble.is_none());
+        }
+    }
+
+    #[test]
+    fn lists_set_what_is_constant_and_go_together() {
+        let bar = crate::units::BAR;
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
+        let stages =
+            NPT.replace("npt", "heat").replace("\"300 K\"", "[[\"0 ps\", \"10 K\"], [\"1 ps\", \"300 K\"]]") + NPT;
+        let lists = "temperature = [\"300 K\", \"305 K\"]\npressure = [\"2 bar\", \"500 atm\"]";
+        let (ensemble, configs) = read(&stages, lists, &[]);
+        assert_eq!(ensemble.notes, ["stage \"heat\" keeps its schedule of temperatures in all replicas"]);
+        assert_eq!(ensemble.replicas[1].description, "305 K, 500 atm, seed 2");
+        let [first, second] = [0, 1].map(|index| couplings(&configs[index]));
+        assert!(first.0 == 300.0 && near(first.1, 2.0 * bar), "{first:?}");
+        assert!(second.0 == 305.0 && near(second.1, 500.0 * 1.01325 * bar), "{second:?}");
+        assert_eq!(second.2, Velocities::Generate { temperature: 305.0 });
+        let (name, heat) = configs[1].plan.dynamics().next().unwrap();
+        let thermostat = heat.thermostat.as_ref().unwrap();
+        assert_eq!((name, thermostat.temperature.at(1.0), thermostat.coupling_time), ("heat", 300.0, 0.5));
+        // velocities that are generated at another temperature are no matter of the thermostat
+        let cold = NPT.replace("\"generate\"\n", "\"generate\"\ntemperature = \"10 K\"\n");
+        let (_, configs) = read(&cold, "temperature = \"310 K\"", &[]);
+        let (temperature, _, velocities) = couplings(&configs[0]);
+        assert_eq!((temperature, velocities), (310.0, Velocities::Generate { temperature: 10.0 }));
+    }
+
+    #[test]
+    fn settings_go_over_the_command_line() {
+        let set = "{ \"stage.npt.thermostat.temperature\" = \"320 K\", \"stage.1.steps\" = 20, \"run.seed\" = 99, \
+            \"forces.pme\" = { spacing = \"0.1 nm\" }, \"output.energies.every\" = \"5 steps\" }";
+        let options = [Override::set("stage.npt.thermostat.temperature=\"400 K\"").unwrap()];
+        let (ensemble, configs) = read(NPT, &format!("replica = [{{ set = {set} }}, {{ name = \"hot\" }}]"), &options);
+        assert_eq!(ensemble.replicas[1].title(), "replica-2 (hot)");
+        let plan = &configs[0].plan;
+        assert_eq!((couplings(&configs[0]).0, plan.run.seed), (320.0, 99));
+        assert_eq!(plan.dynamics().next().unwrap().1.steps, 20);
+        assert_eq!(plan.output.energies.unwrap().every, Interval::Steps(5));
+        assert_eq!((couplings(&configs[1]).0, configs[1].plan.run.seed), (400.0, 2));
+        for (which, folder) in [("hot", "replica-2"), ("1", "replica-1"), ("replica-1", "replica-1")] {
+            assert_eq!(ensemble.find(which).unwrap().folder, folder);
+        }
+        assert!(["0", "3", "replica-2", ""].iter().all(|which| ensemble.find(which).is_err()));
+    }
+}

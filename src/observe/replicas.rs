@@ -1,0 +1,228 @@
+//! `ensemble.json`: the replicas of an ensemble, what each sets, and how far it is, by the files in its folder.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::lock::host_name;
+use super::log::{Level, RunLog};
+use super::progress::three_digits;
+use super::replace::replace_synced;
+use super::status::{RunState, Status};
+use super::summary::Summary;
+use crate::error::{Error, Result};
+
+/// The file.
+pub const ENSEMBLE: &str = "ensemble.json";
+
+/// What a replica is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplicaState {
+    /// not begun, or killed and not yet continued
+    #[default]
+    Waiting,
+    /// running; by another process perhaps killed: see `updated`
+    Running,
+    /// every stage is done
+    Finished,
+    /// stopped on request with a checkpoint; the same command continues
+    Stopped,
+    /// ended by an error, see `reason`
+    Failed,
+}
+
+impl ReplicaState {
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReplicaState::Waiting => "waiting",
+            ReplicaState::Running => "running",
+            ReplicaState::Finished => "finished",
+            ReplicaState::Stopped => "stopped",
+            ReplicaState::Failed => "failed",
+        }
+    }
+}
+
+impl From<RunState> for ReplicaState {
+    fn from(state: RunState) -> Self {
+        match state {
+            RunState::Running => ReplicaState::Running,
+            RunState::Finished => ReplicaState::Finished,
+            RunState::Stopped => ReplicaState::Stopped,
+            RunState::Failed => ReplicaState::Failed,
+        }
+    }
+}
+
+/// One replica.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplicaStatus {
+    /// given in the input, or that of the folder
+    pub name: String,
+    /// in the folder of the ensemble
+    pub folder: String,
+    /// in what it differs, in a few words
+    pub description: String,
+    /// what it sets, by key
+    pub set: BTreeMap<String, serde_json::Value>,
+    /// what it is doing
+    pub state: ReplicaState,
+    /// of a failure
+    pub reason: Option<String>,
+    /// name of the stage
+    pub stage: String,
+    /// steps of this stage done
+    pub step: u64,
+    /// steps this stage has
+    pub steps: u64,
+    /// simulated time since the start of the replica, ps
+    pub time_ps: f64,
+    /// recent speed while it runs, then that of its last process
+    pub ns_per_day: Option<f64>,
+    /// when it said so (RFC 3339)
+    pub updated: String,
+}
+
+/// The name of a replica with that of its folder, if it has another.
+pub fn title(folder: &str, name: &str) -> String {
+    if name == folder { folder.to_owned() } else { format!("{folder} ({name})") }
+}
+
+impl ReplicaStatus {
+    /// As the files in its folder say; unchanged where there are none.
+    pub fn refresh(&mut self, directory: &Path) {
+        let folder = directory.join(&self.folder);
+        let Ok(status) = Status::read(&folder.join("status.json")) else { return };
+        self.state = status.state.into();
+        self.reason = status.message;
+        (self.stage, self.step, self.steps) = (status.stage, status.step, status.steps);
+        (self.time_ps, self.ns_per_day, self.updated) = (status.time_ps, status.ns_per_day, status.updated);
+        if matches!(self.state, ReplicaState::Finished | ReplicaState::Stopped) {
+            let summary = Summary::read(&folder.join("summary.json"));
+            self.ns_per_day = summary.map_or(self.ns_per_day, |summary| summary.ns_per_day);
+        }
+    }
+}
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnsembleStatus {
+    /// of all: running while one is, else failed, stopped or waiting if one is, else finished
+    pub state: ReplicaState,
+    /// version of this program
+    pub version: String,
+    /// computer
+    pub host: String,
+    /// of the process that runs all replicas; the following are absent where each has its own
+    pub process: Option<u32>,
+    /// replicas side by side
+    pub at_once: Option<usize>,
+    /// threads of each
+    pub threads: Option<usize>,
+    /// wall time of the process, s
+    pub wall_seconds: Option<f64>,
+    /// of all replicas together: while they run the sum of their speeds, then what this process has simulated in its wall time
+    pub ns_per_day: Option<f64>,
+    /// when this was written (RFC 3339)
+    pub updated: String,
+    /// in their order
+    pub replicas: Vec<ReplicaStatus>,
+}
+
+impl EnsembleStatus {
+    /// Of these replicas.
+    pub fn new(replicas: Vec<ReplicaStatus>) -> Self {
+        EnsembleStatus { version: crate::VERSION.into(), host: host_name(), replicas, ..Self::default() }
+    }
+
+    /// How many replicas do this.
+    pub fn count(&self, state: ReplicaState) -> usize {
+        self.replicas.iter().filter(|replica| replica.state == state).count()
+    }
+
+    /// Replaces the file in the folder of the ensemble at once.
+    pub fn write(&mut self, directory: &Path) -> Result<()> {
+        use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
+        let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
+        self.state = first.unwrap_or(Finished);
+        self.updated = jiff::Timestamp::now().to_string();
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
+        text.push(b'\n');
+        replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))
+    }
+
+    /// A line for each replica, and the speed of all.
+    pub fn log(&self, log: &mut RunLog) -> Result<()> {
+        let row = |replica: &ReplicaStatus| {
+            let speed = replica.ns_per_day.map_or(String::new(), three_digits);
+            let stage = match replica.stage.is_empty() {
+                true => String::new(),
+                false => format!("{} {} of {}", replica.stage, replica.step, replica.steps),
+            };
+            let time = format!("{:.1}", replica.time_ps);
+            let (title, what) = (title(&replica.folder, &replica.name), replica.description.clone());
+            [title, what, replica.state.word().into(), stage, time, speed]
+        };
+        let rows: Vec<_> = self.replicas.iter().map(row).collect();
+        log.section("Replicas")?;
+        log.table(["replica", "sets", "state", "stage, step", "ps", "ns/day"], &rows)?;
+        match self.ns_per_day {
+            Some(speed) => log.line(Level::Detail, &format!("  {} ns/day in all", three_digits(speed))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states(states: &[ReplicaState]) -> EnsembleStatus {
+        EnsembleStatus::new(states.iter().map(|&state| ReplicaStatus { state, ..ReplicaStatus::default() }).collect())
+    }
+
+    #[test]
+    fn the_state_of_all_follows_from_that_of_each() {
+        use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
+        let directory = tempfile::tempdir().unwrap();
+        for (each, all) in [
+            (&[Finished, Running, Failed][..], Running),
+            (&[Finished, Stopped, Failed], Failed),
+            (&[Finished, Waiting], Waiting),
+            (&[Stopped, Finished, Waiting], Stopped),
+            (&[Finished, Finished], Finished),
+        ] {
+            let mut status = states(each);
+            status.write(directory.path()).unwrap();
+            let text = std::fs::read_to_string(directory.path().join(ENSEMBLE)).unwrap();
+            let read: EnsembleStatus = serde_json::from_str(&text).unwrap();
+            assert_eq!((read.state, &read), (all, &status));
+        }
+    }
+
+    #[test]
+    fn a_replica_is_what_its_folder_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut replica = ReplicaStatus { folder: "replica-2".into(), ..ReplicaStatus::default() };
+        let nothing = replica.clone();
+        replica.refresh(directory.path());
+        assert_eq!(replica, nothing);
+        let folder = directory.path().join("replica-2");
+        std::fs::create_dir(&folder).unwrap();
+        let mut status = Status { stage: "heat".into(), step: 5, steps: 9, time_ps: 0.5, ..Status::default() };
+        status.ns_per_day = Some(3.0);
+        status.write(&folder.join("status.json")).unwrap();
+        replica.refresh(directory.path());
+        assert_eq!((replica.state, replica.ns_per_day), (ReplicaState::Running, Some(3.0)));
+        assert_eq!((replica.stage.as_str(), replica.step, replica.steps, replica.time_ps), ("heat", 5, 9, 0.5));
+        status.state = RunState::Finished;
+        status.write(&folder.join("status.json")).unwrap();
+        Summary { ns_per_day: Some(2.0), ..Summary::default() }.write(&folder.join("summary.json")).unwrap();
+        replica.refresh(directory.path());
+        assert_eq!((replica.state, replica.ns_per_day), (ReplicaState::Finished, Some(2.0)));
+    }
+}

@@ -1,0 +1,22 @@
+//! What is checked of a plan before it runs.
+
+use super::freeze::frozen_system;
+use super::plan::{Plan, StageKind};
+use super::restrain::restraints;
+use super::setup::Setup;
+use super::warnings::refuse;
+use crate::error::Result;
+use crate::system::{State, System};
+
+/// Fails where a plan cannot be run with its system from this start, as far as this can be known before.
+pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
+    refuse(plan, system)?;
+    restraints(plan, system, start)?;
+    for stage in &plan.stages {
+        let frozen = frozen_system(stage, system)?;
+        if let StageKind::Dynamics(dynamics) = &stage.kind {
+            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, start.cell.is_some())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Ensembles: the replicas of an input file side by side on this machine, each an ordinary run in a folder of its own.
+
+mod spread;
+mod watch;
+
+use super::engine::Engine;
+use super::job::{Job, Outcome};
+use super::load::{load, needs_the_same};
+use super::plan::Plan;
+use super::runner::run;
+use super::signals::Requests;
+use crate::error::Result;
+use crate::observe::lock::OutputLock;
+use crate::observe::log::{Echo, Level, RunLog};
+use crate::observe::progress::Progress;
+use crate::observe::replicas::ReplicaStatus;
+use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
+use crate::system::{State, System};
+pub use spread::Spread;
+use spread::{Event, Tell};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use watch::Watch;
+
+/// Between lines of progress in the log of a replica.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What replicas of the same files and forces share.
+pub struct Start {
+    /// without bonded terms that constraints hold fixed
+    pub system: Arc<System>,
+    /// initial state
+    pub state: State,
+    /// other PME parameters of the same accuracy, for tuning
+    pub alternatives: Alternatives,
+}
+
+impl Start {
+    /// Of each plan; the files of plans that need the same of them are read once.
+    pub fn of(plans: &[&Plan]) -> impl Iterator<Item = Result<Arc<Self>>> {
+        let mut known: Vec<(&Plan, Arc<Self>)> = vec![];
+        plans.iter().map(move |plan| {
+            if let Some((_, start)) = known.iter().find(|(other, _)| needs_the_same(other, plan)) {
+                return Ok(Arc::clone(start));
+            }
+            let Prepared { system, state, alternatives } = load(plan, ConstrainedTerms::Drop)?;
+            let start = Arc::new(Start { system: Arc::new(system), state, alternatives });
+            known.push((plan, Arc::clone(&start)));
+            Ok(start)
+        })
+    }
+}
+
+/// One replica.
+pub struct ReplicaJob<'a> {
+    /// its name, its folder, and what it sets
+    pub status: ReplicaStatus,
+    /// the plan, with the threads of a slot
+    pub plan: &'a Plan,
+    /// the configuration with all defaults, for `effective.toml`
+    pub effective: &'a str,
+    /// its system and initial state
+    pub start: Arc<Start>,
+}
+
+/// Input of an ensemble.
+pub struct EnsembleJob<'a> {
+    /// in their order
+    pub replicas: Vec<ReplicaJob<'a>>,
+    /// which runs where
+    pub spread: Spread,
+    /// the folder of their folders
+    pub directory: &'a Path,
+    /// for the log
+    pub notes: &'a [String],
+    /// text of the input file, stored in trajectories
+    pub input: &'a str,
+    /// differences in physics between an old plan and a new one
+    pub compare: fn(&Plan, &Plan) -> Vec<String>,
+    /// move old output of each replica aside
+    pub force: bool,
+    /// replicas that continue begin new trajectories and new energy tables
+    pub no_append: bool,
+    /// stop and checkpoint requests, to all
+    pub requests: Requests,
+    /// when the program started
+    pub started: Instant,
+    /// of compiled kernels
+    pub cache: Option<&'a Path>,
+}
+
+/// Runs every replica that has not finished, or continues it. Fails with the error of the first that failed, after all have
+/// ended.
+pub fn run_replicas(
+    job: &EnsembleJob<'_>,
+    log: impl FnOnce(&Path) -> Result<RunLog>,
+    progress: Progress,
+) -> Result<Outcome> {
+    let _lock = OutputLock::acquire(job.directory)?;
+    let mut watch = Watch::new(job, log(&job.directory.join("ensemble.log"))?, progress);
+    let work = |index: usize, slot: usize, tell: &Tell| job.replica(index, slot, tell);
+    let all = job.spread.run(job.replicas.len(), || job.requests.stop(), work, |event| watch.see(event));
+    let outcome = watch.finish();
+    all.and(outcome)
+}
+
+impl EnsembleJob<'_> {
+    /// The run of one replica beside others.
+    fn replica(&self, index: usize, slot: usize, tell: &Tell) -> Result<Outcome> {
+        let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
+        let started = Instant::now();
+        let mut plan: Plan = (*plan).clone();
+        // of the process, in which others ran before
+        let left = |most: Duration| most.saturating_sub(started - self.started);
+        plan.run.max_time = plan.run.max_time.map(left);
+        let engine = Engine::beside(&plan, slot)?.with_cache(self.cache);
+        let job = Job {
+            plan: &plan,
+            system: Arc::clone(&start.system),
+            alternatives: start.alternatives.clone(),
+            start: start.state.clone(),
+            input: self.input,
+            effective,
+            compare: &|old| (self.compare)(old, &plan),
+            force: self.force,
+            no_append: self.no_append,
+            reporters: vec![],
+            requests: self.requests.clone(),
+            started,
+        };
+        let tell = tell.clone();
+        let echo: Echo = Box::new(move |level, text| {
+            if level == Level::Warning {
+                // nobody listens only where the watching thread has panicked
+                let _ = tell.send((index, Event::Warning(text.to_owned())));
+            }
+        });
+        run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(false, PROGRESS_INTERVAL))
+    }
+}

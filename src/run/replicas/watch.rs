@@ -1,0 +1,228 @@
+//! What is said of an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
+
+use super::spread::Event;
+use super::{EnsembleJob, ReplicaJob};
+use crate::error::{Error, Result};
+use crate::observe::log::{Level, RunLog};
+use crate::observe::progress::{Progress, SpeedMeter, three_digits};
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus, title};
+use crate::observe::status::Status;
+use crate::observe::summary::Summary;
+use crate::run::job::Outcome;
+use crate::run::plan::{Plan, Stage, StageKind};
+use std::time::{Duration, Instant};
+
+/// Wall time between updates of `ensemble.json` while no replica begins or ends; each waits for the disk.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Watches over the replicas.
+pub(super) struct Watch<'a> {
+    job: &'a EnsembleJob<'a>,
+    status: EnsembleStatus,
+    log: RunLog,
+    progress: Progress,
+    speed: SpeedMeter,
+    /// of each replica
+    ends: Vec<Option<Result<Outcome>>>,
+    /// by replicas that have ended, ps
+    simulated: f64,
+    /// something was said
+    news: bool,
+    /// last update of `ensemble.json`
+    written: Instant,
+    /// what kept something from being written
+    failure: Option<Error>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(job: &'a EnsembleJob<'a>, log: RunLog, progress: Progress) -> Self {
+        let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
+        for replica in status.replicas.iter_mut().filter(|_| !job.force) {
+            replica.refresh(job.directory);
+            if replica.state == ReplicaState::Running {
+                // killed: while this process holds the folder nobody else runs them
+                replica.state = ReplicaState::Waiting;
+            }
+        }
+        status.process = Some(std::process::id());
+        (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
+        let ends = job.replicas.iter().map(|_| None).collect();
+        let (speed, written) = (SpeedMeter::default(), Instant::now());
+        Watch { job, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
+    }
+
+    /// Something happened to a replica, or nothing for some time.
+    pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
+        let seen = match event {
+            Some((index, event)) => self.happened(index, event),
+            None => self.look(),
+        };
+        if let Err(error) = seen {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn happened(&mut self, index: usize, event: Event) -> Result<()> {
+        let name = self.status.replicas[index].name.clone();
+        match event {
+            // it is only compared with its checkpoint, or goes on if it is to be longer
+            Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
+            Event::Begun => {
+                let replica = &mut self.status.replicas[index];
+                let how = if replica.time_ps > 0.0 || replica.step > 0 { "continues" } else { "begins" };
+                (replica.state, replica.reason) = (ReplicaState::Running, None);
+                let line = format!("{name}: {how} ({})", replica.description);
+                self.say(Level::Note, &line)?;
+                self.write()
+            }
+            Event::Warning(text) => self.say(Level::Warning, &format!("{name}: {text}")),
+            Event::Ended(Ok(Outcome::Unchanged)) => {
+                self.ends[index] = Some(Ok(Outcome::Unchanged));
+                Ok(())
+            }
+            Event::Ended(end) => {
+                let (level, how) = self.ended(index, &end);
+                self.ends[index] = Some(end);
+                self.say(level, &format!("{name}: {how}"))?;
+                self.write()
+            }
+        }
+    }
+
+    /// The status of a replica that has ended, and how, in words.
+    fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
+        let replica = &mut self.status.replicas[index];
+        replica.refresh(self.job.directory);
+        let how = match end {
+            Err(error) => {
+                (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
+                return (Level::Warning, format!("failed: {error}"));
+            }
+            Ok(Outcome::Stopped) => "stopped on request, the same command continues",
+            Ok(Outcome::Finished | Outcome::Unchanged) => "finished",
+        };
+        let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
+        self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
+        let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
+        (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
+    }
+
+    /// A line for the log, below that which says what runs.
+    fn say(&mut self, level: Level, text: &str) -> Result<()> {
+        let Watch { log, progress, job, news, .. } = self;
+        progress.suspend(|| {
+            if !std::mem::replace(news, true) {
+                let (all, spread) = (job.replicas.len(), job.spread.describe());
+                let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
+                log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
+                job.notes.iter().try_for_each(|note| log.note(&format!("note: {note}")))?;
+            }
+            log.line(level, text)
+        })
+    }
+
+    /// Shows progress, and updates the file now and then.
+    fn look(&mut self) -> Result<()> {
+        let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
+        for (replica, _) in replicas {
+            let state = replica.state;
+            // one that has finished may go on to a longer duration
+            if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
+                replica.refresh(self.job.directory);
+            }
+            // until its own status is there the folder has that of an earlier process
+            if state == ReplicaState::Running {
+                replica.state = state;
+            }
+        }
+        let elapsed = self.job.started.elapsed();
+        let status = self.overall(elapsed);
+        if let Some(line) = self.progress.update(elapsed, &status) {
+            self.say(Level::Note, &line)?;
+        }
+        if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
+    }
+
+    /// Progress of all as if they were one run.
+    fn overall(&mut self, elapsed: Duration) -> Status {
+        let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
+        let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
+        let steps = replicas()
+            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>())
+            .sum();
+        let time_ps = self.status.replicas.iter().map(|replica| replica.time_ps).sum();
+        self.speed.update(elapsed, done, time_ps);
+        let (running, finished) = (self.status.count(ReplicaState::Running), self.status.count(ReplicaState::Finished));
+        Status {
+            stage: format!("{running} running, {finished} of {} finished", self.job.replicas.len()),
+            step: done,
+            steps,
+            time_ps,
+            ns_per_day: self.running_speed(),
+            seconds_left: self.speed.seconds_for(steps.saturating_sub(done)),
+            ..Status::default()
+        }
+    }
+
+    /// The speeds of all replicas that run.
+    fn running_speed(&self) -> Option<f64> {
+        let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
+        let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();
+        (!speeds.is_empty()).then(|| speeds.iter().sum())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.written = Instant::now();
+        let seconds = self.job.started.elapsed().as_secs_f64();
+        self.status.wall_seconds = Some(seconds);
+        self.status.ns_per_day = match self.status.count(ReplicaState::Running) {
+            0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
+            _ => self.running_speed(),
+        };
+        self.status.write(self.job.directory)
+    }
+
+    /// The table of all replicas, if anything was done, and how they ended.
+    pub(super) fn finish(mut self) -> Result<Outcome> {
+        self.progress.finish();
+        let shown = self.show();
+        let mut outcomes = vec![];
+        for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
+            let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
+            // those whose turn did not come are as if stopped at their start
+            outcomes.push(outcome.unwrap_or(Outcome::Stopped));
+        }
+        self.failure.map_or(shown, Err)?;
+        let is = |outcome| move |other: &Outcome| *other == outcome;
+        Ok(match () {
+            () if outcomes.iter().any(is(Outcome::Stopped)) => Outcome::Stopped,
+            () if outcomes.iter().all(is(Outcome::Unchanged)) => Outcome::Unchanged,
+            () => Outcome::Finished,
+        })
+    }
+
+    fn show(&mut self) -> Result<()> {
+        if self.news || !self.job.directory.join(ENSEMBLE).exists() {
+            self.write()?;
+        }
+        if self.news {
+            self.status.log(&mut self.log)?;
+            self.log.note(&format!("output in {}", self.job.directory.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Steps that a replica has done in all its stages.
+fn done(status: &ReplicaStatus, plan: &Plan) -> u64 {
+    let before = plan.stages.iter().take_while(|stage| stage.name != status.stage);
+    // the name is empty before the first stage begins
+    if status.stage.is_empty() { 0 } else { before.map(|stage| target(plan, stage)).sum::<u64>() + status.step }
+}
+
+fn target(plan: &Plan, stage: &Stage) -> u64 {
+    plan.target(match &stage.kind {
+        StageKind::Minimize(minimize) => minimize.steps,
+        StageKind::Dynamics(dynamics) => dynamics.steps,
+    })
+}

@@ -1,0 +1,236 @@
+//! Ensembles: each replica is the run that it would be alone, whatever happens to the others.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::case::{Case, assert_same, signal, wait_for};
+use assert_cmd::cargo::CommandCargoExt;
+use md::observe::replicas::{EnsembleStatus, ReplicaState};
+
+const FORCES: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
+    energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
+
+/// Some hundred steps of a small molecule, and an ensemble.
+fn case(threads: u32, ensemble: &str) -> Case {
+    let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nsteps = 100\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+        thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n";
+    Case::new("peptide-vacuum", &format!("[run]\nthreads = {threads}\n{FORCES}{stage}[ensemble]\n{ensemble}\n"))
+}
+
+fn status(case: &Case, directory: &str) -> EnsembleStatus {
+    serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
+}
+
+fn states(case: &Case) -> Vec<ReplicaState> {
+    status(case, "out").replicas.iter().map(|replica| replica.state).collect()
+}
+
+fn text(path: PathBuf) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// `md check` of the input.
+fn check(case: &Case, arguments: &[&str]) -> String {
+    let mut command = Command::cargo_bin("md").unwrap();
+    let output = command.arg("check").arg(case.path("input.toml")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn each_replica_is_the_run_of_its_effective_file() {
+    let case = case(2, "temperature = [\"300 K\", \"350 K\", \"400 K\"]\nat_once = 2");
+    let said = case.ends_with(0, &[]);
+    for part in ["3 replicas, 2 at once with 1 thread each", "replica-2: begins (350 K, seed 2)", "replica-3: finished"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(text(case.path("out/ensemble.log")).matches(": finished, 0.2 ps").count(), 3);
+    let whole = status(&case, "out");
+    assert_eq!((whole.state, whole.at_once, whole.threads), (ReplicaState::Finished, Some(2), Some(1)));
+    assert!(whole.ns_per_day > Some(0.0) && whole.wall_seconds > Some(0.0));
+    for (index, kelvin) in ["300 K", "350 K", "400 K"].into_iter().enumerate() {
+        let (replica, directory) = (&whole.replicas[index], format!("out/replica-{}", index + 1));
+        assert_eq!((replica.state, replica.step, replica.steps), (ReplicaState::Finished, 100, 100));
+        assert_eq!(replica.folder, directory["out/".len()..]);
+        // the temperature of generated velocities follows that of the thermostat
+        let set = ["run.seed", "stage.a.temperature", "stage.a.thermostat.temperature"].map(str::to_owned);
+        assert_eq!(replica.set.keys().collect::<Vec<_>>(), set.iter().collect::<Vec<_>>());
+        assert_eq!((&replica.set[&set[0]], &replica.set[&set[2]]), (&(index + 1).into(), &kelvin.into()));
+        // alone, in another folder, from the file that it left
+        let effective = text(case.path(&directory).join("effective.toml"));
+        assert!(!effective.contains("ensemble"), "{effective}");
+        std::fs::write(case.path("input.toml"), effective).unwrap();
+        let alone = format!("alone-{}", index + 1);
+        case.ends_with(0, &["--output-dir", &alone]);
+        assert_same(&case.record(&directory), &case.record(&alone));
+    }
+    assert_ne!(case.record("out/replica-1").hash, case.record("out/replica-2").hash);
+}
+
+#[test]
+fn seeds_alone_make_replicas_differ() {
+    let case = case(1, "replicas = 2");
+    case.ends_with(0, &["--seed", "7", "--quiet"]);
+    let seeds: Vec<_> = status(&case, "out").replicas.iter().map(|replica| replica.set["run.seed"].clone()).collect();
+    assert_eq!(seeds, [7, 8]);
+    assert_ne!(case.record("out/replica-1").energies, case.record("out/replica-2").energies);
+}
+
+#[test]
+fn a_replica_that_fails_does_not_stop_the_others() {
+    let hot = "{ name = \"hot\", set = { \"stage.a.temperature\" = \"3e8 K\", \"run.seed\" = 9 } }";
+    let case = case(1, &format!("replica = [{{}}, {hot}, {{}}]"));
+    let said = case.ends_with(4, &[]);
+    for part in ["hot: failed: step ", "error: replica-2 (hot): step ", "replica-2/unstable.pdb", "replica-3: finished"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let whole = status(&case, "out");
+    assert_eq!(whole.state, ReplicaState::Failed);
+    assert_eq!(states(&case), [ReplicaState::Finished, ReplicaState::Failed, ReplicaState::Finished]);
+    let failed = &whole.replicas[1];
+    assert!(failed.reason.as_ref().is_some_and(|reason| reason.contains("largest of its energies")), "{failed:?}");
+    assert_eq!((failed.name.as_str(), &failed.set["run.seed"]), ("hot", &9.into()));
+    // it is tried again, the others are left alone
+    let before = ["out/replica-1", "out/replica-3"].map(|directory| case.contents(directory));
+    let said = case.ends_with(4, &[]);
+    assert!(!said.contains("replica-1: "), "{said}");
+    assert!(before == ["out/replica-1", "out/replica-3"].map(|directory| case.contents(directory)));
+}
+
+#[test]
+fn a_signal_stops_all_and_the_same_command_continues() {
+    let case = Case::endless("checkpoint = { every = \"1 h\" }\n[ensemble]\nreplicas = 3\nat_once = 2");
+    let options = ["--threads", "2"];
+    let mut child = case.start(&options);
+    wait_for("a few rows", || ["out/replica-1", "out/replica-2"].iter().all(|directory| case.rows(directory) > 3));
+    assert_eq!(status(&case, "out").state, ReplicaState::Running);
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
+    let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
+    assert!(done.iter().all(|&step| step > 0) && !case.path("out/replica-3").exists());
+    // on to the same step, and there without a stop
+    let last = (done[0].max(done[1]) + 50).to_string();
+    let options = [&options[..], &["--steps", &last]].concat();
+    let said = case.ends_with(0, &options);
+    assert!(said.contains("replica-1: continues") && said.contains("replica-3: begins"), "{said}");
+    assert_eq!(states(&case), [ReplicaState::Finished; 3]);
+    case.ends_with(0, &[&options[..], &["--output-dir", "whole"]].concat());
+    for number in 1..=3 {
+        let [stopped, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));
+        assert!(stopped == whole, "replica {number}");
+    }
+    // and again there is nothing to do
+    let everything = || -> BTreeMap<PathBuf, Vec<u8>> {
+        let folders = ["out/replica-1", "out/replica-2", "out/replica-3"];
+        let mut files: BTreeMap<_, _> = ["out/ensemble.json", "out/ensemble.log"]
+            .map(|name| (PathBuf::from(name), std::fs::read(case.path(name)).unwrap()))
+            .into();
+        for folder in folders {
+            files.extend(case.contents(folder).into_iter().map(|(name, bytes)| (Path::new(folder).join(name), bytes)));
+        }
+        files
+    };
+    let before = everything();
+    assert!(case.ends_with(0, &options).contains("finished already"));
+    assert!(before == everything());
+    case.ends_with(0, &[&options[..], &["--force"]].concat());
+    assert!(case.path("out/replica-1.bak1").exists() && before != everything());
+}
+
+#[test]
+fn a_limit_of_time_stops_the_queue() {
+    let case = Case::endless("[ensemble]\nreplicas = 3");
+    case.ends_with(3, &["--max-hours", "1e-4"]);
+    assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Waiting, ReplicaState::Waiting]);
+}
+
+#[test]
+fn one_replica_runs_by_itself_into_the_same_folders() {
+    let case = case(1, "replica = [{}, { name = \"warm\", set = { \"stage.a.thermostat.temperature\" = \"310 K\" } }]");
+    case.ends_with(0, &["--replica", "2"]);
+    assert_eq!(states(&case), [ReplicaState::Waiting, ReplicaState::Finished]);
+    assert!(!case.path("out/replica-1").exists());
+    let before = case.contents("out/replica-2");
+    assert!(case.ends_with(0, &["--replica", "warm"]).contains("finished already"));
+    case.ends_with(0, &[]);
+    assert_eq!(states(&case), [ReplicaState::Finished; 2]);
+    assert!(before == case.contents("out/replica-2"), "it had finished");
+    // as in the ensemble
+    case.ends_with(0, &["--output-dir", "all"]);
+    assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
+    case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
+    assert!(!case.path("none").exists(), "nothing was begun");
+    assert!(case.ends_with(2, &["--replica", "3"]).contains("there is no such replica help: numbers from 1 to 2"));
+    let text = check(&case, &["--replica", "warm", "--effective"]);
+    assert!(
+        text.contains("temperature = \"310 K\"") && text.contains("seed = 2") && !text.contains("ensemble"),
+        "{text}"
+    );
+    case.rewrite("peptide-vacuum", FORCES);
+    assert!(case.ends_with(2, &["--replica", "2"]).contains("there is nothing to run"));
+}
+
+#[test]
+fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
+    let cases = [
+        // at the text of the file, of the system, of the time step, of the machine
+        ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
+        ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
+        ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: there is no file"]),
+        ("\"stage.a.timestep\" = \"20 fs\"", &["replica-2: stage \"a\": the timestep of 20 fs is long"]),
+        (
+            "\"forces.cutoff\" = \"0.9 nm\", \"forces.electrostatics\" = \"pme\"",
+            &["replica-2: electrostatics = \"pme\" needs a periodic cell"],
+        ),
+    ];
+    for (setting, parts) in cases {
+        let case = case(1, &format!("replica = [{{}}, {{ set = {{ {setting} }} }}]"));
+        let said = case.ends_with(2, &[]);
+        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?} in {said}");
+        assert!(!case.path("out").exists(), "{setting}: something has begun");
+    }
+    let case = case(2, "replicas = 3\nat_once = 3");
+    assert!(case.ends_with(2, &[]).contains("3 replicas side by side need a thread each, and there are 2"));
+}
+
+#[test]
+fn check_says_what_differs_and_where_it_runs() {
+    let case = case(2, "pressure = \"1 bar\"");
+    assert!(case.ends_with(2, &[]).contains("no stage has a constant one"));
+    let stages = "[[stage]]\nname = \"heat\"\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+        thermostat = { temperature = [[\"0 ps\", \"10 K\"], [\"20 fs\", \"300 K\"]] }\n\
+        [[stage]]\nname = \"hold\"\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
+        thermostat = { temperature = \"300 K\" }\n";
+    let list = "[ensemble]\ntemperature = [\"300 K\", \"320 K\", \"340 K\"]\nat_once = 1\n";
+    case.rewrite("peptide-vacuum", &format!("[run]\nthreads = 2\n{FORCES}{stages}{list}"));
+    let text = check(&case, &[]);
+    for part in [
+        "ensemble     3 replicas, 1 at once with 2 threads each",
+        "replica-2    320 K, seed 2\n",
+        "note         stage \"heat\" keeps its schedule of temperatures in all replicas\n",
+        "MB for those at once",
+        "for all (",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(check(&case, &["--effective"]).contains("temperature = [\"300 K\", \"320 K\", \"340 K\"]"));
+    assert!(case.ends_with(0, &[]).contains("note: stage \"heat\" keeps its schedule"));
+    let alone = check(&case, &["--replica", "3"]);
+    assert!(alone.contains("hold: 10 steps of 2 fs = 0.02 ps, 340 K") && !alone.contains("ensemble"), "{alone}");
+}
+
+#[test]
+fn the_example_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/ala2-vacuum/ensemble.toml");
+    let mut command = Command::cargo_bin("md").unwrap();
+    let command = command.arg("run").arg(input).args(["--steps", "50", "--quiet", "--output-dir"]).arg(folder.path());
+    assert!(command.status().unwrap().success());
+    for number in 1..=4 {
+        assert!(folder.path().join(format!("replica-{number}/final.pdb")).exists());
+    }
+}
