@@ -13,7 +13,6 @@ kT κ V: a compressibility that is 5 percent wrong is a slope as wrong, which th
 Needs numpy, physical_validation, pymbar.
 """
 
-import csv
 import io
 import pathlib
 import subprocess
@@ -22,13 +21,16 @@ from contextlib import redirect_stdout
 
 import numpy as np
 import physical_validation as pv
+from canonical import BAR, BOLTZMANN, simulation
 from pymbar.timeseries import statistical_inefficiency
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import energies  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PRESSURES = (300, 380)  # bar, two widths of the distribution apart
 TEMPERATURE = 120.0  # K
-KT = 8.31446261815324e-3 * TEMPERATURE  # kJ/mol
-BAR = 0.0602214076  # kJ/mol/nm³
+KT = BOLTZMANN * TEMPERATURE
 SETTLED = 50.0  # ps left out
 SCALING = 'coupling_time = "2 ps", compressibility = "2e-4 1/bar"'
 TRIALS = 'kind = "monte-carlo", every = 20, compressibility = "2e-4 1/bar"'
@@ -54,28 +56,13 @@ def run(md, folder, name, pressure, nanoseconds):
     path = folder / f"{name}-{pressure}.toml"
     path.write_text(text)
     subprocess.run([md, "run", path], check=True, capture_output=True)
-    with open(folder / f"out-{name}-{pressure}" / "energies.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["time (ps)"]]
-    columns = {key.split()[0]: np.array([float(row[key]) for row in rows]) for key in rows[0]}
-    kept = columns["time"] > SETTLED
-    return {key: values[kept] for key, values in columns.items()}
+    return energies.read(folder / f"out-{name}-{pressure}" / "energies.csv", SETTLED)
 
 
-def simulation(columns, pressure):
-    """For physical_validation, in units of GROMACS."""
-    natoms = 512
-    return pv.data.SimulationData(
-        units=pv.data.UnitData.units("GROMACS"),
-        ensemble=pv.data.EnsembleData("NPT", natoms=natoms, pressure=pressure, temperature=TEMPERATURE),
-        system=pv.data.SystemData(natoms=natoms, nconstraints=0, ndof_reduction_tra=3, ndof_reduction_rot=0, mass=[39.948] * natoms),
-        observables=pv.data.ObservableData(
-            kinetic_energy=columns["kinetic"],
-            potential_energy=columns["potential"],
-            total_energy=columns["total"],
-            volume=columns["volume"],
-        ),
-        dt=0.2,
-    )
+def state(columns, pressure):
+    """For physical_validation."""
+    observed = (columns[name] for name in ("potential", "volume"))
+    return simulation((np.full(512, 39.948), 0, 3), TEMPERATURE, columns["kinetic"], pressure, *observed, interval=0.2)
 
 
 def likelihood(found):
@@ -99,7 +86,7 @@ def check(found, pressures):
     text = io.StringIO()
     try:
         with redirect_stdout(text):
-            off = pv.ensemble.check(*(simulation(c, p) for c, p in zip(found, pressures)), verbosity=2, bootstrap_seed=1)
+            off = pv.ensemble.check(*(state(c, p) for c, p in zip(found, pressures)), verbosity=2, bootstrap_seed=1)
     except pv.util.error.InputError:
         return "too few samples", ""
     return f"{off[0]:.2f}", text.getvalue()
