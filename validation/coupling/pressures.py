@@ -6,12 +6,12 @@
 
 In the isothermal-isobaric ensemble ln p₁(V)/p₂(V) is a straight line of slope −(P₁ − P₂)/kT whatever the substance; and so
 p₁(A)/p₂(A), of slope −(P₁ − P₂)L/kT, where the height L is fixed. The slope is estimated by maximum likelihood (M. R. Shirts,
-J. Chem. Theory Comput. 9, 909 (2013), doi:10.1021/ct300688p): here from all volumes, with an error by the jackknife over blocks, and
-by physical_validation from samples that are a statistical inefficiency apart, which is less precise. Printed for both: how many
-errors it is off the right one; then the same with the second pressure wrong by 15 percent, which must show; the slope of the
-conserved energy. Volumes fluctuate by kT κ V: a compressibility that is 5 percent wrong is a slope as wrong. So that it shows, three
-times the error printed must be less; the slope is therefore estimated again from volumes whose variance about their mean is made 5
-percent larger on purpose.
+J. Chem. Theory Comput. 9, 909 (2013), doi:10.1021/ct300688p): here from all volumes, with an error by the jackknife over
+blocks, and by physical_validation from samples that are a statistical inefficiency apart, which is less precise. Printed for
+both: how many errors it is off the right one; then the same with the second pressure wrong by 15 percent, which must show;
+the slope of the conserved energy. Volumes fluctuate by kT κ V: a compressibility that is 5 percent wrong is a slope as wrong.
+So that it shows, three times the error printed must be less; the slope is therefore estimated again from volumes whose
+variance about their mean is made 5 percent larger on purpose.
 Needs numpy, physical_validation.
 """
 
@@ -83,7 +83,7 @@ def regression(volumes):
 
 
 def likelihood(found, widened=1.0):
-    """Slope and its error: of volumes 1 ps apart, whose variance is multiplied by `widened`; jackknife over blocks of each run."""
+    """Slope and its error, by the jackknife over blocks, of volumes 1 ps apart whose variance is multiplied by `widened`."""
     volumes = [columns["volume"][::5] for columns in found]
     volumes = [v.mean() + np.sqrt(widened) * (v - v.mean()) for v in volumes]
     variance = 0.0
