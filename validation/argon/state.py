@@ -12,7 +12,6 @@ J. K. Percus, Phys. Rev. 122, 1675 (1961)), 0.3 % of the energy at the lowest de
 Needs numpy, teqp.
 """
 
-import csv
 import pathlib
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import numpy as np
 import teqp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import energies  # noqa: E402
 from errors import standard_error  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -75,15 +75,14 @@ def main(md, folder, duration):
             text = text.replace(key, value)
         (folder / f"{name}.toml").write_text(text)
         subprocess.run([md, "run", folder / f"{name}.toml"], check=True, capture_output=True)
-        with open(folder / f"out-{name}" / "energies.csv", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if float(row["time (ps)"]) > SETTLED]
-        energy = np.array([float(row["potential (kJ/mol)"]) for row in rows]) / (ATOMS * EPSILON * GAS)
-        pressure = np.array([float(row["pressure (bar)"]) for row in rows]) * BAR * SIGMA**3 / (EPSILON * GAS)
-        temperature = np.mean([float(row["temperature (K)"]) for row in rows]) / EPSILON
+        columns = energies.read(folder / f"out-{name}" / "energies.csv", SETTLED)
+        energy = columns["potential"] / (ATOMS * EPSILON * GAS)
+        pressure = columns["pressure"] * BAR * SIGMA**3 / (EPSILON * GAS)
+        temperature = columns["temperature"].mean() / EPSILON
         off = equation_of_state(EQUATIONS[-1], temperature, rho) - equation_of_state(EQUATIONS[-1], t, rho)
         off += few_atoms(t, rho)
         theirs = np.array([equation_of_state(equation, t, rho) for equation in EQUATIONS])
-        print(f"T* {t}, rho* {rho}: {len(rows) / 10:.0f} ps at {temperature:.4f}; Johnson, Kolafa and Nezbeda, Thol")
+        print(f"T* {t}, rho* {rho}: {len(energy) / 10:.0f} ps at {temperature:.4f}; Johnson, Kolafa and Nezbeda, Thol")
         for word, values, shift, cited in zip(("U*", "P*"), (energy, pressure), off, theirs.T):
             numbers = ", ".join(f"{one:.4f}" for one in cited)
             print(f"  {word} {values.mean() - shift:8.4f} ± {standard_error(values):.4f}   {numbers}", flush=True)

@@ -10,13 +10,13 @@ correlation is that of the mean of the product of both deviations. The error of 
 between ten blocks. Needs numpy.
 """
 
-import csv
 import pathlib
 import sys
 
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import energies  # noqa: E402
 from errors import standard_error  # noqa: E402
 
 SETTLED = 50.0  # ps left out
@@ -26,17 +26,13 @@ PARTS = 10  # for a slope
 def read(path):
     """Columns by the first word of their names, time in ps."""
     if path.endswith(".csv"):
-        with open(path, newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["time (ps)"]]
-        columns = {name.split()[0]: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+        columns = energies.read(path, SETTLED)
         if "density" in columns:
             columns["density"] *= 1000.0  # g/cm³
-    else:
-        with open(path) as file:
-            values = np.array([line.split()[:3] for line in file if line[0] not in "#@"], dtype=float).T
-        columns = dict(zip(("time", "temperature", "density"), values))
-    kept = columns["time"] > SETTLED
-    return {name: values[kept] for name, values in columns.items()}
+        return columns
+    with open(path) as file:
+        values = np.array([line.split()[:3] for line in file if line[0] not in "#@"], dtype=float).T
+    return dict(zip(("time", "temperature", "density"), values[:, values[0] > SETTLED]))
 
 
 for path in sys.argv[1:]:

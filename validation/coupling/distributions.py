@@ -1,65 +1,110 @@
 #!/usr/bin/env python3
-"""Kinetic energies of rigid water under a thermostat: `physical_validation` and the two kinds of motion.
+"""Kinetic energies under a thermostat: `physical_validation`, and equipartition between groups of degrees of freedom.
 
   distributions.py TEMPERATURE FOLDER...     output folders of md with velocities in trajectory.h5md
 
-Of the velocities of every frame, which are those of half steps and have the distribution of Maxwell and Boltzmann exactly at
-any time step: mean and width of the kinetic energy of all atoms against the canonical ones in standard errors, and the whole
-distribution by the test of Kolmogorov and Smirnov (physical_validation: P. T. Merz, M. R. Shirts, PLoS ONE 13, e0202764
-(2018), doi:10.1371/journal.pone.0202764), and the temperatures of the motion of molecules and of the motion in them. The same
-with a temperature that is 1 % wrong, which must show. The system is N rigid waters. Needs numpy, h5py, physical_validation.
+Of the velocities of every frame, which are those of half steps: mean and width of the kinetic energy against the canonical
+ones in standard errors, and the whole distribution by the test of Kolmogorov and Smirnov (physical_validation: P. T. Merz,
+M. R. Shirts, PLoS ONE 13, e0202764 (2018), doi:10.1371/journal.pone.0202764); the same with a temperature that is 1 % wrong,
+which must show. Then the temperatures of groups: the motion of water molecules and the motion in them; with a solute, solute
+and solvent; without a cell, the residues. Waters are rigid, and so are all other bonds with hydrogen.
+
+A group has 3N degrees of freedom, less its constraints, less its share of those of the motion that is removed: 3 m/M of the
+translation, m and M the masses of the group and of all, and the trace of I⁻¹ i of the rotation, i and I the tensors of inertia
+about the centre of mass. Needs numpy, h5py, physical_validation.
 """
 
+import json
 import pathlib
 import sys
 
 import h5py
 import numpy as np
 import physical_validation as pv
+from canonical import BOLTZMANN, simulation
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from errors import standard_error  # noqa: E402
 
 SETTLED = 20.0  # ps left out
-BOLTZMANN = 8.31446261815324e-3  # kJ/mol/K
+WATERS = {"HOH", "WAT", "SOL", "TIP3"}
+
+
+def inertia(positions, masses):
+    """Tensors about the origin of every frame."""
+    squares = np.einsum("a,fai,faj->fij", masses, positions, positions)
+    return np.trace(squares, axis1=1, axis2=2)[:, None, None] * np.eye(3) - squares
+
+
+def read(folder, settled):
+    """Velocities, positions (none in a cell), masses, and the residue of each atom as (number, name)."""
+    with h5py.File(f"{folder}/trajectory.h5md") as file:
+        particles = file["particles/system"]
+        kept = particles["velocity/time"][:] > settled
+        velocities = particles["velocity/value"][:][kept].astype(float)
+        cell = "edges" in particles["box"]
+        positions = None if cell else particles["position/value"][:][kept].astype(float)
+        masses = particles["mass"][:].astype(float)
+        topology = json.loads(file["topology"][0])
+    residues = [residue for chain in topology["chains"] for residue in chain["residues"]]
+    names = [(number, residue["name"]) for number, residue in enumerate(residues) for _ in residue["atoms"]]
+    return velocities, positions, masses, names
+
+
+def temperatures(folder, wanted, settled):
+    """Kinetic energy of all, what physical_validation wants of the system, and temperatures of groups by name."""
+    velocities, positions, masses, names = read(folder, settled)
+    water = np.array([name in WATERS for _, name in names])
+    hydrogens = masses < 1.5
+    kinetic = 0.5 * velocities**2 * masses[:, None]
+    # motion of the whole has M kT in each direction unless the run removes it, and then without a cell also the rotation;
+    # until the next removal rounding brings back some 1e-4 of it
+    momenta = np.einsum("fad,a->fd", velocities, masses)
+    moving = (momenta**2).sum(axis=1).mean() > 0.5 * masses.sum() * BOLTZMANN * wanted
+    removed = 0 if moving else 3 if positions is None else 6
+    constraints = int(water.sum() + hydrogens[~water].sum())
+    shares = masses / masses.sum() * min(removed, 3)
+    if removed == 6:
+        centred = positions - np.einsum("fad,a->fd", positions, masses)[:, None] / masses.sum()
+        inverse = np.linalg.inv(inertia(centred, masses))
+        shares += [np.einsum("fij,fji->f", inverse, inertia(centred[:, [a]], masses[[a]])).mean() for a in range(len(masses))]
+
+    def group(atoms):
+        free = 3 * atoms.sum() - hydrogens[atoms & ~water].sum() - (atoms & water).sum() - shares[atoms].sum()
+        return 2 * kinetic[:, atoms].sum(axis=(1, 2)) / (free * BOLTZMANN)
+
+    found = {}
+    if water.any():
+        moments = (velocities * masses[:, None])[:, water].reshape(len(velocities), -1, 3, 3).sum(axis=2)
+        molecular = masses[water].reshape(-1, 3).sum(axis=1)
+        between = 0.5 * np.einsum("fwd,w->f", moments**2, 1 / molecular)
+        within = kinetic[:, water].sum(axis=(1, 2)) - between
+        found["molecules"] = 2 * between / ((3 * len(molecular) - shares[water].sum()) * BOLTZMANN)
+        found["in molecules"] = 2 * within / (3 * len(molecular) * BOLTZMANN)
+        found["in molecules less molecules"] = found["in molecules"] - found["molecules"]
+        if not water.all():
+            found["solute"], found["solvent"] = group(~water), group(water)
+            found["solute less solvent"] = found["solute"] - found["solvent"]
+    else:
+        for residue in dict.fromkeys(names):
+            found[residue[1]] = group(np.array([name == residue for name in names]))
+    return kinetic.sum(axis=(1, 2)), (masses, constraints, removed), found
 
 
 def report(folder, wanted, settled, factors):
     """Prints what the velocities of a run say, if its temperature was to be `wanted` times each factor."""
-    with h5py.File(f"{folder}/trajectory.h5md") as file:
-        group = file["particles/trajectory/velocity"]
-        kept = group["time"][:] > settled
-        velocities = group["value"][:][kept].astype(float)
-        masses = file["particles/trajectory/mass"][:].astype(float)
-    frames, atoms, _ = velocities.shape
-    waters = atoms // 3
-    momenta = (velocities * masses[:, None]).reshape(frames, waters, 3, 3).sum(axis=2)
-    molecular = masses.reshape(waters, 3).sum(axis=1)
-    total = 0.5 * np.einsum("fad,a->f", velocities**2, masses)
-    between = 0.5 * np.einsum("fwd,w->f", momenta**2, 1 / molecular)
-    # motion of the whole has M kT in each direction unless the run removes it: then three degrees of freedom of the first kind
-    # are gone; until the next removal rounding brings back some 1e-4 of them
-    moving = (momenta.sum(axis=1) ** 2).mean() > 0.5 * masses.sum() * BOLTZMANN * wanted
-    free = 3 * waters - (0 if moving else 3)
-    print(f"{folder}: {frames} frames")
-    outer, inner = 2 * between / (free * BOLTZMANN), 2 * (total - between) / (3 * waters * BOLTZMANN)
-    for name, temperature in (("molecules", outer), ("in molecules", inner), ("difference", inner - outer)):
-        print(f"  {name:13}{temperature.mean():8.2f} ± {standard_error(temperature):.2f} K")
-    system = pv.data.SystemData(
-        natoms=atoms, nconstraints=3 * waters, ndof_reduction_tra=0 if moving else 3, ndof_reduction_rot=0, mass=masses
-    )
+    total, system, found = temperatures(folder, wanted, settled)
+    print(f"{folder}: {len(total)} frames, {3 * len(system[0]) - system[1] - system[2]} degrees of freedom")
+    for name, temperature in found.items():
+        print(f"  {name:28}{temperature.mean():8.2f} ± {standard_error(temperature):.2f} K")
     for factor in factors:
-        data = pv.data.SimulationData(
-            units=pv.data.UnitData.units("GROMACS"),
-            ensemble=pv.data.EnsembleData("NVT", natoms=atoms, volume=1.0, temperature=wanted * factor),
-            system=system,
-            observables=pv.data.ObservableData(kinetic_energy=total, potential_energy=total, total_energy=total),
-        )
+        data = simulation(system, wanted * factor, total)
         mean, width = pv.kinetic_energy.distribution(data, strict=False, verbosity=0, bootstrap_seed=1)
         chance = pv.kinetic_energy.distribution(data, strict=True, verbosity=0)
         print(
             f"  for {wanted * factor:g} K mean off by {mean:.2f} standard errors, width by {width:.2f}; "
-            f"Kolmogorov-Smirnov p = {chance:.2g}"
+            f"Kolmogorov-Smirnov p = {chance:.2g}",
+            flush=True,
         )
 
 

@@ -11,7 +11,6 @@ every run for the kinetic energies, of the second state for the ensembles, which
 Needs numpy, h5py, physical_validation.
 """
 
-import csv
 import pathlib
 import subprocess
 import sys
@@ -19,9 +18,14 @@ import sys
 import distributions
 import numpy as np
 import physical_validation as pv
+from canonical import simulation
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import energies  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SETTLED = 40.0  # ps left out
+THINNED = 5  # rows of 0.1 ps: a sample that is independent takes 30
 WATERS = 258
 STATES = ((300.0, 1.0), (308.0, 400.0))  # K, bar
 WRONG = 1.01
@@ -59,29 +63,18 @@ def run(md, folder, name, number):
     return folder / f"out-{name}-{number}"
 
 
-def simulation(folder, temperature, pressure):
-    """For physical_validation, in units of GROMACS."""
-    with open(folder / "energies.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if float(row["time (ps)"]) > SETTLED]
-    columns = {key.split()[0]: np.array([float(row[key]) for row in rows]) for key in rows[0]}
-    return pv.data.SimulationData(
-        units=pv.data.UnitData.units("GROMACS"),
-        ensemble=pv.data.EnsembleData("NPT", natoms=3 * WATERS, pressure=pressure, temperature=temperature),
-        system=pv.data.SystemData(natoms=3 * WATERS, nconstraints=3 * WATERS, ndof_reduction_tra=3, ndof_reduction_rot=0),
-        observables=pv.data.ObservableData(
-            kinetic_energy=columns["kinetic"],
-            potential_energy=columns["potential"],
-            total_energy=columns["total"],
-            volume=columns["volume"],
-        ),
-        dt=0.1,
-    )
+def state(folder, temperature, pressure):
+    """For physical_validation."""
+    columns = {name: values[::THINNED] for name, values in energies.read(folder / "energies.csv", SETTLED).items()}
+    system = np.tile((15.9994, 1.008, 1.008), WATERS), 3 * WATERS, 3
+    observed = (columns[name] for name in ("potential", "volume"))
+    return simulation(system, temperature, columns["kinetic"], pressure, *observed, interval=0.1 * THINNED)
 
 
 def ensemble(folders, factor):
     """Deviations of both slopes in their errors; the second temperature is taken for `factor` times what it was."""
     states = (STATES[0], (STATES[1][0] * factor, STATES[1][1]))
-    data = [simulation(folder, *state) for folder, state in zip(folders, states)]
+    data = [state(folder, *wanted) for folder, wanted in zip(folders, states)]
     return pv.ensemble.check(*data, total_energy=False, verbosity=0, bootstrap_seed=1)
 
 

@@ -11,7 +11,6 @@ J. Phys. Chem. B 108, 15873 (2004), doi:10.1021/jp0477147) with the published vi
 radial distribution of oxygen. Errors are standard errors of block means. Needs numpy, h5py, MDAnalysis; matplotlib for the figure.
 """
 
-import csv
 import pathlib
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import numpy as np
 from MDAnalysis.lib.distances import self_capped_distance
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import energies  # noqa: E402
 from errors import standard_error  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,8 +35,9 @@ SETTLED = 120.0  # ps: minimisation takes no time
 FIT = (5.0, 20.0)  # ps
 BLOCKS = 5
 RANGE, BIN = 0.9, 0.002  # nm
-# mPa s: M. A. González, J. L. F. Abascal, J. Chem. Phys. 132, 096101 (2010); of TIP4P-Ew and OPC that of water itself
-VISCOSITIES = {"tip3p": 0.321, "spce": 0.729, "tip4pew": 0.890, "opc": 0.890}
+# mPa s: M. A. González, J. L. F. Abascal, J. Chem. Phys. 132, 096101 (2010); OPC T. Ando, J. Chem. Phys. 159, 101102 (2023);
+# of TIP4P-Ew that of water itself
+VISCOSITIES = {"tip3p": 0.321, "spce": 0.729, "tip4pew": 0.890, "opc": 0.80}
 
 
 def run(md, folder, model):
@@ -50,13 +51,6 @@ def blocks(function, frames):
     """Value from all frames and its standard error from that of blocks."""
     parts = [function(part) for part in np.array_split(np.arange(frames), BLOCKS)]
     return function(np.arange(frames)), np.std(parts, axis=0, ddof=1) / np.sqrt(BLOCKS)
-
-
-def energies(folder):
-    """Columns of the energy table by their first word."""
-    with open(folder / "energies.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if float(row["time (ps)"]) > SETTLED]
-    return {key.split()[0]: np.array([float(row[key]) for row in rows]) for key in rows[0]}
 
 
 def trajectory(folder):
@@ -141,7 +135,7 @@ def main(md, folder, models):
         if md != "-":  # what there is
             run(md, folder, model)
         output = folder / f"out-{model}"
-        columns = energies(output)
+        columns = energies.read(output / "energies.csv", SETTLED)
         times, positions, edges, charges, masses = trajectory(output)
         vaporisation = GAS * TEMPERATURE - (columns["potential"] + BAR * columns["volume"]) / WATERS
         distances, frames = radial(positions, edges)
