@@ -66,6 +66,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(tight_cell(plan, system, state));
     found.extend(couplings::wandering(plan, system, state));
     found.extend(couplings::small_groups(plan, system, state));
+    found.extend(couplings::unmixed(plan, state));
     found.extend(couplings::unreached(plan));
     found.extend(couplings::unscaled_references(plan));
     found.extend(rounded_positions(plan, state));

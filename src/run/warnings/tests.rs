@@ -248,3 +248,16 @@ fn references_that_stay_under_a_barostat_are_told() {
     assert_eq!(restrained("center-of-mass", NPT), Vec::<String>::new());
     assert_eq!(restrained("none", NVE), Vec::<String>::new());
 }
+
+#[test]
+fn chains_without_solvent_are_told() {
+    let stage = |kind: &str| {
+        format!(
+            "timestep = \"2 fs\"\nthermostat = {{ kind = \"{kind}\", temperature = \"300 K\", coupling_time = \"1 ps\" }}"
+        )
+    };
+    let vacuum = "cutoff = \"none\"\nconstraints = \"h-bonds\"";
+    one(&found("peptide-vacuum", vacuum, &stage("nose-hoover")), &["without solvent", "kind = \"v-rescale\""]);
+    assert_eq!(found("peptide-vacuum", vacuum, &stage("v-rescale")), Vec::<String>::new());
+    assert_eq!(found("water", PME, &stage("nose-hoover")), Vec::<String>::new());
+}
