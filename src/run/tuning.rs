@@ -9,7 +9,7 @@
 
 use super::engine::Engine;
 use super::lists::ListChoices;
-use super::plan::{Plan, Precision, StageKind, TuningMethod};
+use super::plan::{Plan, Precision, TuningMethod};
 use super::signals::Requests;
 use crate::backend::{Backend, Cpu, Host, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -226,12 +226,8 @@ impl<'a> Tuner<'a> {
 
 /// Steps from one computation of reciprocal space to the next in the longest stage of dynamics.
 fn interval_of_meshes(plan: &Plan) -> u32 {
-    let stages = plan.stages.iter().filter_map(|stage| match &stage.kind {
-        StageKind::Dynamics(dynamics) => Some(dynamics),
-        StageKind::Minimize(_) => None,
-    });
-    let longest = stages.max_by_key(|dynamics| dynamics.steps);
-    longest.and_then(|dynamics| dynamics.multiple_time_steps).map_or(1, |steps| steps.every)
+    let longest = plan.dynamics().max_by_key(|(_, stage)| stage.steps);
+    longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
 /// Time for forces, with reciprocal space `every` few steps, and the share of a search and of a pruning that falls to a step.
@@ -290,7 +286,7 @@ fn median<const N: usize>(mut values: [f64; N]) -> f64 {
 mod tests {
     use super::*;
     use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
-    use crate::run::plan::{Dynamics, Stage};
+    use crate::run::plan::{Dynamics, Stage, StageKind};
     use crate::run::stage_output::StageOutput;
 
     #[test]

@@ -116,8 +116,7 @@ impl<'a> Parser<'a> {
             "element" => self.named(|parser, i| symbol(parser.topology.atoms[i].element))?,
             "resid" => {
                 let ranges = self.ranges()?;
-                let number = |i| i64::from(self.topology.residues[self.residue(i)].number);
-                self.atoms(|i| ranges.iter().any(|range| range.contains(&number(i))))
+                self.numbered(&ranges, |i| i64::from(self.topology.residues[self.residue(i)].number))
             }
             "index" => self.indices()?,
             _ => return Err(self.problem(&format!("\"{word}\" is no word of selections"))),
@@ -144,7 +143,12 @@ impl<'a> Parser<'a> {
             let (first, end) = outside.clone().into_inner();
             return Err(self.problem(&format!("index {first} to {end} leaves the system, whose atoms are 0 to {last}")));
         }
-        Ok(self.atoms(|i| ranges.iter().any(|range| range.contains(&(i as i64)))))
+        Ok(self.numbered(&ranges, |i| i as i64))
+    }
+
+    /// Atoms whose number is in one of these ranges.
+    fn numbered(&self, ranges: &[RangeInclusive<i64>], number: impl Fn(usize) -> i64) -> Vec<bool> {
+        self.atoms(|i| ranges.iter().any(|range| range.contains(&number(i))))
     }
 
     /// The numbers and ranges that follow.
