@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::{MeshPotential, spline};
+use super::{MeshPotential, gaussian, spline};
 use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
 use crate::vec3::Vec3;
@@ -73,7 +73,7 @@ impl Influence {
         let along = |d: usize| reciprocal[d] * self.signed(d, k[d]);
         let wave = along(0) + along(1) + along(2);
         let (squared, moduli) = (wave.norm_squared(), [0, 1, 2].map(|d| self.inverse_moduli[d][k[d]]));
-        let transform = self.potential.transform(squared, self.potential.gaussian(squared, self.alpha), self.alpha);
+        let transform = self.potential.transform(squared, gaussian(squared, self.alpha), self.alpha);
         let virial = self.potential.virial_factor(squared, self.alpha);
         Element { wave, green: transform / volume * moduli[0] * moduli[1] * moduli[2], virial }
     }

@@ -24,13 +24,7 @@ impl MeshPotential {
         }
     }
 
-    /// exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
-    #[inline(always)]
-    pub fn gaussian(self, squared: f64, alpha: f64) -> f64 {
-        (-(PI / alpha).powi(2) * squared).exp()
-    }
-
-    /// The Fourier transform T at m² = `squared` (1/nm²), with its [`MeshPotential::gaussian`].
+    /// The Fourier transform T at m² = `squared` (1/nm²), with its [`gaussian`].
     ///
     /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
     /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
@@ -53,7 +47,7 @@ impl MeshPotential {
             MeshPotential::Coulomb if squared == 0.0 => 0.0,
             MeshPotential::Coulomb => 2.0 * (1.0 / squared + ratio_squared),
             MeshPotential::Dispersion => {
-                let gaussian = self.gaussian(squared, alpha);
+                let gaussian = gaussian(squared, alpha);
                 let shape = shape(squared, gaussian, alpha);
                 // both terms cancel to 3 exp(−b²)/2b², and are zero where exp(−b²) is below the smallest number
                 if shape > 0.0 { 6.0 * ratio_squared * (gaussian - tail(squared, alpha)) / shape } else { 0.0 }
@@ -84,6 +78,12 @@ impl MeshPotential {
     }
 }
 
+/// exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
+#[inline(always)]
+pub fn gaussian(squared: f64, alpha: f64) -> f64 {
+    (-(PI / alpha).powi(2) * squared).exp()
+}
+
 /// √π b erfc(b).
 fn tail(squared: f64, alpha: f64) -> f64 {
     let b = PI / alpha * squared.sqrt();
@@ -102,7 +102,7 @@ mod tests {
     use crate::term::dispersion_off_mesh;
 
     fn transform(potential: MeshPotential, squared: f64, alpha: f64) -> f64 {
-        potential.transform(squared, potential.gaussian(squared, alpha), alpha)
+        potential.transform(squared, gaussian(squared, alpha), alpha)
     }
 
     #[test]

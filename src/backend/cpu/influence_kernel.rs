@@ -2,7 +2,7 @@
 
 use crate::cell::PeriodicCell;
 use crate::compute::Split;
-use crate::pme::{Influence, MeshPotential, reciprocal_rows};
+use crate::pme::{Influence, MeshPotential, gaussian, reciprocal_rows};
 use crate::simd::{Aligned16, Kernel, LANES, Simd};
 use crate::vec3::{Mat3, Vec3};
 
@@ -62,7 +62,7 @@ impl Kernel for Fill<'_> {
         for (z, (green, modulus)) in green.iter_mut().zip(influence.inverse_moduli(2)).enumerate() {
             let (_, squares) = waves.at(influence.signed(2, z));
             // calls, apart from what is computed for several lanes at once
-            let gaussians = squares.map(|squared| potential.gaussian(squared, alpha));
+            let gaussians = squares.map(|squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
                 green.0[lane] = (transform * factors[lane] * modulus) as f32;
