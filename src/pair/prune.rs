@@ -119,7 +119,7 @@ impl<S: Simd> BoundsProbe<S> {
             bits &= u16::MAX << blocks.start.saturating_sub(first);
             bits &= u16::MAX >> (first + LANES).saturating_sub(blocks.end);
             let Some(to) = near[count..].first_chunk_mut() else { unreachable!("near is longer than the blocks") };
-            count += S::list_bits(bits, first as u32, to);
+            count += S::compress(std::array::from_fn(|lane| (first + lane) as u32), bits, to);
         }
         count
     }
@@ -192,28 +192,30 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             let lj_rows = [0, 1].map(|half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
             });
-            let classify = |block: u32| {
-                let squares = probe.distances(grid, packed, block as usize);
-                if probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0 {
+            let classify = |blocks: &[u32]| {
+                let (mut close, mut near, mut lj) = (0, [0; 2], [0; 2]);
+                for (lane, &block) in blocks.iter().enumerate() {
+                    let bit = |found: bool| u16::from(found) << lane;
+                    let squares = probe.distances(grid, packed, block as usize);
+                    close |= bit(probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0);
+                    for half in 0..2 {
+                        near[half] |= bit(probe.bits(squares[half], probe.radius_squared) != 0);
+                        if FAR {
+                            let lanes = 0x101 * u16::from(lj_lanes[block as usize]);
+                            lj[half] |= bit(probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
+                        }
+                    }
+                }
+                let mut left: u16 = close;
+                while left != 0 {
+                    let block = blocks[left.trailing_zeros() as usize];
                     masked.push(MaskedPair { block, interacting: u32::MAX, excluded: 0, excepted: false });
-                    return OUT;
+                    left &= left - 1;
                 }
-                let near = squares.map(|r2| usize::from(probe.bits(r2, probe.radius_squared) != 0));
-                if !FAR {
-                    return near[0] | near[1] << 1;
-                }
-                let lanes = 0x101 * u16::from(lj_lanes[block as usize]);
-                let lj = [0, 1].map(|half| usize::from(probe.bits(squares[half], far) & lj_rows[half] & lanes != 0));
-                let needed = (near[0] | lj[0]) | (near[1] | lj[1]) << 1;
-                if near != [0; 2] {
-                    needed
-                } else if needed != OUT {
-                    LJ_ONLY
-                } else {
-                    OUT
-                }
+                let (any, first, second) = ((near[0] | near[1]) & !close, near[0] | lj[0], near[1] | lj[1]);
+                [any & first & !second, any & first & second, any & second & !first, (lj[0] | lj[1]) & !any & !close]
             };
-            let found = sort_blocks::<FAR>(plain, filled, &outer.plain[entry.both()], classify);
+            let found = sort_blocks::<S, FAR>(plain, filled, &outer.plain[entry.both()], classify);
             filled = found[4] as usize;
             let masked = [first_masked, masked.len() as u32];
             if found[4] > found[0] || masked[1] > masked[0] {
@@ -224,42 +226,36 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     }
 }
 
-/// Classes of blocks: out of reach; within reach of the first vector of atoms, of the second, or of both; within reach of
-/// Lennard-Jones interactions alone.
-const OUT: usize = 0;
-const FIRST: usize = 1;
-const SECOND: usize = 2;
-const BOTH: usize = FIRST | SECOND;
-const LJ_ONLY: usize = 4;
-
-/// Writes the blocks in reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds. Branchless:
-/// the class of a block is unpredictable.
+/// Writes the blocks in reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds. `classify` tells
+/// the blocks of each class among up to sixteen. Branchless: the class of a block is unpredictable.
 #[inline(always)]
-fn sort_blocks<const FAR: bool>(
+fn sort_blocks<S: Simd, const FAR: bool>(
     to: &mut Vec<u32>,
     start: usize,
     blocks: &[u32],
-    mut classify: impl FnMut(u32) -> usize,
+    mut classify: impl FnMut(&[u32]) -> [u16; 4],
 ) -> [u32; 5] {
-    let (classes, capacity) = (if FAR { LJ_ONLY + 1 } else { LJ_ONLY }, blocks.len());
+    let (classes, capacity) = (if FAR { 4 } else { 3 }, blocks.len() + LANES);
     if to.len() < start + classes * capacity {
         to.resize(start + classes * capacity, 0);
     }
     let found = &mut to[start..][..classes * capacity];
-    let mut counts = [0; LJ_ONLY + 1];
-    for &block in blocks {
-        let class = classify(block);
-        found[class * capacity + counts[class]] = block;
-        counts[class] += 1;
-    }
-    // compact, overwriting the blocks out of reach
-    let (mut bounds, mut end) = ([start as u32; 5], 0);
-    for (index, class) in [FIRST, BOTH, SECOND, LJ_ONLY].into_iter().enumerate() {
-        if counts[class] > 0 {
-            found.copy_within(class * capacity..class * capacity + counts[class], end);
-            end += counts[class];
+    let mut counts = [0; 4];
+    for group in blocks.chunks(LANES) {
+        let mut values = [0; LANES];
+        values[..group.len()].copy_from_slice(group);
+        for (class, bits) in classify(group).into_iter().enumerate().take(classes) {
+            let Some(to) = found[class * capacity + counts[class]..].first_chunk_mut() else {
+                unreachable!("there is room for one group more")
+            };
+            counts[class] += S::compress(values, bits, to);
         }
-        bounds[index + 1] = (start + end) as u32;
+    }
+    let (mut bounds, mut end) = ([start as u32; 5], 0);
+    for (class, count) in counts.into_iter().enumerate() {
+        found.copy_within(class * capacity..class * capacity + count, end);
+        end += count;
+        bounds[class + 1] = (start + end) as u32;
     }
     bounds
 }

@@ -52,11 +52,10 @@ impl Simd for Avx512 {
         })
     }
     #[inline(always)]
-    fn list_bits(bits: u16, first: u32, to: &mut [u32; LANES]) -> usize {
+    fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
         op!({
-            let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            let numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32));
-            _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(bits, numbers));
+            let values = _mm512_loadu_si512(values.as_ptr().cast());
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(bits, values));
         });
         bits.count_ones() as usize
     }

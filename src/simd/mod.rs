@@ -96,13 +96,13 @@ pub trait Simd: Copy + 'static {
     type F: Float;
     /// a·b + c of scalars: fused where the level has the instruction
     fn fma(a: f32, b: f32, c: f32) -> f32;
-    /// Writes first + lane for every lane whose bit is set, in order, and returns how many these are. What follows them in
-    /// `to` is any number.
+    /// Writes the values of the lanes whose bit is set, in order, and returns how many these are. What follows them in `to` is
+    /// any number.
     #[inline(always)]
-    fn list_bits(bits: u16, first: u32, to: &mut [u32; LANES]) -> usize {
+    fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
         let mut count = 0;
-        for lane in 0..LANES {
-            to[count] = first + lane as u32;
+        for (lane, value) in values.into_iter().enumerate() {
+            to[count] = value;
             count += usize::from(bits >> lane & 1);
         }
         bits.count_ones() as usize

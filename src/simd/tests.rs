@@ -471,24 +471,24 @@ fn sums_floors_and_whole_numbers() {
     }
 }
 
-struct ListBits(u16);
+struct Compress(u16);
 
-impl Kernel for ListBits {
+impl Kernel for Compress {
     type Output = Vec<u32>;
     #[inline(always)]
     fn run<S: Simd>(self) -> Vec<u32> {
-        let mut numbers = [7; LANES];
-        let count = S::list_bits(self.0, 100, &mut numbers);
+        let (values, mut numbers) = (std::array::from_fn(|lane| 100 + lane as u32), [7; LANES]);
+        let count = S::compress(values, self.0, &mut numbers);
         numbers[..count].to_vec()
     }
 }
 
 #[test]
-fn bits_are_listed_in_order() {
+fn values_are_compressed_in_order() {
     for level in Level::available() {
         for bits in 0..=u16::MAX {
             let expected: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
-            assert_eq!(dispatch(level, ListBits(bits)), expected, "{level:?} {bits:b}");
+            assert_eq!(dispatch(level, Compress(bits)), expected, "{level:?} {bits:b}");
         }
     }
 }
