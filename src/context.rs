@@ -111,38 +111,36 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(Some(origins))
     }
 
-    /// Build or prune the lists if that is due. An asynchronous device may check lists that expire by displacement later,
-    /// unless the host `must_know` that they are valid.
-    fn update_lists(&mut self, must_know: bool) -> Result<()> {
+    /// Build the outer list if that is due, and tell whether a pruning is due, too, as it is then. An asynchronous device may
+    /// check lists that expire by displacement later, unless the host `must_know` that they are valid.
+    fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
         if self.search_is_scheduled() || (exact && self.backend.lists_expired(&schedule, must_know)?) {
             self.backend.build_lists()?;
-            self.backend.prune_lists(schedule.lookahead)?;
             self.age = Some(0);
-        } else if !exact && age.is_multiple_of(u64::from(schedule.prune)) {
-            self.backend.prune_lists(schedule.lookahead)?;
+            return Ok(true);
         }
-        Ok(())
+        Ok(!exact && age.is_multiple_of(u64::from(schedule.prune)))
     }
 
     /// Forces at the current positions, with valid lists.
     pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
-        self.update_lists(workload.energy)?;
+        if self.update_outer_list(workload.energy)? {
+            self.backend.prune_lists(self.schedule.lookahead)?;
+        }
         self.backend.forces(workload)?;
         Ok(self.backend.evaluation())
     }
 
     /// Forces after a trial move of the volume. The energies of both volumes count all pairs, as those of lists that were
-    /// pruned for positions of some other time do not: the lists are pruned at both, and again as usual after the trial.
+    /// pruned for positions of some other time do not: the inner list is pruned for both, and again as usual after the trial.
     pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
         let workload = Workload { energy: true, ..workload };
-        self.update_lists(true)?;
+        self.update_outer_list(true)?;
         if self.schedule.is_exact() {
             self.backend.build_lists()?;
         }
-        self.backend.prune_lists(0.0)?;
-        self.backend.forces(workload)?;
         self.backend.try_volume(trial, workload, &self.schedule)?;
         self.backend.prune_lists(self.schedule.lookahead)?;
         Ok(self.backend.evaluation())

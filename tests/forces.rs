@@ -49,7 +49,7 @@ fn mixed(
         let mut field = Cpu::new(system, options, team).expect("a supported system");
         let mut out = Evaluation::default();
         field.rebuild(cell, positions);
-        field.prune(cell, positions);
+        field.prune(cell, positions, 0.0);
         field.evaluate(cell, positions, workload, &mut out).expect("an evaluation");
         golden::spread(system, positions, &mut out);
         out

@@ -317,7 +317,7 @@ impl<F: ForceField> Backend for Host<F> {
             memory::copy(&self.positions, predicted);
         }
         self.pruned.1 = self.cell;
-        self.field.prune(self.cell.as_ref(), &self.pruned.0);
+        self.field.prune(self.cell.as_ref(), &self.pruned.0, 0.0);
         Ok(())
     }
 

@@ -211,10 +211,9 @@ pub trait Backend: Send {
     /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
     /// [`Backend::integrate`]. Forces must have been asked for with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
-    /// Make a trial move of the volume ([`crate::ensemble::volume_trial`]) at the positions of the last
-    /// [`Backend::forces`], which had energies and inner lists pruned there, and leave the forces of what was accepted, as
-    /// `workload` says, which has energies, too. The inner lists of both volumes hold all pairs; a pruning must follow. A
-    /// backend that cannot do it refuses.
+    /// Forces at the current positions after a trial move of the volume ([`crate::ensemble::volume_trial`]): those of what was
+    /// accepted, as `workload` says, which has energies, too. The inner list, which is pruned here, holds all pairs of both
+    /// volumes; a pruning must follow. A backend that cannot do it refuses.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         let problem = Problem::new("this device has no barostat that makes trial moves");
         Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
@@ -243,8 +242,8 @@ pub trait ForceField: Send {
     fn description(&self) -> String;
     /// New outer pair list.
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
-    /// New inner pair list.
-    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
+    /// New inner pair list, further by a `margin` (nm) than the schedule says.
+    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
     /// The cell has changed a little since the lists were made.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
     /// Forces, and what else is asked for; those of reciprocal space go to [`Impulse::forces`] where they are kept apart.
@@ -272,7 +271,7 @@ impl ForceField for Reference {
         "CPU reference, double precision".into()
     }
     fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(
         &mut self,

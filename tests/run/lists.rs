@@ -45,7 +45,7 @@ fn largest_difference(state: &State, fresh: &mut Cpu, evaluation: &Evaluation) -
     let mut expected = Evaluation::default();
     fresh.cell_changed(cell);
     fresh.rebuild(cell, &state.positions);
-    fresh.prune(cell, &state.positions);
+    fresh.prune(cell, &state.positions, 0.0);
     fresh.evaluate(cell, &state.positions, Workload::default(), &mut expected).unwrap();
     let differences = expected.forces.iter().zip(&evaluation.forces).map(|(a, b)| (*a - *b).norm());
     differences.fold(0.0, f64::max)
@@ -126,7 +126,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
                 }
                 let mut whole = Evaluation::default();
                 fresh.rebuild(now.cell.as_ref(), &now.positions);
-                fresh.prune(now.cell.as_ref(), &now.positions);
+                fresh.prune(now.cell.as_ref(), &now.positions, 0.0);
                 fresh.evaluate(now.cell.as_ref(), &now.positions, Workload::default(), &mut whole).unwrap();
                 let used = &simulation.backend().evaluation().forces;
                 missing = used.iter().zip(&whole.forces).map(|(a, b)| *a - *b).collect();

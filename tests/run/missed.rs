@@ -78,7 +78,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
                 }
                 let (cell, positions) = (now.cell.as_ref(), &now.positions);
                 complete.rebuild(cell, positions);
-                complete.prune(cell, positions);
+                complete.prune(cell, positions, 0.0);
                 complete
                     .evaluate(cell, positions, Workload { energy: true, virial: true, ..Workload::FORCES }, &mut whole)
                     .unwrap();

@@ -241,9 +241,9 @@ impl ForceField for Cpu {
         self.phases.search += start.elapsed().as_secs_f64();
     }
 
-    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
         let start = Instant::now();
-        self.nonbonded.prune(cell, positions);
+        self.nonbonded.prune(cell, positions, margin);
         self.phases.search += start.elapsed().as_secs_f64();
     }
 

@@ -240,11 +240,12 @@ impl Nonbonded {
         }
     }
 
-    /// Reduce the outer list to pairs within the inner radius now, and partition the inner list over the threads.
-    pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+    /// Reduce the outer list to pairs within the inner radius and a `margin` (nm) now, and partition the inner list over the
+    /// threads.
+    pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
         self.pack(positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
-        let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff } else { 0.0 };
+        let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff + margin } else { 0.0 };
         let input = PruneInput {
             grid: &self.grid,
             packed: &self.packed,

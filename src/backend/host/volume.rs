@@ -19,7 +19,7 @@ const BUFFER_SHARE: f64 = 0.25;
 /// What trials need in addition to the state.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions, and the evaluation there, before a trial
+    /// positions of the other volume, and the evaluation there
     positions: Vec<Vec3>,
     evaluation: Evaluation,
     /// restraints there
@@ -31,24 +31,28 @@ pub(super) struct TrialScratch {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Stretches cell and molecules, evaluates what `workload` says with fresh inner lists, and accepts or restores.
+    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted.
     pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
-        let Some(cell) = self.cell else { return Ok(()) };
-        let before = self.evaluation.energies.potential();
+        let Some(cell) = self.cell else { return self.forces(workload) };
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());
         let factors = trial.factors(change);
         let stretched = cell.stretched(factors);
         check_minimum_image(&stretched, self.cutoff)?;
-        memory::copy(&self.positions, &mut self.trial.positions);
+        self.stretch_molecules(factors);
+        let reach = self.reach_after(factors);
+        // without a cutoff all pairs are listed, and the difference is not a number
+        self.field.prune(Some(&cell), &self.positions, (reach - self.cutoff).max(0.0));
+        self.forces(workload)?;
+        let before = self.evaluation.energies.potential();
         self.trial.restraints.clone_from(self.restraints.all_samples());
         std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);
-        self.stretch_molecules(factors);
+        std::mem::swap(&mut self.positions, &mut self.trial.positions);
         self.set_cell(stretched);
-        let far = self.uses_up_buffer(factors, lists);
+        let far = reach - self.cutoff > BUFFER_SHARE * (lists.outer - self.cutoff);
         if far {
             self.build_lists()?;
+            self.prune_lists(0.0)?;
         }
-        self.prune_lists(0.0)?;
         self.forces(workload)?;
         let energy = self.evaluation.energies.potential() - before;
         let accepted = trial.is_accepted(change, energy, [&cell, &stretched], self.molecules.len());
@@ -64,13 +68,12 @@ impl<F: ForceField> Host<F> {
         if far { self.build_lists() } else { Ok(()) }
     }
 
-    /// Whether a trial takes more than [`BUFFER_SHARE`] of the buffer of the outer list. Atoms far from the centre of their
-    /// molecule move against the stretched surroundings.
-    fn uses_up_buffer(&self, factors: Vec3, lists: &ListSchedule) -> bool {
-        let atoms = self.positions.par_iter().with_min_len(ATOMS).zip(&self.trial.positions);
-        let squared = atoms.map(|(now, then)| (*now - then.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
-        let slack = factors.x.min(factors.y).min(factors.z) * lists.outer - self.cutoff - 2.0 * squared.sqrt();
-        slack < (1.0 - BUFFER_SHARE) * (lists.outer - self.cutoff)
+    /// How far apart atoms may be now that are within the cutoff of each other when stretched, nm. Atoms far from the centre
+    /// of their molecule move against the stretched surroundings.
+    fn reach_after(&self, factors: Vec3) -> f64 {
+        let atoms = self.trial.positions.par_iter().with_min_len(ATOMS).zip(&self.positions);
+        let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
+        (self.cutoff + 2.0 * squared.sqrt()) / factors.x.min(factors.y).min(factors.z)
     }
 
     fn set_cell(&mut self, cell: PeriodicCell) {
@@ -78,16 +81,17 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// Moves every molecule with its centre of mass.
+    /// The positions where every molecule has moved with its centre of mass, for the trial.
     fn stretch_molecules(&mut self, factors: Vec3) {
         let (molecules, masses, further) = (&self.molecules, &self.masses, factors - Vec3::splat(1.0));
-        let TrialScratch { positions: before, centres, .. } = &mut self.trial;
+        let (TrialScratch { positions: stretched, centres, .. }, now) = (&mut self.trial, &self.positions);
         memory::resize(centres, molecules.len(), Vec3::ZERO);
         let each = centres.par_iter_mut().with_min_len(ATOMS).enumerate();
-        self.team.for_each(each, |(molecule, centre)| *centre = centre_of(molecules.atoms(molecule), masses, before));
-        let atoms = self.positions.par_iter_mut().with_min_len(ATOMS).enumerate();
-        self.team.for_each(atoms, |(atom, r)| *r += centres[molecules.of_atom(atom)].stretched(further));
-        self.sites.place(&self.team, &mut self.positions);
+        self.team.for_each(each, |(molecule, centre)| *centre = centre_of(molecules.atoms(molecule), masses, now));
+        memory::resize(stretched, now.len(), Vec3::ZERO);
+        let atoms = stretched.par_iter_mut().zip(now).with_min_len(ATOMS).enumerate();
+        self.team.for_each(atoms, |(atom, (to, r))| *to = *r + centres[molecules.of_atom(atom)].stretched(further));
+        self.sites.place(&self.team, stretched);
     }
 
     /// Σ v·ΔF of the change of the forces by an accepted trial, kJ/mol/ps.

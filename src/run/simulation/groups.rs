@@ -29,7 +29,7 @@ impl ForceField for Well {
         "a well".into()
     }
     fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(&mut self, _: Option<&PeriodicCell>, r: &[Vec3], _: Workload, out: &mut Evaluation) -> Result<()> {
         let [kx, ky, kz] = FREQUENCIES.map(|frequency| MASS * frequency * frequency);

@@ -120,7 +120,7 @@ impl ForceField for Springs {
         "springs".into()
     }
     fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(&mut self, _: Option<&PeriodicCell>, r: &[Vec3], work: Workload, out: &mut Evaluation) -> Result<()> {
         let mass = super::refreshment::MASS;

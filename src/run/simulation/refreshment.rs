@@ -41,7 +41,7 @@ impl ForceField for Wells {
         "wells".into()
     }
     fn rebuild(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
-    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3]) {}
+    fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(
         &mut self,
