@@ -10,7 +10,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] [`team`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency |
+//! | [`units`] [`error`] [`memory`] [`team`] [`ranks`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that MPI started |
 //! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), best superpositions |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
@@ -247,6 +247,7 @@ pub mod observe;
 pub mod pair;
 pub mod pme;
 pub mod prepare;
+pub mod ranks;
 pub mod restraint;
 pub mod rng;
 pub mod run;
