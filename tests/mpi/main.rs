@@ -218,6 +218,40 @@ fn ranks_that_are_not_alike_are_refused() {
     }
 }
 
+/// The same input file includes another force field on one rank.
+#[test]
+fn ranks_that_see_other_files_are_refused() {
+    let case = case("");
+    let write = |name: &str, text: &str| std::fs::write(case.path(name), text).unwrap();
+    let start = "[ defaults ]\n1 2 no 1.0 1.0\n#include \"argon.itp\"\n";
+    write("argon.top", &format!("{start}[ system ]\nargon\n[ molecules ]\nAR 2\n"));
+    let atoms = [(1, "0.000"), (2, "0.400")].map(|(n, x)| format!("    {n}AR      AR    {n}   {x}   0.000   0.000\n"));
+    write("argon.gro", &format!("argon\n2\n{}   3.00000   3.00000   3.00000\n", atoms.concat()));
+    write(
+        "input.toml",
+        "[system]\ntopology = \"argon.top\"\ncoordinates = \"argon.gro\"\n[run]\nthreads = 1\n[forces]\ncutoff = \"1 nm\"\n\
+         electrostatics = \"off\"\n[[stage]]\nkind = \"minimize\"\n[ensemble]\nreplicas = 2\n",
+    );
+    for (folder, epsilon) in [("a", "0.996"), ("b", "0.990")] {
+        std::fs::create_dir(case.path(folder)).unwrap();
+        let atom = "[ moleculetype ]\nAR 1\n[ atoms ]\n1 AR 1 AR AR 1 0.0 39.948\n";
+        write(&format!("{folder}/argon.itp"), &format!("[ atomtypes ]\nAR 18 39.948 0.0 A 0.34 {epsilon}\n{atom}"));
+    }
+    for (second, code) in [("b", 2), ("a", 0)] {
+        let mut command = launcher(&case);
+        for (index, folder) in ["a", second].into_iter().enumerate() {
+            let apart = if index == 0 { &[][..] } else { &[":"] };
+            command.args(apart).args(["-n", "1", "env", &format!("GMXLIB={folder}")]);
+            command.arg(cargo_bin("md")).args(["run", "input.toml"]);
+        }
+        let output = command.output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        let refusals = text.matches("rank 1 has other topologies or coordinates than rank 0").count();
+        assert_eq!((refusals, case.path("out").exists()), if code == 0 { (0, true) } else { (1, false) }, "{text}");
+    }
+}
+
 #[test]
 fn one_system_is_refused_and_what_is_wrong_is_said_once() {
     let alone = case("");
