@@ -5,10 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 /// Something wrong with the input, at a place the user can look at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// file at fault, if one is
+    #[serde(serialize_with = "lossy_option")]
     pub file: Option<PathBuf>,
     /// 1-based line in that file
     pub line: Option<usize>,
@@ -77,7 +80,7 @@ impl From<Problem> for Error {
 }
 
 /// Everything that ends a command; the variant decides the exit code.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// the input or the usage is wrong (exit 2); all problems found, at least one
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
@@ -94,6 +97,7 @@ pub enum Error {
     #[error("{path}: {reason}", path = .path.display())]
     Io {
         /// the file
+        #[serde(serialize_with = "lossy")]
         path: PathBuf,
         /// what the operating system or the library said
         reason: String,
@@ -145,3 +149,12 @@ impl Error {
 
 /// Result with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Paths that are not valid text are written as they are shown.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}

@@ -10,7 +10,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] [`team`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency |
+//! | [`units`] [`error`] [`memory`] [`team`] [`ranks`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that MPI started |
 //! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), best superpositions |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
@@ -34,7 +34,8 @@
 //! [`run::Simulation::step`] is the only place where the order of a step is written: pair lists if they are due, forces,
 //! (after a trial move of the volume), reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
 //! [`run::run_replicas`] does so with several plans side by side: each replica of an ensemble is a run of its own, with threads and
-//! a folder of its own, and [`run::Spread`] alone decides which runs where.
+//! a folder of its own, and [`run::Spread`] alone decides which runs where. Over [`ranks::Ranks`] rank 0 deals them out, hears what
+//! happens to them, and alone writes what is said of all and speaks to the user; every rank ends with the same exit code.
 //! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
 //! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
 //! shows all three.
@@ -247,6 +248,7 @@ pub mod observe;
 pub mod pair;
 pub mod pme;
 pub mod prepare;
+pub mod ranks;
 pub mod restraint;
 pub mod rng;
 pub mod run;

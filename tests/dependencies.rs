@@ -4,8 +4,18 @@
 use std::process::Command;
 
 /// Permissive licences, by their SPDX names.
-const LICENCES: [&str; 9] =
-    ["0BSD", "Apache-2.0", "BSD-2-Clause", "bzip2-1.0.6", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+const LICENCES: [&str; 10] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "bzip2-1.0.6",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
 
 /// Packages whose licence is a file of their own: that of HDF5, BSD with three clauses.
 const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];
@@ -26,6 +36,7 @@ fn dependencies_have_permissive_licences_and_one_registry() {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"])
         .arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        .args(if cfg!(feature = "mpi") { &["--features", "mpi"][..] } else { &[] })
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");

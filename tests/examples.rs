@@ -45,3 +45,38 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
     let lines = read_trajectory::radius_of_gyration(&path, "all").unwrap();
     assert!(lines[0].starts_with("mean         0."), "{lines:?}");
 }
+
+/// A program of this name in a folder that stands first in `PATH`.
+fn write_program(folder: &Path, name: &str, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The scripts for Slurm, with commands in the place of Slurm's that write down how they were called.
+#[test]
+fn scripts_for_slurm_queue_again_what_has_stopped() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/slurm");
+    for (script, run) in [("array.sh", "md run --replica 7 a b.toml"), ("mpi.sh", "md run a b.toml")] {
+        for (code, ended) in [(0, 0), (3, 3), (4, 4), (143, 143)] {
+            let folder = tempfile::tempdir().unwrap();
+            write_program(folder.path(), "srun", &format!("echo srun \"$@\" >>calls; exit {code}"));
+            write_program(folder.path(), "scontrol", "echo scontrol \"$@\" >>calls");
+            let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+            let mut command = std::process::Command::new("bash");
+            command.arg(scripts.join(script)).arg("a b.toml").current_dir(folder.path()).env("PATH", path);
+            command.env("SLURM_JOB_ID", "42").env("SLURM_ARRAY_TASK_ID", "7").env("SLURM_CPUS_PER_TASK", "8");
+            assert_eq!(command.status().unwrap().code(), Some(ended), "{script}");
+            let calls = std::fs::read_to_string(folder.path().join("calls")).unwrap();
+            let mut lines = calls.lines();
+            let first = lines.next().unwrap();
+            assert!(first.starts_with("srun --cpus-per-task=8 ") && first.ends_with(run), "{first}");
+            assert_eq!(lines.next(), (code == 3).then_some("scontrol requeue 42"), "{script}");
+        }
+        let missing = std::process::Command::new("bash").arg(scripts.join(script)).output().unwrap();
+        assert!(
+            !missing.status.success() && String::from_utf8_lossy(&missing.stderr).contains("the input file is missing")
+        );
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module uses those of its own row and of the rows above it in this list.
 const LAYERS: [&[&str]; 17] = [
-    &["units", "error", "memory", "team"],
+    &["units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose"],
     &["simd"],
     &["term"],

@@ -1,17 +1,21 @@
 //! `md check`: checks an input and describes the run.
 
 use std::fmt::Write;
+use std::process::ExitCode;
 
 use clap::Args;
 
 use super::input::Input;
+use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
 use super::{estimate, info};
+use crate::config::{Config, read_text};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::ranks::Ranks;
 use crate::run::{
     Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
     describe_lj_end, describe_methods, load, preflight, processors, warnings,
@@ -61,14 +65,30 @@ fn write_warnings(text: &mut String, warnings: Vec<String>) {
 }
 
 impl Check {
-    pub(super) fn execute(&self) -> Result<()> {
+    pub(super) fn execute(&self) -> ExitCode {
+        on_ranks(self.replica.is_some(), |ranks| self.on(ranks).map(|()| ExitCode::SUCCESS))
+    }
+
+    /// As one of these ranks.
+    fn on(&self, ranks: &Ranks) -> Result<()> {
+        let (config, text) = ranks.agree(self.config())?;
+        same_input(ranks, &text, &config)?;
+        let replicas = Replicas::read(&self.input, &[], &config, ranks)?;
+        ranks.agree(if ranks.is_first() { self.print(&config, replicas.as_ref()) } else { Ok(()) })
+    }
+
+    /// The input file, or one replica of it, and its text.
+    fn config(&self) -> Result<(Config, String)> {
         let shared = self.input.read(vec![])?;
         let config = match &self.replica {
             Some(which) => replicas::one(&self.input, &[], &shared, which)?,
             None => shared,
         };
-        let replicas = Replicas::read(&self.input, &[], &config)?;
-        let mut text = match &replicas {
+        Ok((config, read_text(self.input.path())?))
+    }
+
+    fn print(&self, config: &Config, replicas: Option<&Replicas<'_>>) -> Result<()> {
+        let mut text = match replicas {
             Some(replicas) => described(replicas)?,
             None => plain(&config.plan)?,
         };

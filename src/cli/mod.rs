@@ -12,6 +12,7 @@ mod import;
 mod info;
 mod input;
 mod isolated;
+mod launch;
 mod new;
 mod outputs;
 mod replicas;
@@ -27,7 +28,6 @@ use std::time::Instant;
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result};
-use crate::run::Outcome;
 
 /// Exit code of a run that stopped on request.
 const STOPPED: u8 = 3;
@@ -78,11 +78,8 @@ pub fn main() -> ExitCode {
         Err(error) => return failed(&error),
     }
     let outcome = match command {
-        Command::Run(command) => match command.execute(started) {
-            Ok(Outcome::Stopped) => return ExitCode::from(STOPPED),
-            ended => ended.map(|_| ()),
-        },
-        Command::Check(command) => command.execute(),
+        Command::Run(command) => return command.execute(started),
+        Command::Check(command) => return command.execute(),
         Command::Energy(command) => command.execute(),
         Command::Bench(command) => match command.execute() {
             Ok(false) => return ExitCode::from(SLOWER),

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use super::estimate;
 use super::input::Input;
+use super::launch::same_files;
 use crate::config::{Config, Ensemble, Override, Replica};
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
+use crate::ranks::Ranks;
 use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, preflight, processors, warnings};
 
 /// Every replica of a file, read and checked.
@@ -24,10 +26,19 @@ pub(super) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// Those of `shared`, which was read from `input` with these options. Errors name the replica.
-    pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config) -> Result<Option<Self>> {
-        let Some(ensemble) = &shared.ensemble else { return Ok(None) };
-        let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len())?;
+    /// Those of `shared`, which every rank has read from `input` with these options. Errors name the replica.
+    pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
+        let Some(ensemble) = &shared.ensemble else { return none_for(ranks).map(|()| None) };
+        let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
+        let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
+        let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
+        starts.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        same_files(ranks, starts.into_iter().map(|start| &**start))?;
+        Ok(Some(replicas))
+    }
+
+    /// The same, on a rank.
+    fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: Spread) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
         let configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
@@ -43,7 +54,7 @@ impl<'a> Replicas<'a> {
         let starts = engine.pool.install(|| {
             plans.iter().zip(Start::of(&plans)).zip(&ensemble.replicas).map(check).collect::<Result<Vec<_>>>()
         })?;
-        Ok(Some(Replicas { ensemble, spread, configs, starts }))
+        Ok(Replicas { ensemble, spread, configs, starts })
     }
 
     /// What is to be done for each.
@@ -78,7 +89,8 @@ impl<'a> Replicas<'a> {
         for note in &ensemble.notes {
             let _ = writeln!(text, "note         {note}");
         }
-        let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; spread.at_once], 0.0);
+        let ranks = spread.ranks;
+        let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; ranks * spread.at_once], 0.0);
         for (config, start) in self.configs.iter().zip(&self.starts) {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let processors = processors(plan)?;
@@ -92,12 +104,16 @@ impl<'a> Replicas<'a> {
         }
         memory.sort_by(|a, b| b.total_cmp(a));
         let bytes = estimate::PROGRAM + memory.iter().take(spread.at_once).sum::<f64>();
-        let _ = writeln!(text, "memory       about {:.0} MB for those at once", bytes / 1e6);
+        let on_each = if ranks > 1 { " on each rank" } else { "" };
+        let _ = writeln!(text, "memory       about {:.0} MB for those at once{on_each}", bytes / 1e6);
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
             let what = format!("about {} for all ({speed} ns/day in all)", duration(seconds));
             let _ = writeln!(text, "time         {what}, if nothing else runs there; right to a factor of two");
+        }
+        for warning in &spread.warnings {
+            let _ = writeln!(text, "warning      {warning}");
         }
         Ok(text)
     }
@@ -117,6 +133,19 @@ impl<'a> Replicas<'a> {
         }
         further
     }
+}
+
+/// One system is one rank's.
+fn none_for(ranks: &Ranks) -> Result<()> {
+    let all = ranks.count();
+    if all == 1 {
+        return Ok(());
+    }
+    let message =
+        format!("there are {all} ranks, and one system runs on one rank: its domains are not spread over several yet");
+    let help = "start md without mpirun, with run.threads for the processors of this machine; or write an [ensemble], whose \
+                replicas are spread over ranks";
+    Err(Problem::new(message).help(help).into())
 }
 
 /// The configuration of the replica that `--replica` names.

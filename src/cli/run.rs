@@ -2,18 +2,22 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::input::{Input, cache_folder};
+use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
+use super::{STOPPED, failed};
 use crate::config::{Config, Override, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
+use crate::ranks::Ranks;
 use crate::run::{Engine, EnsembleJob, Job, Outcome, Requests, load, run, run_replicas};
 
 /// Where no terminal shows a bar, a line this often.
@@ -57,10 +61,40 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn execute(&self, started: Instant) -> Result<Outcome> {
+    pub(super) fn execute(&self, started: Instant) -> ExitCode {
         // first of all, so that a signal while files are read stops the run at its first step
-        let requests =
-            Requests::from_signals().map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
+        let requests = match Requests::from_signals() {
+            Ok(requests) => requests,
+            Err(error) => return failed(&Error::Internal(format!("signals cannot be handled: {error}"))),
+        };
+        // a launcher may start other replicas beside one that is a run by itself
+        on_ranks(self.replica.is_some(), |ranks| {
+            let outcome = self.on(ranks, requests, started)?;
+            Ok(if outcome == Outcome::Stopped { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
+        })
+    }
+
+    /// As one of these ranks.
+    fn on(&self, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
+        let (options, config, text) = ranks.agree(self.prepare())?;
+        same_input(ranks, &text, &config)?;
+        let outcome = match &self.replica {
+            Some(which) => self.replica(&config, &options, which, requests, started)?,
+            None => match Replicas::read(&self.input, &options, &config, ranks)? {
+                Some(replicas) => self.ensemble(&config, &text, &replicas, ranks, requests, started)?,
+                None => self.one(&config, requests, started)?,
+            },
+        };
+        if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
+            super::say(
+                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
+            );
+        }
+        Ok(outcome)
+    }
+
+    /// The options and the input file with its text.
+    fn prepare(&self) -> Result<(Vec<Override>, Config, String)> {
         let options = self.overrides()?;
         let config = self.input.read(options.clone())?;
         if config.plan.stages.is_empty() {
@@ -68,19 +102,8 @@ impl Run {
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
-        let outcome = match &self.replica {
-            Some(which) => self.replica(&config, &options, which, requests, started)?,
-            None => match Replicas::read(&self.input, &options, &config)? {
-                Some(replicas) => self.ensemble(&config, &replicas, requests, started)?,
-                None => self.one(&config, requests, started)?,
-            },
-        };
-        if outcome == Outcome::Unchanged && !self.quiet {
-            super::say(
-                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
-            );
-        }
-        Ok(outcome)
+        let text = read_text(self.input.path())?;
+        Ok((options, config, text))
     }
 
     /// A run by itself.
@@ -130,17 +153,19 @@ impl Run {
     fn ensemble(
         &self,
         shared: &Config,
+        input: &str,
         replicas: &Replicas<'_>,
+        ranks: &Ranks,
         requests: Requests,
         started: Instant,
     ) -> Result<Outcome> {
-        let (input, cache) = (read_text(self.input.path())?, cache_folder());
+        let cache = cache_folder();
         let job = EnsembleJob {
             replicas: replicas.jobs(),
-            spread: replicas.spread,
+            spread: replicas.spread.clone(),
             directory: &shared.plan.output.directory,
             notes: &replicas.ensemble.notes,
-            input: &input,
+            input,
             compare: physics_diff,
             force: self.force,
             no_append: self.no_append,
@@ -149,7 +174,7 @@ impl Run {
             cache: cache.as_deref(),
         };
         // its table is for the terminal, too
-        run_replicas(&job, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
+        run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
     }
 
     /// Lines of the log on the terminal, from this level on.

@@ -119,7 +119,9 @@ pub struct EnsembleStatus {
     pub host: String,
     /// of the process that runs all replicas; the following are absent where each has its own
     pub process: Option<u32>,
-    /// replicas side by side
+    /// processes that share the replicas, where there are several; the first of them is `process` on `host`
+    pub ranks: Option<usize>,
+    /// replicas side by side, on each rank
     pub at_once: Option<usize>,
     /// threads of each
     pub threads: Option<usize>,

@@ -5,6 +5,7 @@ use super::reporter::Reporter;
 use super::signals::Requests;
 use crate::prepare::Alternatives;
 use crate::system::{State, System};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,7 +38,7 @@ pub struct Job<'a> {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// every stage is done
     Finished,

@@ -54,6 +54,11 @@ impl Requests {
         Ok(requests)
     }
 
+    /// Stops all runs as a signal does.
+    pub(super) fn ask_to_stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// True if the run is to stop.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

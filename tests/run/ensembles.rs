@@ -234,3 +234,46 @@ fn the_example_runs() {
         assert!(folder.path().join(format!("replica-{number}/final.pdb")).exists());
     }
 }
+
+/// `mpirun` of a build without MPI would start the same run several times in one folder.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_need_a_build_with_mpi() {
+    let case = case(1, "replicas = 2");
+    let run = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = Command::cargo_bin("md").unwrap();
+        command.args(["run", "input.toml", "--quiet", "--steps", "5"]).args(arguments).current_dir(case.path(""));
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        // on one line: where messages are wrapped depends on the length of words
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" "))
+    };
+    for [size, rank] in [
+        ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
+        ["PMI_SIZE", "PMI_RANK"],
+        ["MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"],
+        ["SLURM_STEP_NUM_TASKS", "SLURM_PROCID"],
+    ] {
+        let (code, said) = run(&[(size, "2"), (rank, "0")], &[]);
+        for part in ["this is process 0 of 2 by ", size, "this md was built without MPI", "--features mpi", "env -u"] {
+            assert!(code == Some(2) && said.contains(part), "{part} in {code:?}: {said}");
+        }
+        // one of them says so
+        assert_eq!(run(&[(size, "2"), (rank, "1")], &[]), (Some(2), String::new()));
+    }
+    assert!(!case.path("out").exists());
+    let alone = [
+        // the script of a job of several tasks, and a step of one of them
+        (&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")][..], &[][..]),
+        (&[("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")], &[]),
+        // within a job of Slurm on two nodes
+        (&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")], &[]),
+        // one replica for each task
+        (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], &["--replica", "2"]),
+    ];
+    for (index, (variables, arguments)) in alone.into_iter().enumerate() {
+        let directory = format!("out-{index}");
+        let (code, said) = run(variables, &[arguments, &["--output-dir", &directory]].concat());
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{variables:?}");
+    }
+}

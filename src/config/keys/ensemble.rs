@@ -41,7 +41,7 @@ pub(super) static ENSEMBLE: &[Key] = &[
         name: "at_once",
         kind: Integer(1, MOST),
         example: "2",
-        doc: "Replicas that run side by side, as many as there are threads unless set; the threads of the run are shared among them equally. On a GPU they share it too.",
+        doc: "Replicas that run side by side, as many as there are threads unless set; the threads of the run are shared among them equally. On a GPU they share it too. Where mpirun or srun starts several ranks, these are the replicas and threads of each rank.",
         ..KEY
     },
 ];

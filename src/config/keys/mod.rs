@@ -70,7 +70,7 @@ pub static ROOT: &[Key] = &[
         name: "ensemble",
         kind: Kind::Table(ENSEMBLE),
         example: "{ replicas = 4 }",
-        doc: "Several runs of this file by one command, replicas, which differ in their seeds and in what is listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml repeats it alone; ensemble.json and ensemble.log beside these folders say how far each is. run.threads are the threads of all. The same command continues replicas that have not finished; one that fails does not stop the others; `md run --replica 3` runs one. Other commands than run and check take the file as if this table were not there.",
+        doc: "Several runs of this file by one command, replicas, which differ in their seeds and in what is listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml repeats it alone; ensemble.json and ensemble.log beside these folders say how far each is. run.threads are the threads of all. The same command continues replicas that have not finished; one that fails does not stop the others; `md run --replica 3` runs one. With a build for MPI, `mpirun -n 4 md run input.toml` and srun spread them over ranks. Other commands than run and check take the file as if this table were not there.",
         ..KEY
     },
 ];

@@ -1,23 +1,30 @@
-//! Ensembles: the replicas of an input file side by side on this machine, each an ordinary run in a folder of its own.
+//! Ensembles: the replicas of an input file side by side on this machine or on the ranks of a launcher, each an ordinary run in
+//! a folder of its own.
 
+mod desk;
+mod share;
 mod spread;
 mod watch;
 
 use super::engine::Engine;
+use super::fingerprint::Fingerprint;
 use super::job::{Job, Outcome};
 use super::load::{load, needs_the_same};
 use super::plan::Plan;
+use super::results::hash_text;
 use super::runner::run;
 use super::signals::Requests;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::lock::OutputLock;
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::observe::replicas::ReplicaStatus;
 use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
+use crate::ranks::Ranks;
 use crate::system::{State, System};
+use desk::{Desk, Event, Note};
 pub use spread::Spread;
-use spread::{Event, Tell};
+use spread::Tell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,6 +56,11 @@ impl Start {
             known.push((plan, Arc::clone(&start)));
             Ok(start)
         })
+    }
+
+    /// Equal where the files say the same.
+    pub fn identity(&self) -> (Fingerprint, String) {
+        (Fingerprint::new(&self.system), hash_text(&self.state))
     }
 }
 
@@ -91,18 +103,29 @@ pub struct EnsembleJob<'a> {
 }
 
 /// Runs every replica that has not finished, or continues it. Fails with the error of the first that failed, after all have
-/// ended.
+/// ended. Every rank must call it, with the same job; log and progress are those of rank 0.
 pub fn run_replicas(
     job: &EnsembleJob<'_>,
+    ranks: &Ranks,
     log: impl FnOnce(&Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let _lock = OutputLock::acquire(job.directory)?;
-    let mut watch = Watch::new(job, log(&job.directory.join("ensemble.log"))?, progress);
-    let work = |index: usize, slot: usize, tell: &Tell| job.replica(index, slot, tell);
-    let all = job.spread.run(job.replicas.len(), || job.requests.stop(), work, |event| watch.see(event));
-    let outcome = watch.finish();
-    all.and(outcome)
+    let watch = || {
+        let lock = OutputLock::acquire(job.directory)?;
+        Ok((lock, Watch::new(job, log(&job.directory.join("ensemble.log"))?, progress)))
+    };
+    let mut watch = ranks.agree(if ranks.is_first() { watch().map(Some) } else { Ok(None) })?;
+    let see = |event| {
+        if let Some((_, watch)) = &mut watch {
+            watch.see(event);
+        }
+    };
+    let desk = Desk::new(ranks, &job.requests, job.replicas.len(), see);
+    let all = job.spread.run(desk, |index, slot, tell| job.replica(index, slot, tell));
+    let outcome = watch.map(|(_lock, watch)| watch.finish()).transpose();
+    let outcome = ranks.agree(all.and(outcome))?;
+    let of_first = ranks.gather(&outcome).into_iter().flatten().next();
+    of_first.ok_or_else(|| Error::Internal("rank 0 has no outcome".into()))
 }
 
 impl EnsembleJob<'_> {
@@ -114,7 +137,7 @@ impl EnsembleJob<'_> {
         // of the process, in which others ran before
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
-        let engine = Engine::beside(&plan, slot)?.with_cache(self.cache);
+        let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);
         let job = Job {
             plan: &plan,
             system: Arc::clone(&start.system),
@@ -132,8 +155,8 @@ impl EnsembleJob<'_> {
         let tell = tell.clone();
         let echo: Echo = Box::new(move |level, text| {
             if level == Level::Warning {
-                // nobody listens only where the watching thread has panicked
-                let _ = tell.send((index, Event::Warning(text.to_owned())));
+                // the desk does not listen only where it has panicked
+                let _ = tell.send(Note::Happened(index, Event::Warning(text.to_owned())));
             }
         });
         run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(false, PROGRESS_INTERVAL))

@@ -1,111 +1,118 @@
 //! Which replica runs where: the one place that decides it.
 
+use super::desk::{Desk, Event, Note};
+use super::share::{Seat, Share};
 use crate::error::{Error, Problem, Result};
+use crate::ranks::Ranks;
 use crate::run::engine::REPRODUCIBLE_PARTS;
 use crate::run::job::Outcome;
 use crate::run::plan::Plan;
 use crate::run::threads::{check_threads, pinned};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::Duration;
 
-/// Time between two looks at replicas of which nothing is heard.
-const LOOK: Duration = Duration::from_millis(500);
-
-/// Replicas side by side on this machine. Each runs in a slot, which takes the next one when it has finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot, which takes the next one that
+/// waits when it has finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// slots
+    /// ranks
+    pub ranks: usize,
+    /// slots of each rank
     pub at_once: usize,
     /// threads of each slot: the same for all, so that results do not depend on the slot
     pub threads: usize,
+    /// slots of other ranks on the processors of this one, before its own
+    others: usize,
+    /// what makes ranks slow
+    pub warnings: Vec<String>,
 }
 
-/// What happens to a replica.
-#[derive(Debug)]
-pub(super) enum Event {
-    Begun,
-    Warning(String),
-    Ended(Result<Outcome>),
-}
-
-/// Tells what happens to the replica of this index.
-pub(super) type Tell = Sender<(usize, Event)>;
+/// Tells what happens to the replicas of this rank.
+pub(super) type Tell = Sender<Note>;
 
 impl Spread {
-    /// Of so many replicas with this plan, whose threads are those of all; as many side by side as `at_once` says, or else as
-    /// there are threads.
-    pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
-        let available = thread::available_parallelism().map_or(1, usize::from);
-        let all = plan.run.threads.unwrap_or(available);
+    /// Of so many replicas with this plan, whose threads are those of a rank; on each rank as many side by side as `at_once`
+    /// says, or else as there are threads. Every rank must call it.
+    pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
+        let share = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
+    }
+
+    /// Of the rank with this number.
+    fn on(rank: usize, share: Share, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
+        let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
         check_threads(all)?;
-        let at_once = at_once.unwrap_or(all).min(replicas).max(1);
+        let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
             let message =
                 format!("ensemble.at_once: {at_once} replicas side by side need a thread each, and there are {all}");
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
+        if ranks > replicas {
+            warnings.push(format!(
+                "{} of {ranks} ranks have nothing to do: there are fewer replicas ({replicas})",
+                ranks - replicas
+            ));
+        }
         let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
-        let spread = Spread { at_once, threads: (all / at_once).min(most) };
+        let threads = (all / at_once).min(most);
+        let spread = Spread { ranks, at_once, threads, others: share.places[rank] * at_once, warnings };
         if plan.run.pin {
-            pinned(spread.threads, at_once - 1)?;
+            pinned(spread.threads, spread.before(at_once - 1))?;
         }
         Ok(spread)
     }
 
-    /// In words.
-    pub fn describe(&self) -> String {
-        let plural = if self.threads == 1 { "" } else { "s" };
-        format!("{} at once with {} thread{plural} each", self.at_once, self.threads)
+    /// How many slots come before this one of this rank on the same processors.
+    pub(super) fn before(&self, slot: usize) -> usize {
+        self.others + slot
     }
 
-    /// Does `work` on the replica of each index in its slot, in order, until one is stopped or `is_stopped`; a panic is an
-    /// error of that replica. `watch` is told what happens, and now and then called with nothing.
-    pub(super) fn run(
+    /// In words.
+    pub fn describe(&self) -> String {
+        let Spread { ranks, at_once, threads, .. } = self;
+        let plural = if *threads == 1 { "" } else { "s" };
+        match ranks {
+            1 => format!("{at_once} at once with {threads} thread{plural} each"),
+            _ => format!("{at_once} at once on each of {ranks} ranks with {threads} thread{plural} each"),
+        }
+    }
+
+    /// Does `work` on the replica of each index that the desk gives to a slot of this rank; a panic is an error of that
+    /// replica. Every rank must call it; it returns when all replicas have ended.
+    pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         &self,
-        replicas: usize,
-        is_stopped: impl Fn() -> bool + Sync,
+        mut desk: Desk<'_, W>,
         work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
-        mut watch: impl FnMut(Option<(usize, Event)>),
     ) -> Result<()> {
-        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let serve = |slot: usize, tell: Tell| {
-            while !stopped.load(Ordering::Relaxed) && !is_stopped() {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= replicas {
-                    break;
-                }
-                // nobody listens only where the watching thread has panicked
-                let _ = tell.send((index, Event::Begun));
+        // the desk does not listen only where it has panicked
+        let serve = |slot: usize, tell: Tell| -> Option<()> {
+            loop {
+                let (answer, next) = channel();
+                tell.send(Note::Free(answer)).ok()?;
+                let index = next.recv().ok()??;
+                tell.send(Note::Happened(index, Event::Begun)).ok()?;
                 let end = catch_unwind(AssertUnwindSafe(|| work(index, slot, &tell)));
                 let end = end.unwrap_or_else(|panic| Err(Error::Internal(format!("panic: {}", words(&*panic)))));
-                if matches!(end, Ok(Outcome::Stopped)) {
-                    stopped.store(true, Ordering::Relaxed);
-                }
-                let _ = tell.send((index, Event::Ended(end)));
+                tell.send(Note::Happened(index, Event::Ended(end))).ok()?;
             }
         };
         thread::scope(|scope| {
-            let (tell, events) = channel();
+            let (tell, notes) = channel();
             let start = |slot: usize| {
                 let (tell, serve) = (tell.clone(), &serve);
                 let thread = thread::Builder::new().name(format!("md-slot-{slot}"));
                 thread.spawn_scoped(scope, move || serve(slot, tell)).map(|_| ())
             };
             let started = (0..self.at_once).try_for_each(start);
-            // those that did start end as if asked to
-            stopped.fetch_or(started.is_err(), Ordering::Relaxed);
             drop(tell);
-            loop {
-                match events.recv_timeout(LOOK) {
-                    Ok(event) => watch(Some(event)),
-                    Err(RecvTimeoutError::Timeout) => watch(None),
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
+            if started.is_err() {
+                // those that did start end as if asked to
+                desk.stop();
             }
+            desk.serve(&notes);
             started.map_err(|error| Error::Device(format!("cannot start a thread for each replica: {error}")))
         })
     }
@@ -121,32 +128,52 @@ fn words(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use super::*;
     use crate::run::plan::RunOptions;
+    use crate::run::signals::Requests;
     use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn plan(run: RunOptions) -> Plan {
         Plan { run, ..Plan::default() }
     }
 
-    #[test]
-    fn threads_are_shared_equally() {
-        let threads = |threads| plan(RunOptions { threads: Some(threads), ..RunOptions::default() });
-        let spread = |all, at_once, replicas| {
-            Spread::new(&threads(all), at_once, replicas).map(|spread| (spread.at_once, spread.threads))
-        };
-        assert_eq!(spread(8, None, 4).unwrap(), (4, 2));
-        assert_eq!(spread(8, None, 100).unwrap(), (8, 1));
-        assert_eq!(spread(8, Some(3), 100).unwrap(), (3, 2));
-        assert_eq!(spread(8, Some(3), 2).unwrap(), (2, 4));
-        let refusal = spread(2, Some(3), 4).unwrap_err().to_string();
-        assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
-        // more than run.reproducible can use
-        let run = RunOptions { threads: Some(8), reproducible: true, ..RunOptions::default() };
-        assert_eq!(Spread::new(&plan(run), Some(1), 1).unwrap().threads, 8);
+    /// Of a rank with so many before it on its processors.
+    fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<Spread> {
+        let share = Share { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
+        Spread::on(places.len() - 1, share, &plan(run), at_once, replicas)
     }
 
-    /// The ends that the watching thread hears of, by replica.
+    #[test]
+    fn threads_are_shared_equally() {
+        let threads = |threads| RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let numbers = |all, at_once, replicas| {
+            spread(threads(all), at_once, replicas, &[0]).map(|spread| (spread.at_once, spread.threads))
+        };
+        assert_eq!(numbers(8, None, 4).unwrap(), (4, 2));
+        assert_eq!(numbers(8, None, 100).unwrap(), (8, 1));
+        assert_eq!(numbers(8, Some(3), 100).unwrap(), (3, 2));
+        assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
+        let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
+        assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
+        // more than run.reproducible can use
+        let run = RunOptions { reproducible: true, ..threads(8) };
+        assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
+    }
+
+    #[test]
+    fn replicas_are_shared_by_ranks() {
+        let threads = RunOptions { threads: Some(4), ..RunOptions::default() };
+        let three = spread(threads.clone(), None, 5, &[0, 0, 1]).unwrap();
+        assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
+        assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
+        assert_eq!(three.warnings, [""; 0]);
+        let idle = spread(threads, None, 1, &[0, 0, 0]).unwrap();
+        assert_eq!((idle.at_once, idle.threads), (1, 4));
+        assert_eq!(idle.warnings, ["2 of 3 ranks have nothing to do: there are fewer replicas (1)"]);
+    }
+
+    /// The ends that the watching thread hears of, by replica, with so many slots of one rank.
     fn ends(
-        spread: Spread,
+        at_once: usize,
         replicas: usize,
         work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
     ) -> Vec<Option<Result<Outcome>>> {
@@ -156,7 +183,9 @@ mod tests {
                 ends[index] = Some(end);
             }
         };
-        spread.run(replicas, || false, work, watch).unwrap();
+        let (ranks, requests) = (Ranks::alone(), Requests::default());
+        let spread = Spread { ranks: 1, at_once, threads: 1, others: 0, warnings: vec![] };
+        spread.run(Desk::new(&ranks, &requests, replicas, watch), work).unwrap();
         ends
     }
 
@@ -166,7 +195,7 @@ mod tests {
             assert!(index != 1, "replica {index} has a defect");
             Ok(Outcome::Finished)
         };
-        let ends = ends(Spread { at_once: 2, threads: 1 }, 5, work);
+        let ends = ends(2, 5, work);
         for (index, end) in ends.into_iter().enumerate() {
             match end.unwrap() {
                 Err(error) => assert!(index == 1 && error.to_string().contains("panic: replica 1 has a defect")),
@@ -187,13 +216,13 @@ mod tests {
             both.wait();
             Ok(Outcome::Finished)
         };
-        assert!(ends(Spread { at_once: 2, threads: 1 }, 4, work).iter().all(|end| matches!(end, Some(Ok(_)))));
+        assert!(ends(2, 4, work).iter().all(|end| matches!(end, Some(Ok(_)))));
     }
 
     #[test]
     fn none_begins_after_one_was_stopped() {
         let work = |index, _: usize, _: &Tell| Ok(if index == 1 { Outcome::Stopped } else { Outcome::Finished });
-        let ends = ends(Spread { at_once: 1, threads: 1 }, 4, work);
+        let ends = ends(1, 4, work);
         assert!(matches!(ends[..], [Some(Ok(Outcome::Finished)), Some(Ok(Outcome::Stopped)), None, None]), "{ends:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! What is said of an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
 
-use super::spread::Event;
+use super::desk::Event;
 use super::{EnsembleJob, ReplicaJob};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
@@ -46,6 +46,7 @@ impl<'a> Watch<'a> {
         }
         status.process = Some(std::process::id());
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
+        status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
         let ends = job.replicas.iter().map(|_| None).collect();
         let (speed, written) = (SpeedMeter::default(), Instant::now());
         Watch { job, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
@@ -93,14 +94,16 @@ impl<'a> Watch<'a> {
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
         replica.refresh(self.job.directory);
-        let how = match end {
+        // what another rank has written may not be seen here at once
+        let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
                 return (Level::Warning, format!("failed: {error}"));
             }
-            Ok(Outcome::Stopped) => "stopped on request, the same command continues",
-            Ok(Outcome::Finished | Outcome::Unchanged) => "finished",
+            Ok(Outcome::Stopped) => (ReplicaState::Stopped, "stopped on request, the same command continues"),
+            Ok(Outcome::Finished | Outcome::Unchanged) => (ReplicaState::Finished, "finished"),
         };
+        replica.state = state;
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
         self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
         let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
@@ -116,6 +119,7 @@ impl<'a> Watch<'a> {
                 let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
                 log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
                 job.notes.iter().try_for_each(|note| log.note(&format!("note: {note}")))?;
+                job.spread.warnings.iter().try_for_each(|warning| log.warning(warning))?;
             }
             log.line(level, text)
         })

@@ -1,0 +1,18 @@
+#!/bin/bash
+# A job for each replica of the [ensemble] in an input file, each on one node:
+#
+#     sbatch --array=1-4 --cpus-per-task=8 array.sh input.toml
+#
+# A replica that has not finished at the end of its time goes on in the next job, which is queued here.
+#SBATCH --ntasks=1
+#SBATCH --time=24:00:00
+#SBATCH --signal=USR2@300
+#SBATCH --requeue
+#SBATCH --open-mode=append
+
+srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" md run --replica "$SLURM_ARRAY_TASK_ID" "${1:?the input file is missing}"
+code=$?
+if [ "$code" = 3 ]; then # stopped with a checkpoint, by the signal
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
