@@ -30,7 +30,8 @@ impl<'a> Replicas<'a> {
         let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len())?;
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
-        let configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
+        let mut configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
+        ensemble.join(&mut configs);
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
         let check = |((plan, start), replica): ((&&Plan, Result<Arc<Start>>), &Replica)| {
             let start = start.and_then(|start| {
@@ -125,6 +126,10 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
         return Err(problem.help("`md help ensemble` says how to write one").into());
     };
+    if ensemble.is_exchange() {
+        let problem = Problem::new(format!("--replica {which}: replicas that swap states run together only"));
+        return Err(problem.help("run the whole ensemble, or remove ensemble.exchange").into());
+    }
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 

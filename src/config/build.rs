@@ -28,7 +28,7 @@ pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
     let run = root.table("run").and_then(|table| run(table, problems));
     let output = root.table("output").and_then(|table| output(table, problems));
     let stages = dynamics::stages(root.tables("stage"), output.as_ref(), problems);
-    let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? };
+    let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages?, exchange: None };
     multiple_time_steps::check(&plan, root.tables("stage"), problems);
     Some(plan)
 }

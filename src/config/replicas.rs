@@ -6,6 +6,7 @@ use super::build::report;
 use super::raw::{Node, Override, Raw, parse_default};
 use super::resolve::quote;
 use super::value::Table;
+use super::{Config, exchange};
 use crate::ensemble::barostat::{Barostat, BarostatKind};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
@@ -22,6 +23,8 @@ pub struct Ensemble {
     pub replicas: Vec<Replica>,
     /// what lists do not change in some stages
     pub notes: Vec<String>,
+    /// steps between attempts to swap states, and their seed
+    exchange: Option<(u64, u64)>,
 }
 
 /// One replica.
@@ -52,6 +55,24 @@ impl Ensemble {
             let problem = Problem::new(format!("--replica {which}: there is no such replica"));
             problem.help(format!("numbers from 1 to {}, or their names", self.replicas.len()))
         })
+    }
+
+    /// Whether replicas swap states.
+    pub fn is_exchange(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Tells the plans of all replicas, in their order, of the states that they swap, if they do.
+    pub fn join(&self, configs: &mut [Config]) {
+        let Some((every, seed)) = self.exchange else { return };
+        let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
+        let exchange = exchange::between(&plans, every, seed);
+        for config in configs {
+            config.plan.exchange = Some(exchange.clone());
+            let note =
+                "# A replica that swaps states with others in its last stage: this file alone is not that run.\n";
+            config.effective.insert_str(0, note);
+        }
     }
 }
 
@@ -98,8 +119,10 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     }
     check_names(table, problems);
     let replicas = variants.into_iter().enumerate().map(|(index, variant)| replica(index, variant, plan));
+    let replicas: Vec<Replica> = replicas.collect();
     let at_once = table.integer("at_once").and_then(|number| usize::try_from(number).ok());
-    Some(Ensemble { at_once, replicas: replicas.collect(), notes })
+    let exchange = exchange::exchange(table, replicas.len(), plan, problems).map(|every| (every, plan.run.seed));
+    Some(Ensemble { at_once, replicas, notes, exchange })
 }
 
 /// The replica of this place from 0: with what all have for themselves, its seed and its folder.
@@ -268,7 +291,7 @@ fn pressure_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Pr
 }
 
 /// The value of a schedule that does not change.
-fn constant(schedule: &Schedule) -> Option<f64> {
+pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
         _ => None,

@@ -58,7 +58,7 @@ pub use measure::{Measured, Measurement, measure};
 pub use methods::describe_methods;
 pub use plan::*;
 pub use preflight::preflight;
-pub use replicas::{EnsembleJob, ReplicaJob, Spread, Start, run_replicas};
+pub use replicas::{EnsembleJob, Hub, Member, ReplicaJob, Spread, Start, ThermodynamicState, run_replicas};
 pub use reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub use restrain::restraints;
 pub use runner::run;

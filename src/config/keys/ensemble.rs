@@ -1,7 +1,8 @@
 //! Keys of `[ensemble]`.
 
 use super::KEY;
-use crate::config::key::Kind::{self, Integer, Quantities, Settings, Text};
+use crate::config::key::Default::Required;
+use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Text};
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
@@ -38,6 +39,13 @@ pub(super) static ENSEMBLE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "exchange",
+        kind: Kind::Table(EXCHANGE),
+        example: "{ every = \"1 ps\" }",
+        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists try to swap these. Each folder holds one replica on its way through the states; exchange.csv says which state it has when, and `md demux` sorts trajectories and energies by state.",
+        ..KEY
+    },
+    Key {
         name: "at_once",
         kind: Integer(1, MOST),
         example: "2",
@@ -45,6 +53,15 @@ pub(super) static ENSEMBLE: &[Key] = &[
         ..KEY
     },
 ];
+
+static EXCHANGE: &[Key] = &[Key {
+    name: "every",
+    kind: Interval,
+    default: Required,
+    example: "\"1 ps\"",
+    doc: "Time or steps between attempts: the pairs 1-2, 3-4, ... and 2-3, 4-5, ... take turns.",
+    ..KEY
+}];
 
 static REPLICA: &[Key] = &[
     Key {

@@ -1,5 +1,6 @@
 //! Ensembles: the replicas of an input file side by side on this machine, each an ordinary run in a folder of its own.
 
+mod exchange;
 mod spread;
 mod watch;
 
@@ -16,6 +17,7 @@ use crate::observe::progress::Progress;
 use crate::observe::replicas::ReplicaStatus;
 use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::system::{State, System};
+pub use exchange::{Hub, Member, ThermodynamicState};
 pub use spread::Spread;
 use spread::{Event, Tell};
 use std::path::Path;
@@ -98,16 +100,30 @@ pub fn run_replicas(
     progress: Progress,
 ) -> Result<Outcome> {
     let _lock = OutputLock::acquire(job.directory)?;
-    let mut watch = Watch::new(job, log(&job.directory.join("ensemble.log"))?, progress);
-    let work = |index: usize, slot: usize, tell: &Tell| job.replica(index, slot, tell);
-    let all = job.spread.run(job.replicas.len(), || job.requests.stop(), work, |event| watch.see(event));
+    let hub = Hub::open(job)?;
+    let (hub, states) = (hub.as_ref(), exchange::states(job));
+    let mut watch = Watch::new(job, hub, log(&job.directory.join("ensemble.log"))?, progress);
+    let work = |replica: usize, slot: usize, tell: &Tell| match hub {
+        None => job.replica(replica, slot, None, tell),
+        Some(hub) => {
+            let slot = replica % job.spread.at_once;
+            let member = Member { hub, replica, slot, states: &states };
+            let run = || job.replica(replica, slot, Some(member), tell);
+            let is_through = |outcome: &Outcome| *outcome != Outcome::Stopped;
+            let outcome = member.in_turn(|| job.requests.stop(), run, is_through)?;
+            Ok(outcome.unwrap_or(Outcome::Stopped))
+        }
+    };
+    // replicas that wait for each other must all be there
+    let spread = if hub.is_some() { Spread { at_once: job.replicas.len(), ..job.spread } } else { job.spread };
+    let all = spread.run(job.replicas.len(), || job.requests.stop(), work, |event| watch.see(event));
     let outcome = watch.finish();
     all.and(outcome)
 }
 
 impl EnsembleJob<'_> {
     /// The run of one replica beside others.
-    fn replica(&self, index: usize, slot: usize, tell: &Tell) -> Result<Outcome> {
+    fn replica(&self, index: usize, slot: usize, exchange: Option<Member<'_>>, tell: &Tell) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
@@ -126,6 +142,7 @@ impl EnsembleJob<'_> {
             force: self.force,
             no_append: self.no_append,
             reporters: vec![],
+            exchange,
             requests: self.requests.clone(),
             started,
         };

@@ -1,7 +1,8 @@
 //! What is said of an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
 
+use super::exchange::state_names;
 use super::spread::Event;
-use super::{EnsembleJob, ReplicaJob};
+use super::{EnsembleJob, Hub, ReplicaJob};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
@@ -18,6 +19,8 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Watches over the replicas.
 pub(super) struct Watch<'a> {
     job: &'a EnsembleJob<'a>,
+    /// of replicas that swap states
+    hub: Option<&'a Hub>,
     status: EnsembleStatus,
     log: RunLog,
     progress: Progress,
@@ -35,7 +38,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(job: &'a EnsembleJob<'a>, log: RunLog, progress: Progress) -> Self {
+    pub(super) fn new(job: &'a EnsembleJob<'a>, hub: Option<&'a Hub>, log: RunLog, progress: Progress) -> Self {
         let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
@@ -48,7 +51,7 @@ impl<'a> Watch<'a> {
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
         let ends = job.replicas.iter().map(|_| None).collect();
         let (speed, written) = (SpeedMeter::default(), Instant::now());
-        Watch { job, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
+        Watch { job, hub, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
     }
 
     /// Something happened to a replica, or nothing for some time.
@@ -98,7 +101,13 @@ impl<'a> Watch<'a> {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
                 return (Level::Warning, format!("failed: {error}"));
             }
-            Ok(Outcome::Stopped) => "stopped on request, the same command continues",
+            Ok(Outcome::Stopped) => match self.hub.and_then(Hub::failed) {
+                Some(failed) => {
+                    let name = &self.job.replicas[failed].status.name;
+                    &format!("stopped with a checkpoint, since {name} has failed; the same command continues")
+                }
+                None => "stopped on request, the same command continues",
+            },
             Ok(Outcome::Finished | Outcome::Unchanged) => "finished",
         };
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
@@ -179,6 +188,7 @@ impl<'a> Watch<'a> {
             0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
             _ => self.running_speed(),
         };
+        self.status.exchange = self.hub.map(Hub::statistics);
         self.status.write(self.job.directory)
     }
 
@@ -207,6 +217,9 @@ impl<'a> Watch<'a> {
         }
         if self.news {
             self.status.log(&mut self.log)?;
+            if let Some(hub) = self.hub {
+                hub.statistics().log(&mut self.log, &state_names(self.job))?;
+            }
             self.log.note(&format!("output in {}", self.job.directory.display()))?;
         }
         Ok(())
