@@ -13,7 +13,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
-use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, preflight, processors, warnings};
+use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, estimated_acceptances, preflight, processors, warnings};
 
 /// Every replica of a file, read and checked.
 pub(super) struct Replicas<'a> {
@@ -79,6 +79,7 @@ impl<'a> Replicas<'a> {
         for note in &ensemble.notes {
             let _ = writeln!(text, "note         {note}");
         }
+        self.describe_exchange(&mut text);
         let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; spread.at_once], 0.0);
         for (config, start) in self.configs.iter().zip(&self.starts) {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
@@ -92,8 +93,10 @@ impl<'a> Replicas<'a> {
                 plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
         }
         memory.sort_by(|a, b| b.total_cmp(a));
-        let bytes = estimate::PROGRAM + memory.iter().take(spread.at_once).sum::<f64>();
-        let _ = writeln!(text, "memory       about {:.0} MB for those at once", bytes / 1e6);
+        // replicas that wait for each other are all there
+        let (held, whose) = if ensemble.is_exchange() { (all, "all") } else { (spread.at_once, "those at once") };
+        let bytes = estimate::PROGRAM + memory.iter().take(held).sum::<f64>();
+        let _ = writeln!(text, "memory       about {:.0} MB for {whose}", bytes / 1e6);
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
@@ -101,6 +104,26 @@ impl<'a> Replicas<'a> {
             let _ = writeln!(text, "time         {what}, if nothing else runs there; right to a factor of two");
         }
         Ok(text)
+    }
+
+    /// What is swapped, how often, and how often that is expected to be accepted.
+    fn describe_exchange(&self, text: &mut String) {
+        let (plan, start) = self.first();
+        let Some(exchange) = &plan.exchange else { return };
+        let Some((name, stage)) = plan.dynamics().next_back() else { return };
+        let (every, time) = (exchange.every, exchange.every as f64 * stage.timestep);
+        let attempts = plan.target(stage.steps) / every;
+        let what =
+            format!("states are swapped in stage \"{name}\" every {every} steps = {time} ps, {attempts} attempts");
+        let _ = writeln!(text, "exchange     {what}");
+        let estimates = estimated_acceptances(plan, &start.system, &start.state);
+        let estimates = estimates.iter().map(|(low, p)| format!("{}-{}: {p:.2}", low + 1, low + 2));
+        let estimates: Vec<String> = estimates.collect();
+        if !estimates.is_empty() {
+            let list = estimates.join(", ");
+            let _ =
+                writeln!(text, "acceptance   about {list}, if energies fluctuate as harmonic ones; less in liquids");
+        }
     }
 
     /// Warnings that the first replica has not, each once.

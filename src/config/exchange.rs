@@ -38,6 +38,9 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         let why = "has a restraint whose centre moves or is where the stage starts: it is another one in each replica";
         refuse(why.to_owned(), "give it a center, and no rate");
     }
+    if table.is_given("solute_temperature") && plan.run.tuning == TuningMethod::Off {
+        wrong("with tuning = \"off\" each state would have a PME mesh of its own", "remove run.tuning");
+    }
     if plan.run.tuning == TuningMethod::Measure {
         wrong("with tuning = \"measure\" each replica would choose a PME mesh of its own", "remove run.tuning");
     }

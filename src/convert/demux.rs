@@ -36,7 +36,8 @@ impl Demux {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(EXCHANGE);
         if !path.exists() {
-            let problem = Problem::new("there is no exchange.csv: no replicas have swapped states here").in_file(folder);
+            let problem =
+                Problem::new("there is no exchange.csv: no replicas have swapped states here").in_file(folder);
             return Err(problem.help("name the output folder of a run with ensemble.exchange").into());
         }
         let (replicas, attempts) = read(&path)?;
@@ -114,9 +115,8 @@ impl Demux {
         let mut sources = (0..self.replicas).map(open).collect::<Result<Vec<_>>>()?;
         let paths: Vec<PathBuf> = (0..self.replicas).map(|state| Self::folder(target, state).join(ENERGIES)).collect();
         let temporary = |path: &Path| path.with_extension("csv.part");
-        let create = |path: &PathBuf| {
-            File::create(temporary(path)).map(BufWriter::new).map_err(|error| Error::io(path, error))
-        };
+        let create =
+            |path: &PathBuf| File::create(temporary(path)).map(BufWriter::new).map_err(|error| Error::io(path, error));
         let mut targets = paths.iter().map(create).collect::<Result<Vec<_>>>()?;
         let mut count = 0;
         'rows: loop {

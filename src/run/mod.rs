@@ -66,4 +66,4 @@ pub use setup::Setup;
 pub use signals::Requests;
 pub use simulation::{Observed, Simulation, StageProgress, Wanted};
 pub use stage_output::{Intervals, StageOutput};
-pub use warnings::{refuse, warnings};
+pub use warnings::{estimated_acceptances, refuse, warnings};

@@ -20,7 +20,9 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
-pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
+pub use crate::prepare::{
+    ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
+};
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
 /// One whole run: the system, how forces are computed, and the stages in order.

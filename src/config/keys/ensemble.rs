@@ -32,6 +32,13 @@ pub(super) static ENSEMBLE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "solute_temperature",
+        kind: Quantities(Temperature, Range::POSITIVE),
+        example: "[\"300 K\", \"400 K\", \"530 K\"]",
+        doc: "A replica for each temperature that the solute of forces.scaled_solute shall see, at that of the thermostat: its factor is the latter over the former (REST2, with exchange). Pressures beside it belong to the same replicas in their order.",
+        ..KEY
+    },
+    Key {
         name: "replica",
         kind: Kind::OneOrMore(REPLICA),
         example: "[{ name = \"low\", set = { \"forces.cutoff\" = \"0.9 nm\" } }, { name = \"high\", set = { \"forces.cutoff\" = \"1.2 nm\" } }]",

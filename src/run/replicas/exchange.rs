@@ -197,6 +197,11 @@ impl<'a> Member<'a> {
         &self.states[index]
     }
 
+    /// Whether states differ in their Hamiltonians.
+    pub(in crate::run) fn has_hamiltonians(&self) -> bool {
+        self.states.windows(2).any(|pair| !Arc::ptr_eq(&pair[0].system, &pair[1].system))
+    }
+
     /// Its state before the first attempt.
     pub(in crate::run) fn first_state(&self) -> usize {
         self.replica

@@ -1,4 +1,5 @@
-//! Ensembles: the replicas of an input file side by side on this machine, each an ordinary run in a folder of its own.
+//! Ensembles: the replicas of an input file side by side on this machine, each an ordinary run in a folder of its own; they may
+//! swap thermodynamic states ([`Hub`]).
 
 mod exchange;
 mod spread;

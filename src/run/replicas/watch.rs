@@ -95,6 +95,8 @@ impl<'a> Watch<'a> {
     /// The status of a replica that has ended, and how, in words.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
+        // until there is a status of its own
+        replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
         let how = match end {
             Err(error) => {

@@ -30,6 +30,7 @@ impl<'a> Session<'a> {
         place: RunPosition,
     ) -> Result<Outcome> {
         let plan = self.job.plan;
+        self.take_state(index, place.exchanged);
         if self.history.statistics == Statistics::default() {
             self.history.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
         }
@@ -56,8 +57,13 @@ impl<'a> Session<'a> {
 
     /// The system of a stage, in which some atoms may be frozen.
     pub(super) fn system_of(&self, index: usize) -> Result<Arc<System>> {
-        let frozen = frozen_system(&self.job.plan.stages[index], &self.job.system)?;
-        Ok(frozen.map_or_else(|| Arc::clone(&self.job.system), Arc::new))
+        self.in_stage(index, &self.job.system)
+    }
+
+    /// A system as it is in a stage.
+    pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
+        let frozen = frozen_system(&self.job.plan.stages[index], system)?;
+        Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
     }
 
     /// The position in the run, for the present device. Lists that were chosen for the other kind of device, GPU or CPU,
@@ -117,6 +123,7 @@ impl<'a> Session<'a> {
         let target = self.job.plan.target(options.steps);
         let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
         self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
+        self.log_swaps(swaps.as_ref())?;
         let before = simulation.backend().phases()?;
         self.timing.start_stage();
         self.unverified = plan.run.precision == Precision::Mixed;
