@@ -103,8 +103,8 @@ impl Exchange {
             let delta = i.reduced(of_b.other, of_b.volume) + j.reduced(of_a.other, of_a.volume)
                 - i.reduced(of_a.own, of_a.volume)
                 - j.reduced(of_b.own, of_b.volume);
-            // zero for what is not a number
-            let probability = (-delta).exp().min(1.0).max(0.0);
+            let chance = (-delta).exp();
+            let probability = if chance.is_nan() { 0.0 } else { chance.min(1.0) };
             decided.probabilities[low] = Some(probability);
             if Stream::new(self.seed, Purpose::Exchange, attempt, low as u32).uniform() < probability {
                 (decided.states[a], decided.states[b]) = (low + 1, low);

@@ -18,6 +18,8 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 
 #[cfg(test)]
+mod exchange;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod ideal_gas;

@@ -51,7 +51,12 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "no surface tension",
         ),
         (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "whose centre moves"),
-        (annealed.to_owned(), "pressure = [\"1 bar\", \"2 bar\"]", "20 fs", "changes its temperature"),
+        (
+            format!("{annealed}\nbarostat = {{ pressure = \"1 bar\" }}"),
+            "pressure = [\"1 bar\", \"2 bar\"]",
+            "20 fs",
+            "changes its temperature",
+        ),
         (LANGEVIN.to_owned(), LIST, "21 fs", "not a whole number of steps"),
         (LANGEVIN.to_owned(), "temperature = \"300 K\"", "20 fs", "nobody to swap with"),
         (LANGEVIN.to_owned(), "replicas = 3", "20 fs", "are those of a list"),
