@@ -66,6 +66,7 @@ pub(crate) fn run_with_distance(input: &Path, output: &Path, atoms: [usize; 2], 
         force: false,
         no_append: false,
         reporters: vec![Box::new(Distance { atoms, table: None })],
+        exchange: None,
         requests: Requests::default(),
         started: Instant::now(),
     };

@@ -91,7 +91,9 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     if (status.pending_scaling != 0.0)
         status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
-    const double constraints = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE)) - forces;
+    // that of constraint forces on velocities that are refreshed is booked already
+    const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
+    const double constraints = a.refreshed ? 0.0 : change - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
     status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }

@@ -35,7 +35,10 @@
 //! (after a trial move of the volume), reporters, leapfrog with constraints, barostat, thermostat. [`run::run`] takes a plan through its stages around it.
 //! [`run::run_replicas`] does so with several plans side by side: each replica of an ensemble is a run of its own, with threads and
 //! a folder of its own, and [`run::Spread`] alone decides which runs where. Over [`ranks::Ranks`] rank 0 deals them out, hears what
-//! happens to them, and alone writes what is said of all and speaks to the user; every rank ends with the same exit code.
+//! happens to them, and alone writes what is said of all and speaks to the user; every rank ends with the same exit code. Replicas
+//! that swap states ([`ensemble::exchange`]) meet in [`run::Hub`], the one place where their energies come together: a replica keeps
+//! its atoms and files and gets the temperature, pressure or Hamiltonian of its neighbour, and every outcome is written down before
+//! anyone goes on.
 //! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
 //! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
 //! shows all three.

@@ -214,7 +214,7 @@ impl<F: ForceField> Host<F> {
         self.check_motion(before + after)?;
         self.restraints.book_work(step.timestep);
         if step.pending_work {
-            self.finish_thermostat_work();
+            self.finish_thermostat_work(step.refreshed);
         }
         let threads = self.team.threads() as f64;
         let constraints =

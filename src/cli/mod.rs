@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod check;
 mod convert;
+mod demux;
 mod diagnostics;
 mod energy;
 mod estimate;
@@ -60,6 +61,7 @@ enum Command {
     Bench(bench::Bench),
     Analyze(analyze::Analyze),
     Convert(convert::Convert),
+    Demux(demux::Sort),
     Info(info::Info),
     Verify(verify::Verify),
     Repair(outputs::Repair),
@@ -87,6 +89,7 @@ pub fn main() -> ExitCode {
         },
         Command::Analyze(command) => command.execute(),
         Command::Convert(command) => command.execute(),
+        Command::Demux(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Verify(command) => command.execute(),
         Command::Repair(command) => command.execute(),
@@ -106,6 +109,7 @@ impl Command {
         match self {
             Command::Analyze(command) => Some(command.file()),
             Command::Convert(command) => Some(command.file()),
+            Command::Demux(command) => Some(command.file()),
             Command::Info(command) => Some(command.file()),
             Command::Verify(command) => Some(command.file()),
             Command::Repair(command) => Some(command.file()),

@@ -15,7 +15,7 @@ use crate::observe::lock::OutputLock;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
-use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, preflight, processors, warnings};
+use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, estimated_acceptances, preflight, processors, warnings};
 
 /// Every replica of a file, read and checked.
 pub(super) struct Replicas<'a> {
@@ -29,6 +29,12 @@ impl<'a> Replicas<'a> {
     /// Those of `shared`, which every rank has read from `input` with these options. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return none_for(ranks).map(|()| None) };
+        if ensemble.is_exchange() && ranks.count() > 1 {
+            let message = format!("there are {} ranks, and replicas swap states on one machine only", ranks.count());
+            let help =
+                "start md without mpirun: more replicas than processors take turns; or leave out ensemble.exchange";
+            return Err(Problem::new(message).help(help).into());
+        }
         let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
         let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
         let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
@@ -41,7 +47,8 @@ impl<'a> Replicas<'a> {
     fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: Spread) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
-        let configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
+        let mut configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;
+        ensemble.join(&mut configs);
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
         let check = |((plan, start), replica): ((&&Plan, Result<Arc<Start>>), &Replica)| {
             let start = start.and_then(|start| {
@@ -89,6 +96,7 @@ impl<'a> Replicas<'a> {
         for note in &ensemble.notes {
             let _ = writeln!(text, "note         {note}");
         }
+        self.describe_exchange(&mut text);
         let ranks = spread.ranks;
         let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; ranks * spread.at_once], 0.0);
         for (config, start) in self.configs.iter().zip(&self.starts) {
@@ -103,9 +111,11 @@ impl<'a> Replicas<'a> {
                 plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
         }
         memory.sort_by(|a, b| b.total_cmp(a));
-        let bytes = estimate::PROGRAM + memory.iter().take(spread.at_once).sum::<f64>();
+        // replicas that wait for each other are all there
+        let (held, whose) = if ensemble.is_exchange() { (all, "all") } else { (spread.at_once, "those at once") };
+        let bytes = estimate::PROGRAM + memory.iter().take(held).sum::<f64>();
         let on_each = if ranks > 1 { " on each rank" } else { "" };
-        let _ = writeln!(text, "memory       about {:.0} MB for those at once{on_each}", bytes / 1e6);
+        let _ = writeln!(text, "memory       about {:.0} MB for {whose}{on_each}", bytes / 1e6);
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
@@ -116,6 +126,26 @@ impl<'a> Replicas<'a> {
             let _ = writeln!(text, "warning      {warning}");
         }
         Ok(text)
+    }
+
+    /// What is swapped, how often, and how often that is expected to be accepted.
+    fn describe_exchange(&self, text: &mut String) {
+        let (plan, start) = self.first();
+        let Some(exchange) = &plan.exchange else { return };
+        let Some((name, stage)) = plan.dynamics().next_back() else { return };
+        let (every, time) = (exchange.every, exchange.every as f64 * stage.timestep);
+        let attempts = plan.target(stage.steps) / every;
+        let what =
+            format!("states are swapped in stage \"{name}\" every {every} steps = {time} ps, {attempts} attempts");
+        let _ = writeln!(text, "exchange     {what}");
+        let estimates = estimated_acceptances(plan, &start.system, &start.state);
+        let estimates = estimates.iter().map(|(low, p)| format!("{}-{}: {p:.2}", low + 1, low + 2));
+        let estimates: Vec<String> = estimates.collect();
+        if !estimates.is_empty() {
+            let list = estimates.join(", ");
+            let _ =
+                writeln!(text, "acceptance   about {list}, if energies fluctuate as harmonic ones; less in liquids");
+        }
     }
 
     /// Warnings that the first replica has not, each once.
@@ -154,6 +184,10 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
         return Err(problem.help("`md help ensemble` says how to write one").into());
     };
+    if ensemble.is_exchange() {
+        let problem = Problem::new(format!("--replica {which}: replicas that swap states run together only"));
+        return Err(problem.help("run the whole ensemble, or remove ensemble.exchange").into());
+    }
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 

@@ -123,6 +123,7 @@ impl Run {
             force: self.force,
             no_append: self.no_append,
             reporters: vec![],
+            exchange: None,
             requests,
             started,
         };

@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, LjPmeSpec, OutputOptions, Plan,
-    PmeSpec, Precision, RESERVED, RestraintOptions, RunOptions, Setting, SystemFiles, TrajectoryOptions,
+    PmeSpec, Precision, RESERVED, RestraintOptions, RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 
@@ -28,7 +28,7 @@ pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
     let run = root.table("run").and_then(|table| run(table, problems));
     let output = root.table("output").and_then(|table| output(table, problems));
     let stages = dynamics::stages(root.tables("stage"), output.as_ref(), problems);
-    let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages? };
+    let plan = Plan { system: system?, forces: forces?, run: run?, output: output?, stages: stages?, exchange: None };
     multiple_time_steps::check(&plan, root.tables("stage"), problems);
     Some(plan)
 }
@@ -82,8 +82,15 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         rigid_water: table.boolean("rigid_water")?,
         constraint_tolerance: table.number("constraint_tolerance")?,
         hydrogen_mass: table.number("hydrogen_mass"),
+        scaled_solute: scaled_solute(table)?,
         list: list?,
     })
+}
+
+/// The scaled solute, `Some(None)` where there is none.
+fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
+    let Some(inner) = table.table("scaled_solute") else { return (!table.is_set("scaled_solute")).then_some(None) };
+    Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
 /// A distance, the word that stands for its absence, or the one for the convention of the force field.

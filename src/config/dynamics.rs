@@ -157,7 +157,7 @@ fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
 }
 
 /// Durations and time steps are decimal numbers: their ratio is whole up to f64 rounding, far below this.
-const WHOLE_STEPS: f64 = 1e-3;
+pub(super) const WHOLE_STEPS: f64 = 1e-3;
 
 /// Steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
 fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {

@@ -10,6 +10,7 @@ mod check;
 mod diff;
 mod dynamics;
 mod effective;
+mod exchange;
 mod help;
 pub mod key;
 pub mod keys;

@@ -6,6 +6,7 @@ use super::build::report;
 use super::raw::{Node, Override, Raw, parse_default};
 use super::resolve::quote;
 use super::value::Table;
+use super::{Config, exchange};
 use crate::ensemble::barostat::{Barostat, BarostatKind};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
@@ -22,6 +23,8 @@ pub struct Ensemble {
     pub replicas: Vec<Replica>,
     /// what lists do not change in some stages
     pub notes: Vec<String>,
+    /// steps between attempts to swap states, and their seed
+    exchange: Option<(u64, u64)>,
 }
 
 /// One replica.
@@ -53,6 +56,24 @@ impl Ensemble {
             problem.help(format!("numbers from 1 to {}, or their names", self.replicas.len()))
         })
     }
+
+    /// Whether replicas swap states.
+    pub fn is_exchange(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Tells the plans of all replicas, in their order, of the states that they swap, if they do.
+    pub fn join(&self, configs: &mut [Config]) {
+        let Some((every, seed)) = self.exchange else { return };
+        let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
+        let exchange = exchange::between(&plans, every, seed);
+        for config in configs {
+            config.plan.exchange = Some(exchange.clone());
+            let note =
+                "# A replica that swaps states with others in its last stage: this file alone is not that run.\n";
+            config.effective.insert_str(0, note);
+        }
+    }
 }
 
 /// Removes the section from the raw input file.
@@ -74,7 +95,7 @@ struct Variant {
 pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ensemble> {
     let table = root.table("ensemble")?;
     let mut notes = vec![];
-    let lists = ["temperature", "pressure"].into_iter().find(|name| table.is_given(name));
+    let lists = ["temperature", "pressure", "solute_temperature"].into_iter().find(|name| table.is_given(name));
     let ways: Vec<&str> =
         ["replicas", "replica"].into_iter().filter(|name| table.is_given(name)).chain(lists).collect();
     let variants = match ways[..] {
@@ -98,8 +119,10 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     }
     check_names(table, problems);
     let replicas = variants.into_iter().enumerate().map(|(index, variant)| replica(index, variant, plan));
+    let replicas: Vec<Replica> = replicas.collect();
     let at_once = table.integer("at_once").and_then(|number| usize::try_from(number).ok());
-    Some(Ensemble { at_once, replicas: replicas.collect(), notes })
+    let exchange = exchange::exchange(table, replicas.len(), plan, problems).map(|every| (every, plan.run.seed));
+    Some(Ensemble { at_once, replicas, notes, exchange })
 }
 
 /// The replica of this place from 0: with what all have for themselves, its seed and its folder.
@@ -166,11 +189,12 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A list of the section: its name, its texts, and the keys that each of them sets.
+/// A list of the section: its name, its texts, the keys that each of them sets, and the values of these.
 struct List {
     name: &'static str,
     texts: Vec<String>,
     keys: Vec<String>,
+    values: Vec<String>,
 }
 
 fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
@@ -187,10 +211,13 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
             let coupling = if name == "pressure" { "barostat" } else { "thermostat" };
             report(problems, table, name, message, &format!("give a stage of dynamics a {coupling}"));
         }
-        lists.push(List { name, texts: texts(&entry.text), keys });
+        let texts = texts(&entry.text);
+        let values = texts.iter().map(|text| quote(text)).collect();
+        lists.push(List { name, texts, keys, values });
     }
-    if let [first, second] = &lists[..]
-        && first.texts.len() != second.texts.len()
+    lists.extend(solute_temperatures(table, plan, problems));
+    if let [first, rest @ ..] = &lists[..]
+        && let Some(second) = rest.iter().find(|list| list.texts.len() != first.texts.len())
     {
         let [a, b] = [first, second].map(|list| format!("{} has {}", list.name, list.texts.len()));
         let help = "together they say of each replica its temperature and its pressure: repeat values as needed";
@@ -202,14 +229,45 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
     }
     let variant = |index: usize| {
         let mut variant = Variant::default();
-        for List { name, texts, keys } in &lists {
+        for List { name, texts, keys, values } in &lists {
             let place = table.place(name);
-            variant.description.push(texts[index].clone());
-            variant.overrides.extend(keys.iter().map(|key| Override::at(place, key, quote(&texts[index]))));
+            let solute = if *name == SOLUTE_TEMPERATURE { "solute " } else { "" };
+            variant.description.push(format!("{solute}{}", texts[index]));
+            variant.overrides.extend(keys.iter().map(|key| Override::at(place, key, &*values[index])));
         }
         variant
     };
     Some((0..lists.first()?.texts.len()).map(variant).collect())
+}
+
+const SOLUTE_TEMPERATURE: &str = "solute_temperature";
+
+/// The list that scales a solute: by the temperature of the last stage over that which the solute shall see.
+fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<List> {
+    let (entry, kelvin) = (table.get(SOLUTE_TEMPERATURE)?, table.numbers(SOLUTE_TEMPERATURE)?);
+    let mut wrong = |what: &str, help: &str| {
+        report(problems, table, SOLUTE_TEMPERATURE, format!("ensemble.{SOLUTE_TEMPERATURE}: {what}"), help);
+    };
+    if plan.forces.scaled_solute.is_none() {
+        wrong("there is no solute", "say which atoms: [forces] scaled_solute = { select = \"protein\" }");
+        return None;
+    }
+    if table.is_given("temperature") {
+        wrong("the thermostat has one temperature", "remove ensemble.temperature: scaling takes its place");
+        return None;
+    }
+    let last = plan.dynamics().next_back().and_then(|(_, stage)| constant(&stage.thermostat.as_ref()?.temperature));
+    let Some(bath) = last else {
+        wrong("the last stage has no constant temperature to scale by", "give it a thermostat");
+        return None;
+    };
+    if let Some(cold) = kelvin.iter().find(|kelvin| **kelvin < bath) {
+        wrong(&format!("{cold} K is below the {bath} K of the thermostat"), "scaling makes hot, not cold");
+        return None;
+    }
+    let values = kelvin.iter().map(|kelvin| format!("{:?}", bath / kelvin)).collect();
+    let keys = vec!["forces.scaled_solute.factor".to_owned()];
+    Some(List { name: SOLUTE_TEMPERATURE, texts: texts(&entry.text), keys, values })
 }
 
 /// The texts of a list, or the one.
@@ -268,7 +326,7 @@ fn pressure_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Pr
 }
 
 /// The value of a schedule that does not change.
-fn constant(schedule: &Schedule) -> Option<f64> {
+pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
         _ => None,

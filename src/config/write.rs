@@ -13,8 +13,8 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{
     CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
-    OutputOptions, Plan, PmeSpec, RESTRAINTS, Restraint, RunOptions, Setting, Stage, StageKind, StageOutput,
-    SystemFiles, TrajectoryOptions, Velocities,
+    OutputOptions, Plan, PmeSpec, RESTRAINTS, Restraint, RunOptions, ScaledSolute, Setting, Stage, StageKind,
+    StageOutput, SystemFiles, TrajectoryOptions, Velocities,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 use crate::units::Dimension::{
@@ -156,6 +156,9 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
         ("constraint_tolerance", float(options.constraint_tolerance)),
     ]);
     members.extend(options.hydrogen_mass.map(|mass| ("hydrogen_mass", quote(&Mass.spell(mass)))));
+    members.extend(options.scaled_solute.as_ref().map(|ScaledSolute { select, factor }| {
+        ("scaled_solute", format!("{{ select = {}, factor = {} }}", quote(select), float(*factor)))
+    }));
     members.push(("list", list(options.list)));
     members
 }

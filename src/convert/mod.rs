@@ -2,14 +2,16 @@
 //!
 //! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and writes it
 //! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, as trajectories of one frame.
-//! [`write_topology`] writes what a reader of topologies gave.
+//! [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes what a reader of topologies gave.
 
+mod demux;
 mod operations;
 mod target;
 mod topology;
 
 use std::path::Path;
 
+pub use demux::{Demux, Sorted};
 pub use operations::{Align, Center, Operation, Unwrap, Whole};
 pub use target::Target;
 pub use topology::write_topology;

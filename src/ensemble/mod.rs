@@ -5,6 +5,7 @@
 //! (seed, purpose, step), so that a restarted run draws the same ones.
 
 pub mod barostat;
+pub mod exchange;
 pub mod groups;
 pub mod motion;
 pub mod multiple_time_steps;

@@ -7,6 +7,7 @@
 
 pub mod checkpoint;
 pub mod energies;
+pub mod exchange;
 pub mod extent;
 pub mod lock;
 pub mod log;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::exchange::ExchangeStatistics;
 use super::lock::host_name;
 use super::log::{Level, RunLog};
 use super::progress::three_digits;
@@ -131,6 +132,9 @@ pub struct EnsembleStatus {
     pub ns_per_day: Option<f64>,
     /// when this was written (RFC 3339)
     pub updated: String,
+    /// of replicas that swap states
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<ExchangeStatistics>,
     /// in their order
     pub replicas: Vec<ReplicaStatus>,
 }

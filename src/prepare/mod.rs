@@ -2,7 +2,7 @@
 //!
 //! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; places virtual
 //! sites;
-//! repartitions hydrogen mass; derives constraints, PME parameters and their alternatives for tuning; and drops the
+//! repartitions hydrogen mass; scales a solute; derives constraints, PME parameters and their alternatives for tuning; and drops the
 //! bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
@@ -11,6 +11,7 @@ mod check;
 mod description;
 mod electrostatics;
 mod options;
+mod scaled_solute;
 mod sites;
 mod terms;
 mod whole;
@@ -22,6 +23,7 @@ pub use check::needs_cell;
 pub use description::problems as problems_of;
 pub use electrostatics::Alternatives;
 pub use options::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
+pub use scaled_solute::ScaledSolute;
 pub use terms::ConstrainedTerms;
 
 use options::Truncation;
@@ -75,7 +77,7 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     if !problems.is_empty() {
         return Err(Error::Input(problems));
     }
-    let Description { mut topology, nonbonded, .. } = description;
+    let Description { mut topology, mut nonbonded, .. } = description;
     let mut state = State {
         step: 0,
         time: 0.0,
@@ -93,6 +95,9 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     let forces = options.forces;
     if let Some(mass) = forces.hydrogen_mass {
         repartition_hydrogen_mass(&mut topology, mass, forces.rigid_water)?;
+    }
+    if let Some(solute) = &forces.scaled_solute {
+        solute.apply(&mut topology, &mut nonbonded)?;
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scaled_solute::ScaledSolute;
 pub use crate::constraint::ConstraintKind;
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters, Topology};
 use crate::units::BAR;
@@ -48,6 +49,9 @@ pub struct ForceOptions {
     pub constraint_tolerance: f64,
     /// mass of hydrogens after repartitioning, in amu; `None` leaves the masses of the topology
     pub hydrogen_mass: Option<f64>,
+    /// a part of the system whose interactions are scaled
+    #[serde(default)]
+    pub scaled_solute: Option<ScaledSolute>,
     /// when pair lists are rebuilt
     pub list: ListPolicy,
 }
@@ -98,6 +102,7 @@ impl Default for ForceOptions {
             rigid_water: true,
             constraint_tolerance: 1e-6,
             hydrogen_mass: None,
+            scaled_solute: None,
             list: ListPolicy::Drift { tolerance: DRIFT, pressure_tolerance: PRESSURE, interval: None },
         }
     }

@@ -26,6 +26,8 @@ pub enum Purpose {
     Collision = 5,
     /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,
+    /// attempts of a replica exchange; step = attempt, index = lower state of the pair
+    Exchange = 7,
     /// tests
     Test = 255,
 }

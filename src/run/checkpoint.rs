@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the contents below.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// The state of a run, complete for a restart.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -65,6 +65,8 @@ pub struct RunPosition {
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
     /// centres of collective restraints that the start of the stage decided, and works
     pub restraints: Vec<RestraintProgress>,
+    /// the state that the replica has in an exchange, from 0
+    pub exchanged: Option<usize>,
 }
 
 impl RunPosition {

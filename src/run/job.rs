@@ -1,6 +1,7 @@
 //! Input and outcome of a run.
 
 use super::plan::Plan;
+use super::replicas::Member;
 use super::reporter::Reporter;
 use super::signals::Requests;
 use crate::prepare::Alternatives;
@@ -31,6 +32,8 @@ pub struct Job<'a> {
     pub no_append: bool,
     /// reporters in addition to those of the plan
     pub reporters: Vec<Box<dyn Reporter>>,
+    /// as one replica of an exchange
+    pub exchange: Option<Member<'a>>,
     /// stop and checkpoint requests
     pub requests: Requests,
     /// when the program started

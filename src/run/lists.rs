@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::constraint::degrees_of_freedom;
+use crate::ensemble::exchange::Exchange;
 use crate::ensemble::thermostat::Thermostat;
 use crate::ensemble::velocities::{kinetic_energy, temperature};
 use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
@@ -145,6 +146,7 @@ fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
         temperature(kinetic_energy(&masses, &state.velocities), free)
     };
     let mut found: Option<(f64, f64)> = None;
+    let exchanged = plan.exchange.as_ref().map_or(0.0, Exchange::highest_temperature);
     for stage in &plan.stages {
         if let StageKind::Dynamics(dynamics) = &stage.kind {
             let bath = dynamics.thermostat.as_ref().map_or(0.0, Thermostat::highest_temperature);
@@ -153,7 +155,7 @@ fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
                 Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),
             };
             let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
-            found = Some((temperature.max(bath).max(start), timestep.max(dynamics.timestep)));
+            found = Some((temperature.max(bath).max(start).max(exchanged), timestep.max(dynamics.timestep)));
         }
     }
     let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));

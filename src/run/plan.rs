@@ -14,12 +14,15 @@ use super::stage_output::StageOutput;
 use crate::cell::PeriodicCell;
 use crate::constraint::RemovedMotion;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
+use crate::ensemble::exchange::Exchange;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::Thermostat;
 use crate::format::TopologyOptions;
 use crate::observe::energies::{CellColumns, Columns};
-pub use crate::prepare::{ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, Setting, TuningMethod};
+pub use crate::prepare::{
+    ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
+};
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
 /// One whole run: the system, how forces are computed, and the stages in order.
@@ -36,6 +39,9 @@ pub struct Plan {
     /// in order; may be empty for `md energy` and `md check`
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
+    /// of a replica that swaps states with others in the last stage
+    #[serde(default)]
+    pub exchange: Option<Exchange>,
 }
 
 impl Default for Plan {
@@ -53,6 +59,7 @@ impl Default for Plan {
                 checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
             },
             stages: vec![],
+            exchange: None,
         }
     }
 }

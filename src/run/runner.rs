@@ -1,6 +1,8 @@
 //! A whole run: stages in order, outputs, checkpoints, restart from a checkpoint.
 
 mod descent;
+mod dynamics;
+mod exchange;
 mod history;
 mod monitor;
 #[cfg(test)]
@@ -10,25 +12,20 @@ use super::checkpoint::{Checkpoint, RunPosition};
 use super::directory::Directory;
 use super::engine::{Engine, run_on_first_thread};
 use super::fingerprint::Fingerprint;
-use super::freeze::{frozen_system, stop};
 use super::instability::explain;
 use super::job::{Job, Outcome};
 use super::outputs::Outputs;
-use super::plan::{Dynamics, ENERGIES, Precision, Stage, StageKind};
+use super::plan::{ENERGIES, Stage, StageKind};
 use super::reference_check::verify;
 use super::reporter::{Quantities, RunInfo, StepInfo};
 use super::restrain::restraints;
 use super::results::{are_complete, closed_files, hash_text, write_final};
 use super::resume::{RunStart, cut_stages, find_start, open_outputs};
-use super::setup::Setup;
-use super::simulation::{Observed, Simulation, StageProgress, Wanted};
+use super::simulation::{Observed, Simulation, Wanted};
 use super::stage_output::Intervals;
-use super::start::prepare;
 use super::timing::Timing;
-use super::tuning::{Tuner, adopt};
+use super::tuning::adopt;
 use super::warnings::refuse;
-use crate::constraint::largest_deviation;
-use crate::context::{Context, ListOrigins};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::Progress;
@@ -36,9 +33,8 @@ use crate::observe::replace::replace_synced;
 use crate::observe::statistics::{Average, Statistics};
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::{StageSummary, Summary};
-use crate::pair::ListSchedule;
-use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Constraints, State, System, TrialMoves};
+use crate::restraint::{Restraining, Restraints};
+use crate::system::{State, TrialMoves};
 use history::History;
 use monitor::Monitor;
 use std::sync::Arc;
@@ -133,7 +129,7 @@ pub fn run(
     end
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     /// Record an error in status and log. Failures to record it are ignored: the caller shows the error itself.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
@@ -203,136 +199,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn dynamics(&mut self, index: usize, options: &Dynamics, state: &mut State, place: RunPosition) -> Result<Outcome> {
-        let plan = self.job.plan;
-        if self.history.statistics == Statistics::default() {
-            self.history.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
-        }
-        if place.schedule.is_none() {
-            let system = self.system_of(index)?;
-            stop(&self.job.system, &system, state);
-            prepare(&system, options, plan.run.seed, state)
-                .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
-        }
-        let place = self.adapt_to_device(place, state)?;
-        let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
-        let system = self.system_of(index)?;
-        let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
-        let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        // frozen atoms are estimated as if they moved
-        let whole = Arc::clone(&self.job.system);
-        let choices = self.engine.choices(plan, &whole, state)?;
-        self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
-        self.timing.lists = Some(lists);
-        let mut context = self.engine.context(plan, &system, lists)?;
-        context.restrain(&self.restraints[index], &place.restraints)?;
-        self.integrate(index, options, state, place, (&system, context))
-    }
-
-    /// The system of a stage, in which some atoms may be frozen.
-    fn system_of(&self, index: usize) -> Result<Arc<System>> {
-        let frozen = frozen_system(&self.job.plan.stages[index], &self.job.system)?;
-        Ok(frozen.map_or_else(|| Arc::clone(&self.job.system), Arc::new))
-    }
-
-    /// The position in the run, for the present device. Lists that were chosen for the other kind of device, GPU or CPU,
-    /// are chosen anew, and built from the present positions.
-    fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
-        let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
-        if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
-            return Ok(place);
-        }
-        self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
-        let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
-        if let Some(tuning) = &mut self.history.tuning {
-            tuning.chosen.lists = lists;
-        }
-        if place.schedule.is_none() {
-            return Ok(place);
-        }
-        let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
-        Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
-    }
-
-    /// Pair lists of a new stage. The first stage of dynamics tunes the run.
-    fn lists(&mut self, state: &State) -> Result<ListSchedule> {
-        let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.history.tuning.is_none() {
-            self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
-            let on_gpu = self.engine.placement(system)?.is_gpu();
-            super::account::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
-            self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
-            self.timing.seconds += self.timing.tuning;
-            adopt(&mut self.job.system, self.history.tuning.as_ref());
-        }
-        let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
-        let tuned = self.history.tuning.as_ref();
-        Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.with_lifetimes_of(&t.chosen.lists)))
-    }
-
-    fn integrate(
-        &mut self,
-        index: usize,
-        options: &Dynamics,
-        state: &mut State,
-        place: RunPosition,
-        (system, context): (&System, Context),
-    ) -> Result<Outcome> {
-        let plan = self.job.plan;
-        let RunPosition { done, first_time, lists, schedule, .. } = place;
-        let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
-        let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
-        let position = |simulation: &Simulation<'_>| -> Result<RunPosition> {
-            let (done, lists) = (simulation.local_step, simulation.list_origins()?);
-            let restraints = simulation.restraints()?;
-            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints })
-        };
-        let target = self.job.plan.target(options.steps);
-        let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
-        self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
-        let before = simulation.backend().phases()?;
-        self.timing.start_stage();
-        self.unverified = plan.run.precision == Precision::Mixed;
-        let mut stopped = false;
-        while simulation.local_step < target {
-            let step = simulation.local_step;
-            stopped = self.poll((step, target, simulation.time()))?;
-            if stopped {
-                break;
-            }
-            if step > done && self.checkpoint_is_due(index) {
-                self.download(&mut simulation, state)?;
-                self.checkpoint(index, state, position(&simulation)?)?;
-            }
-            self.one_step(&mut simulation, index)?;
-            self.steps += 1;
-            self.timing.step(options);
-        }
-        self.download(&mut simulation, state)?;
-        if !system.constraints.bonds.is_empty() {
-            let deviation = largest_deviation(&system.constraints, &state.positions);
-            let Constraints { bonds, tolerance, .. } = &system.constraints;
-            let bonds = bonds.len();
-            self.log.note(&format!(
-                "constraints: {bonds} bonds and angles deviate by {deviation:.1e} of their length at most, tolerance {tolerance:.0e}"
-            ))?;
-        }
-        self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
-        self.timing.searches += simulation.searches();
-        self.monitor.set_progress((simulation.local_step, target, simulation.time()));
-        let (place, statistics) = (position(&simulation)?, self.history.statistics.clone());
-        let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
-        // the last state is reported too: this needs the forces of one more step, whose result is dropped
-        let is_last = !stopped && index + 1 == plan.stages.len() && self.wants(&step_info(&simulation, index)).any();
-        let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // the averages of the checkpoint lack that row: a run that continues computes and counts it again
-        let statistics = std::mem::replace(&mut self.history.statistics, statistics);
-        self.checkpoint(index, state, place)?;
-        self.history.statistics = statistics;
-        state.coupling.restraint_work += if stopped { 0.0 } else { work };
-        last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
-    }
-
     /// Download the state at the start of the next step.
     fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
         self.flush(simulation)?;
@@ -398,7 +264,7 @@ impl Session<'_> {
     /// Update the status now and then, with (steps done, steps of the stage, ps); true when the run is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
-        if self.job.requests.stop() {
+        if self.job.requests.stop() || self.job.exchange.is_some_and(|member| member.has_ended()) {
             return Ok(true);
         }
         // one step at least, so that repeating the command finishes the run under any limit
@@ -419,6 +285,7 @@ impl Session<'_> {
     fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {
         let start = Instant::now();
         self.directory.check()?;
+        self.job.exchange.map_or(Ok(()), |member| member.sync())?;
         let written = self.outputs.sync()?;
         // once more: the sync may have taken long
         self.directory.check()?;

@@ -1,5 +1,6 @@
 //! A stage of dynamics: the order of operations in a step.
 
+use super::plan::Dynamics;
 use super::setup::Setup;
 use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
@@ -16,6 +17,8 @@ use crate::system::State;
 use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 
+#[cfg(test)]
+mod exchange;
 #[cfg(test)]
 mod groups;
 #[cfg(test)]
@@ -66,6 +69,16 @@ struct PendingWork {
     thermostat: bool,
 }
 
+impl PendingWork {
+    /// Of the couplings of a state.
+    fn of(State { coupling, .. }: &State) -> Self {
+        PendingWork {
+            barostat: coupling.pending_scaling != Vec3::ZERO,
+            thermostat: !coupling.pending_rescaling.is_empty(),
+        }
+    }
+}
+
 /// Progress of a stage of dynamics.
 #[derive(Clone, Debug, Default)]
 pub struct StageProgress {
@@ -111,8 +124,8 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     first_step: u64,
     /// ps at the start of this stage
     first_time: f64,
-    /// at the end of the previous stage
-    first_pending: PendingWork,
+    /// at a step before which the state was set: the first, or that of an exchange
+    set_pending: (u64, PendingWork),
     context: Context<B>,
 }
 
@@ -127,14 +140,13 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         if setup.temperature_groups.degrees_of_freedom().len() > 1 {
             context.backend_mut().set_temperature_groups(&setup.temperature_groups)?;
         }
-        let (barostat, thermostat) =
-            (state.coupling.pending_scaling != Vec3::ZERO, !state.coupling.pending_rescaling.is_empty());
         Ok(Simulation {
             setup,
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            first_pending: PendingWork { barostat, thermostat },
+            // of the previous stage
+            set_pending: (0, PendingWork::of(state)),
             context,
         })
     }
@@ -169,6 +181,23 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.backend().download(state)?;
         state.step = self.step_number();
         state.time = self.time();
+        Ok(())
+    }
+
+    /// Potential energy (kJ/mol) and volume (nm³, zero without a cell) at the start of the next step.
+    pub fn potential(&mut self) -> Result<(f64, f64)> {
+        let time = self.local_step as f64 * self.setup.dynamics.timestep;
+        self.context.backend_mut().set_restraint_time(time);
+        let energies = self.context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
+    }
+
+    /// Goes on from `state`, whose velocities and works alone have changed, with couplings that differ in temperatures and
+    /// pressures alone.
+    pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
+        self.context.set_state(state)?;
+        self.set_pending = (self.local_step, PendingWork::of(state));
+        self.setup.dynamics = dynamics;
         Ok(())
     }
 
@@ -292,10 +321,14 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
 
     /// Whether the couplings acted at the previous step: half of their work is still to be counted, with the new forces.
     fn pending_at(&self, step: u64) -> PendingWork {
-        step.checked_sub(1).map_or(self.first_pending, |before| PendingWork {
-            barostat: self.barostat_at(before).is_some(),
-            thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.refreshes()),
-        })
+        let (set, pending) = self.set_pending;
+        match step.checked_sub(1) {
+            Some(before) if step != set => PendingWork {
+                barostat: self.barostat_at(before).is_some(),
+                thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.refreshes()),
+            },
+            _ => pending,
+        }
     }
 
     fn observe(&self, kinetic: Kinetic) -> Result<Observed> {

@@ -11,8 +11,11 @@ use crate::error::{Error, Problem, Result};
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
 
 mod couplings;
+mod exchange;
 #[cfg(test)]
 mod tests;
+
+pub use exchange::estimated_acceptances;
 
 /// Steps per period of the fastest vibration below which a run is refused, and below which it is warned of: the limits of
 /// GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the vibration is already 7 % too fast: its
@@ -69,6 +72,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(couplings::unmixed(plan, state));
     found.extend(couplings::unreached(plan));
     found.extend(couplings::unscaled_references(plan));
+    found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
     found
 }

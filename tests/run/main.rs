@@ -9,6 +9,7 @@
 mod case;
 mod checkpoints;
 mod ensembles;
+mod exchange;
 mod files;
 mod identity;
 mod lists;

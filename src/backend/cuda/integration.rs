@@ -29,7 +29,8 @@ impl<D: Device> Cuda<D> {
         let refreshed = renews == 1 || (refreshed && self.is_constrained());
         // a refreshment needs no sums
         let sums = virial || kinetic || pending_work || (coupled && renews == 0);
-        let (device, a, rule) = (&self.device, &Arguments { renews, ..self.arguments }, self.rule);
+        let (device, a, rule) =
+            (&self.device, &Arguments { renews, refreshed: refreshed.into(), ..self.arguments }, self.rule);
         let pending = self.pending.take();
         // sums are cleared with it
         let packs = !self.packed || sums || pending == Some(true);

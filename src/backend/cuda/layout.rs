@@ -429,7 +429,8 @@ shared! {
         check_displacements: u32,
         /// 1 where integration packs the positions that it arrives at
         packs_ahead: u32,
-        unused: u32,
+        /// 1 where the work of constraint forces is booked with that of refreshments
+        refreshed: u32,
     }
 }
 

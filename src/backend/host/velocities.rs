@@ -82,8 +82,9 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// After a step: books the rest of the work of a rescaling.
-    pub(super) fn finish_thermostat_work(&mut self) {
+    /// After a step: books the rest of the work of a rescaling. In a stage in which velocities are `refreshed` that of the
+    /// constraint forces is booked already.
+    pub(super) fn finish_thermostat_work(&mut self, refreshed: bool) {
         if self.coupling.pending_rescaling.is_empty() {
             return;
         }
@@ -94,7 +95,8 @@ impl<F: ForceField> Host<F> {
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;
-            [by_forces, masses[atom] * v.dot(velocities[atom] - v) - by_forces]
+            let by_constraints = if refreshed { 0.0 } else { masses[atom] * v.dot(velocities[atom] - v) - by_forces };
+            [by_forces, by_constraints]
         });
         self.parts = parts;
         let works = self.coupling.pending_rescaling.drain(..).zip(works);

@@ -1,7 +1,8 @@
 //! Keys of `[ensemble]`.
 
 use super::KEY;
-use crate::config::key::Kind::{self, Integer, Quantities, Settings, Text};
+use crate::config::key::Default::Required;
+use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Text};
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
@@ -31,10 +32,24 @@ pub(super) static ENSEMBLE: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "solute_temperature",
+        kind: Quantities(Temperature, Range::POSITIVE),
+        example: "[\"300 K\", \"400 K\", \"530 K\"]",
+        doc: "A replica for each temperature that the solute of forces.scaled_solute shall see, at that of the thermostat: its factor is the latter over the former (REST2, with exchange). Pressures beside it belong to the same replicas in their order.",
+        ..KEY
+    },
+    Key {
         name: "replica",
         kind: Kind::OneOrMore(REPLICA),
         example: "[{ name = \"low\", set = { \"forces.cutoff\" = \"0.9 nm\" } }, { name = \"high\", set = { \"forces.cutoff\" = \"1.2 nm\" } }]",
         doc: "A list of replicas with what each sets.",
+        ..KEY
+    },
+    Key {
+        name: "exchange",
+        kind: Kind::Table(EXCHANGE),
+        example: "{ every = \"1 ps\" }",
+        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists try to swap these. Each folder holds one replica on its way through the states; exchange.csv says which state it has when, and `md demux` sorts trajectories and energies by state.",
         ..KEY
     },
     Key {
@@ -45,6 +60,15 @@ pub(super) static ENSEMBLE: &[Key] = &[
         ..KEY
     },
 ];
+
+static EXCHANGE: &[Key] = &[Key {
+    name: "every",
+    kind: Interval,
+    default: Required,
+    example: "\"1 ps\"",
+    doc: "Time or steps between attempts: the pairs 1-2, 3-4, ... and 2-3, 4-5, ... take turns.",
+    ..KEY
+}];
 
 static REPLICA: &[Key] = &[
     Key {

@@ -1,10 +1,10 @@
 //! Keys of `[forces]`.
 
 use super::{KEY, quoted};
-use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity};
+use crate::config::key::Kind::{Boolean, Grid, Integer, Number, Quantity, Text};
 use crate::config::key::{
     self,
-    Default::{Is, Rule},
+    Default::{Is, Required, Rule},
 };
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
@@ -149,6 +149,13 @@ pub(super) static FORCES: &[Key] = &[
         ..KEY
     },
     Key {
+        name: "scaled_solute",
+        kind: Kind::Table(SCALED_SOLUTE),
+        example: "{ select = \"protein\", factor = 0.7 }",
+        doc: "A part of the system that is as if it were hot, the Hamiltonian of REST2: its energy with itself is multiplied by factor, that with the rest by its root: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, no bonds and angles. `md help ensemble.solute_temperature` runs replicas of several.",
+        ..KEY
+    },
+    Key {
         name: "list",
         kind: Kind::Table(LIST),
         default: Is("{}"),
@@ -231,6 +238,25 @@ static LJ_PME: &[Key] = &[
         }),
         example: "4",
         doc: "B-spline order: 4, 5, 6 or 8.",
+        ..KEY
+    },
+];
+
+static SCALED_SOLUTE: &[Key] = &[
+    Key {
+        name: "select",
+        kind: Text,
+        default: Required,
+        example: "\"protein\"",
+        doc: "The atoms, in the words of output.trajectory.select.",
+        ..KEY
+    },
+    Key {
+        name: "factor",
+        kind: Number(Range { above: 0.0, at_most: 1.0, words: "greater than 0 and at most 1" }),
+        default: Is("1.0"),
+        example: "0.7",
+        doc: "The factor, the temperature of the thermostat over the one that the part shall see: 0.5 for 600 K at 300 K.",
         ..KEY
     },
 ];

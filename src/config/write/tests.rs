@@ -59,6 +59,7 @@ constraints = "all-bonds"
 rigid_water = false
 constraint_tolerance = 1e-8
 hydrogen_mass = "3.024 amu"
+scaled_solute = { select = "protein and not name \"X\"", factor = 0.7 }
 list = { tolerance = "0.001 kJ/mol/ps", pressure_tolerance = "0.1 bar", interval = 25 }
 [run]
 seed = 9223372036854775807

@@ -214,7 +214,7 @@ const MODULES: &[Key] = &[
     absent("infe", "0", "no bias acts"),
     absent("plumed", "0", "md does not call PLUMED"),
     part("plumedfile", "plumed"),
-    absent("numexchg", "0", "md has no replica exchange"),
+    absent("numexchg", "0", "replica exchange is asked for by ensemble.exchange"),
     absent("efx", "0", FIELD),
     absent("efy", "0", FIELD),
     absent("efz", "0", FIELD),

@@ -1,7 +1,8 @@
 //! Ensembles: the replicas of an input file side by side on this machine or on the ranks of a launcher, each an ordinary run in
-//! a folder of its own.
+//! a folder of its own; they may swap thermodynamic states ([`Hub`]).
 
 mod desk;
+mod exchange;
 mod share;
 mod spread;
 mod watch;
@@ -23,6 +24,7 @@ use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::system::{State, System};
 use desk::{Desk, Event, Note};
+pub use exchange::{Hub, Member, ThermodynamicState};
 pub use spread::Spread;
 use spread::Tell;
 use std::path::Path;
@@ -110,19 +112,41 @@ pub fn run_replicas(
     log: impl FnOnce(&Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let watch = || {
+    let first = || {
         let lock = OutputLock::acquire(job.directory)?;
-        Ok((lock, Watch::new(job, log(&job.directory.join("ensemble.log"))?, progress)))
+        Ok((lock, Hub::open(job)?, log(&job.directory.join("ensemble.log"))?))
     };
-    let mut watch = ranks.agree(if ranks.is_first() { watch().map(Some) } else { Ok(None) })?;
+    let first = ranks.agree(if ranks.is_first() { first().map(Some) } else { Ok(None) })?;
+    let (_lock, hub, log) = match first {
+        Some((lock, hub, log)) => (Some(lock), hub, Some(log)),
+        None => (None, None, None),
+    };
+    let (hub, states) = (hub.as_ref(), exchange::states(job));
+    let mut watch = log.map(|log| Watch::new(job, hub, log, progress));
     let see = |event| {
-        if let Some((_, watch)) = &mut watch {
+        if let Some(watch) = &mut watch {
             watch.see(event);
         }
     };
+    let work = |replica: usize, slot: usize, tell: &Tell| match hub {
+        None => job.replica(replica, slot, None, tell),
+        Some(hub) => {
+            let slot = replica % job.spread.at_once;
+            let member = Member { hub, replica, slot, states: &states };
+            let run = || job.replica(replica, slot, Some(member), tell);
+            let is_through = |outcome: &Outcome| *outcome != Outcome::Stopped;
+            let outcome = member.in_turn(|| job.requests.stop(), run, is_through)?;
+            Ok(outcome.unwrap_or(Outcome::Stopped))
+        }
+    };
+    let mut spread = job.spread.clone();
+    if hub.is_some() {
+        // replicas that wait for each other must all be there
+        spread.at_once = job.replicas.len();
+    }
     let desk = Desk::new(ranks, &job.requests, job.replicas.len(), see);
-    let all = job.spread.run(desk, |index, slot, tell| job.replica(index, slot, tell));
-    let outcome = watch.map(|(_lock, watch)| watch.finish()).transpose();
+    let all = spread.run(desk, work);
+    let outcome = watch.map(Watch::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
     let of_first = ranks.gather(&outcome).into_iter().flatten().next();
     of_first.ok_or_else(|| Error::Internal("rank 0 has no outcome".into()))
@@ -130,7 +154,7 @@ pub fn run_replicas(
 
 impl EnsembleJob<'_> {
     /// The run of one replica beside others.
-    fn replica(&self, index: usize, slot: usize, tell: &Tell) -> Result<Outcome> {
+    fn replica(&self, index: usize, slot: usize, exchange: Option<Member<'_>>, tell: &Tell) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
@@ -149,6 +173,7 @@ impl EnsembleJob<'_> {
             force: self.force,
             no_append: self.no_append,
             reporters: vec![],
+            exchange,
             requests: self.requests.clone(),
             started,
         };

@@ -1,7 +1,8 @@
 //! What is said of an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
 
 use super::desk::Event;
-use super::{EnsembleJob, ReplicaJob};
+use super::exchange::state_names;
+use super::{EnsembleJob, Hub, ReplicaJob};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
@@ -18,6 +19,8 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Watches over the replicas.
 pub(super) struct Watch<'a> {
     job: &'a EnsembleJob<'a>,
+    /// of replicas that swap states
+    hub: Option<&'a Hub>,
     status: EnsembleStatus,
     log: RunLog,
     progress: Progress,
@@ -35,7 +38,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(job: &'a EnsembleJob<'a>, log: RunLog, progress: Progress) -> Self {
+    pub(super) fn new(job: &'a EnsembleJob<'a>, hub: Option<&'a Hub>, log: RunLog, progress: Progress) -> Self {
         let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
@@ -49,7 +52,7 @@ impl<'a> Watch<'a> {
         status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
         let ends = job.replicas.iter().map(|_| None).collect();
         let (speed, written) = (SpeedMeter::default(), Instant::now());
-        Watch { job, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
+        Watch { job, hub, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
     }
 
     /// Something happened to a replica, or nothing for some time.
@@ -93,6 +96,8 @@ impl<'a> Watch<'a> {
     /// The status of a replica that has ended, and how, in words.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
+        // until there is a status of its own
+        replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
         // what another rank has written may not be seen here at once
         let (state, how) = match end {
@@ -100,8 +105,15 @@ impl<'a> Watch<'a> {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
                 return (Level::Warning, format!("failed: {error}"));
             }
-            Ok(Outcome::Stopped) => (ReplicaState::Stopped, "stopped on request, the same command continues"),
-            Ok(Outcome::Finished | Outcome::Unchanged) => (ReplicaState::Finished, "finished"),
+            Ok(Outcome::Stopped) => match self.hub.and_then(Hub::failed) {
+                Some(failed) => {
+                    let name = &self.job.replicas[failed].status.name;
+                    let how = format!("stopped with a checkpoint, since {name} has failed; the same command continues");
+                    (ReplicaState::Stopped, how)
+                }
+                None => (ReplicaState::Stopped, "stopped on request, the same command continues".to_owned()),
+            },
+            Ok(Outcome::Finished | Outcome::Unchanged) => (ReplicaState::Finished, "finished".to_owned()),
         };
         replica.state = state;
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
@@ -183,6 +195,7 @@ impl<'a> Watch<'a> {
             0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
             _ => self.running_speed(),
         };
+        self.status.exchange = self.hub.map(Hub::statistics);
         self.status.write(self.job.directory)
     }
 
@@ -211,6 +224,9 @@ impl<'a> Watch<'a> {
         }
         if self.news {
             self.status.log(&mut self.log)?;
+            if let Some(hub) = self.hub {
+                hub.statistics().log(&mut self.log, &state_names(self.job))?;
+            }
             self.log.note(&format!("output in {}", self.job.directory.display()))?;
         }
         Ok(())

@@ -94,6 +94,7 @@ impl Case {
             force: false,
             no_append: false,
             reporters: vec![],
+            exchange: None,
             requests: Requests::default(),
             started: Instant::now(),
         };

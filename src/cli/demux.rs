@@ -1,0 +1,48 @@
+//! `md demux`: trajectories and energies of a replica exchange, sorted by state.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::convert::Demux;
+use crate::error::{Problem, Result};
+
+/// Sort the trajectories and energies of a replica exchange by state: from replica-1, replica-2, ... to state-1, state-2, ...
+#[derive(Debug, Args)]
+#[command(name = "demux")]
+pub(super) struct Sort {
+    /// Output folder of the exchange, in which exchange.csv is
+    folder: PathBuf,
+    /// Folder for state-1, state-2, ..., unless given that of the exchange
+    #[arg(long, value_name = "D")]
+    output_dir: Option<PathBuf>,
+    /// Replace these where they are
+    #[arg(long)]
+    force: bool,
+}
+
+impl Sort {
+    /// The folder whose files it reads.
+    pub(super) fn file(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn execute(&self) -> Result<()> {
+        let demux = Demux::open(&self.folder)?;
+        let target = self.output_dir.as_deref().unwrap_or(&self.folder);
+        let folders = (0..demux.states()).map(|state| Demux::folder(target, state));
+        if let Some(there) = folders.into_iter().find(|folder| !self.force && folder.exists()) {
+            let problem = Problem::new("this folder is here already").in_file(&there);
+            return Err(problem.help("--force replaces its files; --output-dir names another folder").into());
+        }
+        let mut text = String::new();
+        for sorted in demux.sort_into(target)? {
+            let (name, records, states) = (sorted.name, sorted.records, demux.states());
+            // writing to a String cannot fail
+            let _ = writeln!(text, "written      {name}: {records} records in each of {states} states");
+        }
+        let _ = writeln!(text, "folders      {} and so on", Demux::folder(target, 0).display());
+        super::print(&text)
+    }
+}

@@ -1,0 +1,114 @@
+//! `ensemble.exchange`: what it needs, and the states that replicas swap.
+
+use super::build::report;
+use super::dynamics::WHOLE_STEPS;
+use super::replicas::constant;
+use super::value::Table;
+use crate::ensemble::barostat::{Barostat, BarostatKind};
+use crate::ensemble::exchange::{Conditions, Exchange};
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::error::Problem;
+use crate::restraint::Potential;
+use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
+
+/// Steps between attempts of an ensemble of so many replicas whose stages are those of `plan`, if it asks for them.
+pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
+    let inner = table.table("exchange")?;
+    let mut wrong = |what: &str, help: &str| {
+        report(problems, table, "exchange", format!("ensemble.exchange: {what}"), help);
+    };
+    if ["replicas", "replica"].into_iter().any(|name| table.is_given(name)) {
+        wrong("replicas that swap states are those of a list", "write temperature = [\"300 K\", \"310 K\"]");
+        return None;
+    }
+    if replicas < 2 {
+        wrong("one replica has nobody to swap with", "write temperature = [\"300 K\", \"310 K\"]");
+    }
+    let Some(Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
+        wrong("states are swapped in the last stage, which is not one of dynamics", "add a stage of dynamics");
+        return None;
+    };
+    let mut refuse = |why: String, help: &str| wrong(&format!("stage \"{name}\" {why}"), help);
+    couplings(dynamics, &mut refuse);
+    let moves = |potential: &Potential| match potential {
+        Potential::Well(well) => well.center.is_none() || well.rate != 0.0,
+        Potential::Force(_) => false,
+    };
+    if restraints.iter().any(|restraint| moves(&restraint.potential)) {
+        let why = "has a restraint whose centre moves or is where the stage starts: it is another one in each replica";
+        refuse(why.to_owned(), "give it a center, and no rate");
+    }
+    if table.is_given("solute_temperature") && plan.run.tuning == TuningMethod::Off {
+        wrong("with tuning = \"off\" each state would have a PME mesh of its own", "remove run.tuning");
+    }
+    if plan.run.tuning == TuningMethod::Measure {
+        wrong("with tuning = \"measure\" each replica would choose a PME mesh of its own", "remove run.tuning");
+    }
+    let every = inner.interval("every")?;
+    let steps = every.steps(dynamics.timestep);
+    if let Interval::Time(time) = every
+        && (time / dynamics.timestep - steps as f64).abs() > WHOLE_STEPS
+    {
+        let message = format!("ensemble.exchange.every: not a whole number of steps of stage \"{name}\"");
+        report(problems, inner, "every", message, "take a multiple of its timestep, or a number of steps");
+    }
+    Some(steps)
+}
+
+/// Refuses what makes no ensemble, or one that is not known.
+fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
+    match &dynamics.thermostat {
+        None => refuse("has no thermostat".to_owned(), "states have a temperature: add a thermostat"),
+        Some(thermostat) => {
+            let unsafe_kind = match thermostat.kind {
+                ThermostatKind::Berendsen => Some("weak coupling, whose energies have no known distribution"),
+                ThermostatKind::NoseHoover => Some(
+                    "a Nosé-Hoover chain, which is no bath without memory: its velocities would have to be swapped, too",
+                ),
+                ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => None,
+            };
+            if let Some(why) = unsafe_kind {
+                refuse(format!("has {why}"), "take thermostat kind \"v-rescale\" or \"langevin\"");
+            }
+            if !is_constant(thermostat) {
+                refuse("changes its temperature with time".to_owned(), "anneal in a stage before it");
+            }
+        }
+    }
+    let Some(barostat) = &dynamics.barostat else { return };
+    if barostat.kind == BarostatKind::Berendsen {
+        let help = "take barostat kind \"c-rescale\" or \"monte-carlo\"";
+        refuse("has a barostat of weak coupling, whose volumes have no known distribution".to_owned(), help);
+    }
+    if pressure(barostat).is_none() || barostat.surface_tension != 0.0 {
+        let why =
+            "does not have one constant pressure and no surface tension: the work P dV would not be that of a state";
+        refuse(why.to_owned(), "give the barostat one pressure");
+    }
+}
+
+fn is_constant(thermostat: &Thermostat) -> bool {
+    let groups = thermostat.groups.iter().map(|group| &group.temperature);
+    groups.chain([&thermostat.temperature]).all(|temperature| constant(temperature).is_some())
+}
+
+/// The pressure of all directions and times, kJ/mol/nm³.
+fn pressure(barostat: &Barostat) -> Option<f64> {
+    match barostat.pressure.each_ref().map(constant) {
+        [Some(x), Some(y), Some(z)] if x == y && y == z => Some(x),
+        _ => None,
+    }
+}
+
+/// The exchange of replicas with these plans, each in its own state, by attempts every so many steps.
+pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
+    let state = |plan: &&Plan| {
+        let (_, dynamics) = plan.dynamics().next_back()?;
+        let temperature = constant(&dynamics.thermostat.as_ref()?.temperature)?;
+        Some(Conditions { temperature, pressure: dynamics.barostat.as_ref().and_then(pressure) })
+    };
+    Exchange { every, seed, states: plans.iter().filter_map(state).collect() }
+}
+
+#[cfg(test)]
+mod tests;

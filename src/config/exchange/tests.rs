@@ -1,0 +1,95 @@
+use crate::config::{Config, Override};
+use std::path::Path;
+
+const LANGEVIN: &str = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
+const LIST: &str = "temperature = [\"300 K\", \"305 K\"]";
+
+/// What is wrong with a last stage and an ensemble with attempts every so much.
+fn problems(stage: &str, ensemble: &str, every: &str) -> Vec<String> {
+    let text = format!(
+        "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = 90\n\
+         timestep = \"2 fs\"\nvelocities = \"generate\"\ntemperature = \"300 K\"\n{stage}\n\
+         [ensemble]\n{ensemble}\nexchange = {{ every = \"{every}\" }}\n"
+    );
+    match Config::parse(&text, Path::new("/base/input.toml"), &[]) {
+        Ok(config) => {
+            assert!(config.ensemble.unwrap().is_exchange());
+            vec![]
+        }
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn what_has_no_known_ensemble_is_refused_with_its_reason() {
+    let rescale =
+        LANGEVIN.replace("langevin", "v-rescale").replace("friction = \"2 1/ps\"", "coupling_time = \"1 ps\"");
+    let andersen = rescale.replace("v-rescale", "andersen");
+    for (stage, ensemble) in [
+        (LANGEVIN.to_owned(), LIST),
+        (format!("{rescale}\nbarostat = {{ pressure = \"1 bar\" }}"), LIST),
+        (format!("{rescale}\nbarostat = {{ pressure = \"1 bar\" }}"), "pressure = [\"1 bar\", \"200 bar\"]"),
+        (format!("{LANGEVIN}\nbarostat = {{ kind = \"monte-carlo\", pressure = \"1 bar\" }}"), LIST),
+        (andersen, LIST),
+    ] {
+        assert_eq!(problems(&stage, ensemble, "20 fs"), [""; 0], "{stage}");
+    }
+    let weak = rescale.replace("v-rescale", "berendsen");
+    let chain = rescale.replace("v-rescale", "nose-hoover");
+    let moving = "restraints = [{ kind = \"distance\", groups = [\"atom 1\", \"atom 2\"], force_constant = \
+        \"10 kJ/mol/nm^2\", center = \"1 nm\", rate = \"0.1 nm/ns\" }]";
+    let annealed =
+        "thermostat = { temperature = [[\"0 ps\", \"10 K\"], [\"1 ps\", \"300 K\"]], coupling_time = \"1 ps\" }";
+    for (stage, ensemble, every, reason) in [
+        (weak, LIST, "20 fs", "weak coupling"),
+        (chain, LIST, "20 fs", "Nosé-Hoover chain"),
+        (format!("{LANGEVIN}\nbarostat = {{ kind = \"berendsen\" }}"), LIST, "20 fs", "barostat of weak coupling"),
+        (
+            format!("{LANGEVIN}\nbarostat = {{ coupling = \"semi-isotropic\", surface_tension = \"60 mN/m\" }}"),
+            LIST,
+            "20 fs",
+            "no surface tension",
+        ),
+        (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "whose centre moves"),
+        (
+            format!("{annealed}\nbarostat = {{ pressure = \"1 bar\" }}"),
+            "pressure = [\"1 bar\", \"2 bar\"]",
+            "20 fs",
+            "changes its temperature",
+        ),
+        (LANGEVIN.to_owned(), LIST, "21 fs", "not a whole number of steps"),
+        (LANGEVIN.to_owned(), "temperature = \"300 K\"", "20 fs", "nobody to swap with"),
+        (LANGEVIN.to_owned(), "replicas = 3", "20 fs", "are those of a list"),
+        (format!("{LANGEVIN}\n[[stage]]\nkind = \"minimize\"\nname = \"end\""), LIST, "20 fs", "not one of dynamics"),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "a PME mesh of its own"),
+    ] {
+        let found = problems(&stage, ensemble, every);
+        assert!(found.iter().any(|problem| problem.contains(reason)), "{stage}: {found:?}");
+    }
+}
+
+#[test]
+fn states_are_those_of_the_replicas() {
+    let text = format!(
+        "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[run]\nseed = 9\n[[stage]]\nname = \"npt\"\nkind = \"dynamics\"\n\
+         steps = 90\ntimestep = \"2 fs\"\n{LANGEVIN}\nbarostat = {{ pressure = \"2 bar\" }}\n\
+         [ensemble]\n{LIST}\nexchange = {{ every = \"5 steps\" }}\n"
+    );
+    let path = Path::new("/base/input.toml");
+    let shared = Config::parse(&text, path, &[]).unwrap();
+    let ensemble = shared.ensemble.unwrap();
+    let read = |overrides: &[Override]| {
+        let reading = crate::config::Reading { files: false, replica: true };
+        Config::parse_with(&text, path, overrides, reading).unwrap()
+    };
+    let mut configs: Vec<Config> = ensemble.replicas.iter().map(|replica| read(&replica.overrides)).collect();
+    assert_eq!(configs[0].plan.exchange, None);
+    ensemble.join(&mut configs);
+    for config in &configs {
+        let exchange = config.plan.exchange.as_ref().unwrap();
+        assert_eq!((exchange.every, exchange.seed, exchange.states.len()), (5, 9, 2));
+        assert_eq!([0, 1].map(|state| exchange.states[state].temperature), [300.0, 305.0]);
+        assert!((exchange.states[1].pressure.unwrap() / crate::units::BAR - 2.0).abs() < 1e-12);
+        assert!(config.effective.starts_with("# A replica that swaps states"));
+    }
+}

@@ -1,0 +1,315 @@
+//! `exchange.csv`: what has come of every attempt of a replica exchange, and what follows from it.
+//!
+//! A row has the number of the attempt, the step before which it took place, its time (ps), the state of every replica from then
+//! on, and the probability of each pair of neighbours that tried; states count from 1. The rows are the memory of the exchange:
+//! a replica that continues from a checkpoint before some of them takes their outcomes as they stand.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::log::{Level, RunLog};
+use crate::error::{Error, Problem, Result};
+
+/// The file.
+pub const EXCHANGE: &str = "exchange.csv";
+
+/// Digits of probabilities after the point.
+const DIGITS: usize = 6;
+
+/// An attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExchangeRow {
+    /// from 1
+    pub attempt: u64,
+    /// steps since the start of the run
+    pub step: u64,
+    /// ps
+    pub time: f64,
+    /// of each replica from this step on, from 0
+    pub states: Vec<usize>,
+    /// of each pair of neighbours that tried, by its lower state
+    pub probabilities: Vec<Option<f64>>,
+}
+
+impl ExchangeRow {
+    fn header(replicas: usize) -> String {
+        let states = (1..=replicas).map(|replica| format!(",state of replica-{replica}"));
+        let pairs = (1..replicas).map(|state| format!(",probability of {state}-{}", state + 1));
+        format!("attempt,step,time (ps){}\n", states.chain(pairs).collect::<String>())
+    }
+
+    fn line(&self) -> String {
+        let states = self.states.iter().map(|state| format!(",{}", state + 1));
+        let pairs = self.probabilities.iter().map(|probability| match probability {
+            Some(value) => format!(",{value:.DIGITS$}"),
+            None => ",".to_owned(),
+        });
+        format!("{},{},{:.6}{}\n", self.attempt, self.step, self.time, states.chain(pairs).collect::<String>())
+    }
+
+    /// Of a line; `None` if it is none of so many replicas.
+    fn parse(line: &str, replicas: usize) -> Option<Self> {
+        let mut fields = line.split(',');
+        let (attempt, step) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let time = fields.next()?.parse().ok()?;
+        let mut state = || -> Option<usize> { fields.next()?.parse::<usize>().ok()?.checked_sub(1) };
+        let states = (0..replicas).map(|_| state()).collect::<Option<Vec<usize>>>()?;
+        let mut seen = vec![false; replicas];
+        states.iter().try_for_each(|&state| seen.get_mut(state).map(|seen| *seen = true))?;
+        let mut probability = || match fields.next()? {
+            "" => Some(None),
+            text => text.parse().ok().map(Some),
+        };
+        let probabilities = (1..replicas).map(|_| probability()).collect::<Option<Vec<Option<f64>>>>()?;
+        let is_permutation = seen.iter().all(|seen| *seen);
+        (is_permutation && fields.next().is_none()).then_some(Self { attempt, step, time, states, probabilities })
+    }
+
+    /// With probabilities as the file has them.
+    pub fn rounded(mut self) -> Self {
+        let scale = 10f64.powi(DIGITS as i32);
+        self.probabilities.iter_mut().flatten().for_each(|value| *value = (*value * scale).round() / scale);
+        self
+    }
+}
+
+/// Writes the file.
+#[derive(Debug)]
+pub struct ExchangeTable {
+    path: PathBuf,
+    file: File,
+}
+
+impl ExchangeTable {
+    /// Creates the file, or continues it: `see` is given each of its complete rows. A row that a killed process has left
+    /// unfinished is cut off.
+    pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
+        let io = |error| Error::io(path, error);
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(io)?;
+        let header = ExchangeRow::header(replicas);
+        let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
+        if complete.is_empty() {
+            file.set_len(0)
+                .and_then(|()| file.rewind())
+                .and_then(|()| file.write_all(header.as_bytes()))
+                .map_err(io)?;
+        } else {
+            rows(path, complete, replicas, see)?;
+            let end = file.set_len(complete.len() as u64).and_then(|()| file.seek(SeekFrom::End(0)));
+            end.map_err(io)?;
+        }
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Adds a row, in one system call.
+    pub fn write(&mut self, row: &ExchangeRow) -> Result<()> {
+        self.file.write_all(row.line().as_bytes()).map_err(|error| Error::io(&self.path, error))
+    }
+
+    /// Waits until all rows are on disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|error| Error::io(&self.path, error))
+    }
+}
+
+/// Gives every row of a text with its header to `see`.
+fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRow)) -> Result<()> {
+    let wrong = |line: usize, what: String| {
+        let problem = Problem::new(what).in_file(path).at_line(line + 1);
+        problem.help("restore the file, or use --force to move the old output aside and start anew")
+    };
+    let header = ExchangeRow::header(replicas);
+    if text.split_inclusive('\n').next() != Some(header.as_str()) {
+        return Err(wrong(0, format!("these are not the columns of an exchange of {replicas} replicas")).into());
+    }
+    for (index, line) in text.lines().enumerate().skip(1) {
+        let row = ExchangeRow::parse(line, replicas).filter(|row| row.attempt == index as u64);
+        see(row.ok_or_else(|| wrong(index, format!("this is not the row of attempt {index}")))?);
+    }
+    Ok(())
+}
+
+/// Reads the file of an exchange; gives the number of replicas with the rows.
+pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+    let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let columns = complete.lines().next().unwrap_or_default().split(',');
+    let replicas = columns.filter(|column| column.starts_with("state of ")).count();
+    let mut found = vec![];
+    rows(path, complete, replicas, |row| found.push(row))?;
+    Ok((replicas, found))
+}
+
+/// What follows from the attempts so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExchangeStatistics {
+    /// attempts
+    pub attempts: u64,
+    /// of neighbours
+    pub pairs: Vec<PairStatistics>,
+    /// of each replica
+    pub replicas: Vec<Walk>,
+}
+
+/// Two neighbouring states.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PairStatistics {
+    /// from 1
+    pub states: [usize; 2],
+    /// attempts
+    pub tried: u64,
+    /// of these
+    pub accepted: u64,
+    /// over all attempts
+    pub mean_probability: f64,
+}
+
+/// The walk of a replica through the states.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Walk {
+    /// its state now, from 1
+    pub state: usize,
+    /// from the first state to the last and back to the first
+    pub round_trips: u64,
+    /// which of these two it saw last, if the first before the last; from 1
+    pub last_end: Option<usize>,
+}
+
+impl ExchangeStatistics {
+    /// Of an exchange of so many replicas that has not begun.
+    pub fn new(replicas: usize) -> Self {
+        let pair = |low| PairStatistics { states: [low, low + 1], ..PairStatistics::default() };
+        let walk = |state| Walk { state, last_end: (state == 1).then_some(1), ..Walk::default() };
+        let (pairs, replicas) = ((1..replicas).map(pair).collect(), (1..=replicas).map(walk).collect());
+        Self { attempts: 0, pairs, replicas }
+    }
+
+    /// The state of each replica, from 0.
+    pub fn states(&self) -> Vec<usize> {
+        self.replicas.iter().map(|walk| walk.state - 1).collect()
+    }
+
+    /// After one more attempt.
+    pub fn add(&mut self, row: &ExchangeRow) {
+        self.attempts = row.attempt;
+        for (pair, probability) in self.pairs.iter_mut().zip(&row.probabilities) {
+            let Some(probability) = probability else { continue };
+            let [low, high] = pair.states;
+            let swapped = self.replicas.iter().zip(&row.states).any(|(walk, new)| walk.state == low && new + 1 == high);
+            pair.mean_probability = (pair.mean_probability * pair.tried as f64 + probability) / (pair.tried + 1) as f64;
+            (pair.tried, pair.accepted) = (pair.tried + 1, pair.accepted + u64::from(swapped));
+        }
+        let last = self.replicas.len();
+        for (walk, &state) in self.replicas.iter_mut().zip(&row.states) {
+            walk.state = state + 1;
+            if walk.state == 1 {
+                walk.round_trips += u64::from(walk.last_end == Some(last));
+                walk.last_end = Some(1);
+            } else if walk.state == last && walk.last_end.is_some() {
+                walk.last_end = Some(last);
+            }
+        }
+    }
+
+    /// Tables of neighbours and of replicas; `names` of the states.
+    pub fn log(&self, log: &mut RunLog, names: &[String]) -> Result<()> {
+        log.section("Exchange")?;
+        let name = |state: usize| names.get(state - 1).map_or(String::new(), |name| format!(" ({name})"));
+        let pair = |pair: &PairStatistics| {
+            let [low, high] = pair.states;
+            let part = |value: f64| if pair.tried == 0 { String::new() } else { format!("{value:.3}") };
+            [
+                format!("{low}{} - {high}{}", name(low), name(high)),
+                pair.tried.to_string(),
+                pair.accepted.to_string(),
+                part(pair.accepted as f64 / pair.tried.max(1) as f64),
+                part(pair.mean_probability),
+            ]
+        };
+        let pairs: Vec<_> = self.pairs.iter().map(pair).collect();
+        log.table(["states", "tried", "accepted", "acceptance", "mean probability"], &pairs)?;
+        let walk = |(index, walk): (usize, &Walk)| {
+            let state = format!("{}{}", walk.state, name(walk.state));
+            [format!("replica-{}", index + 1), state, walk.round_trips.to_string()]
+        };
+        let walks: Vec<_> = self.replicas.iter().enumerate().map(walk).collect();
+        log.table(["replica", "state now", "round trips"], &walks)?;
+        log.line(Level::Detail, &format!("  {} attempts", self.attempts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(attempt: u64, states: [usize; 3], probabilities: [Option<f64>; 2]) -> ExchangeRow {
+        let (step, time) = (10 * attempt, 0.02 * attempt as f64);
+        ExchangeRow { attempt, step, time, states: states.to_vec(), probabilities: probabilities.to_vec() }.rounded()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXCHANGE);
+        let all = [
+            row(1, [1, 0, 2], [Some(0.123_456_7), None]),
+            row(2, [2, 0, 1], [None, Some(1.0)]),
+            row(3, [2, 0, 1], [Some(0.0), None]),
+        ];
+        let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
+        all[..2].iter().for_each(|row| table.write(row).unwrap());
+        table.sync().unwrap();
+        // killed within a row
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
+        assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
+        let mut seen = vec![];
+        let mut table = ExchangeTable::open(&path, 3, |row| seen.push(row)).unwrap();
+        assert_eq!(seen, all[..2]);
+        table.write(&all[2]).unwrap();
+        assert_eq!(read(&path).unwrap(), (3, all.to_vec()));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("attempt,step,time (ps),state of replica-1,"), "{text}");
+        assert!(text.contains("\n1,10,0.020000,2,1,3,0.123457,\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_record_of_this_exchange_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXCHANGE);
+        let mut table = ExchangeTable::open(&path, 3, |_| ()).unwrap();
+        table.write(&row(1, [1, 0, 2], [Some(0.5), None])).unwrap();
+        let good = std::fs::read_to_string(&path).unwrap();
+        let open = |replicas| ExchangeTable::open(&path, replicas, |_| ()).map(|_| ()).unwrap_err().to_string();
+        assert!(open(4).contains("not the columns of an exchange of 4 replicas"));
+        for wrong in
+            ["1,10,0.02,1,1,3,0.5,", "2,10,0.02,2,1,3,0.5,", "1,10,0.02,2,1,4,0.5,", "1,10,0.02,2,1,3,0.5", "x"]
+        {
+            std::fs::write(&path, good.replace("1,10,0.020000,2,1,3,0.500000,", wrong)).unwrap();
+            assert!(open(3).contains("this is not the row of attempt 1"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn swaps_and_round_trips_are_counted() {
+        let mut statistics = ExchangeStatistics::new(3);
+        let (some, none) = (Some(0.25), None);
+        // the first replica goes up, comes back, and goes half the way
+        let walk = [[1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]];
+        for (index, states) in walk.into_iter().enumerate() {
+            let tried = if index % 2 == 0 { [some, none] } else { [none, some] };
+            statistics.add(&row(index as u64 + 1, states, tried));
+        }
+        let pair = |index: usize| {
+            let PairStatistics { states, tried, accepted, mean_probability } = statistics.pairs[index];
+            (states, tried, accepted, mean_probability)
+        };
+        assert_eq!((pair(0), pair(1)), (([1, 2], 3, 3, 0.25), ([2, 3], 3, 3, 0.25)));
+        assert_eq!(statistics.replicas.iter().map(|walk| walk.round_trips).collect::<Vec<_>>(), [1, 0, 0]);
+        assert_eq!((statistics.attempts, statistics.states()), (6, vec![0, 1, 2]));
+    }
+}

@@ -1,0 +1,187 @@
+//! What a replica does at the attempts of an exchange.
+//!
+//! A state may have another Hamiltonian. Its energy is evaluated in a context of its own, with fresh lists; a replica that gets
+//! it goes on in this context as if from a checkpoint: with the lists of its old one, made anew from where they were made.
+
+use super::Session;
+use crate::backend::{Phases, Workload};
+use crate::context::Context;
+use crate::ensemble::exchange::{Exchange, Offer, neighbour, scale_velocities};
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::run::checkpoint::RunPosition;
+use crate::run::job::Job;
+use crate::run::plan::Dynamics;
+use crate::run::replicas::Member;
+use crate::run::setup::Setup;
+use crate::run::simulation::{Simulation, StageProgress};
+use crate::system::{State, System};
+use std::sync::Arc;
+
+/// A replica in the stage in which states are swapped.
+pub(super) struct Swaps<'a> {
+    member: Member<'a>,
+    exchange: &'a Exchange,
+    /// its own now
+    state: usize,
+    /// of all atoms, amu
+    masses: Vec<f64>,
+    /// temperature groups
+    groups: usize,
+    /// of the stage
+    lists: ListSchedule,
+    index: usize,
+    first_time: f64,
+}
+
+impl<'a> Swaps<'a> {
+    /// For a position in the stage of this index; `None` where nothing is swapped.
+    pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
+        let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
+            return Ok(None);
+        };
+        if index + 1 < job.plan.stages.len() {
+            return Ok(None);
+        }
+        let state = place.exchanged.unwrap_or(member.first_state());
+        // an attempt before the next step is still to be made
+        member.check(place.done.saturating_sub(1) / exchange.every, state)?;
+        let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let thermostat = member.state(state).dynamics.thermostat.as_ref();
+        let groups = thermostat.map_or(1, |thermostat| 1 + thermostat.groups.len());
+        Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
+    }
+
+    /// From 0.
+    pub(super) fn state(&self) -> usize {
+        self.state
+    }
+
+    /// The couplings of its state.
+    pub(super) fn dynamics(&self) -> &'a Dynamics {
+        self.member.state(self.state).dynamics
+    }
+
+    fn system(&self, state: usize) -> &'a Arc<System> {
+        &self.member.state(state).system
+    }
+
+    /// Whether a state has the Hamiltonian of the present one.
+    fn is_same_system(&self, state: usize) -> bool {
+        Arc::ptr_eq(self.system(state), self.system(self.state))
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Says that states are swapped, and what that means for this log.
+    pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
+        let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
+        let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
+        self.log.note(&format!(
+            "swaps states with other replicas every {every} steps, now in state {now} of {all}; averages are over all states that \
+             it has, `md demux` sorts by state"
+        ))
+    }
+
+    /// Makes the attempt that is due before the next step, if one is; true if the run is to stop instead. `state` is that of
+    /// the simulation if the replica gets another thermodynamic state.
+    pub(super) fn exchange(
+        &mut self,
+        (simulation, target): (&mut Simulation<'a>, u64),
+        state: &mut State,
+        swaps: &mut Option<Swaps<'a>>,
+    ) -> Result<bool> {
+        let Some(swaps) = swaps else { return Ok(false) };
+        let step = simulation.local_step;
+        let Some(attempt) = swaps.exchange.attempt_at(step) else { return Ok(false) };
+        let time = simulation.time();
+        let new = match swaps.member.known(attempt) {
+            Some(new) => new,
+            None => {
+                let offer = self.offer(simulation, attempt, state, swaps)?;
+                let attempt = (attempt, simulation.step_number(), time);
+                match swaps.member.meet(attempt, offer, &mut || self.poll((step, target, time)))? {
+                    Some(new) => new,
+                    None => return Ok(true),
+                }
+            }
+        };
+        if new != swaps.state {
+            self.download(simulation, state)?;
+            let factor = swaps.exchange.velocity_factor(swaps.state, new);
+            if factor != 1.0 {
+                scale_velocities(state, &swaps.masses, factor, swaps.groups);
+            }
+            if swaps.is_same_system(new) {
+                simulation.exchange(state, swaps.member.state(new).dynamics)?;
+            } else {
+                self.take_state(swaps.index, Some(new));
+                self.go_on_with(simulation, state, swaps, new)?;
+            }
+            swaps.state = new;
+        }
+        Ok(false)
+    }
+
+    /// What the replica offers at an attempt; `state` becomes that of the simulation where another Hamiltonian is tried.
+    fn offer(
+        &self,
+        simulation: &mut Simulation<'a>,
+        attempt: u64,
+        state: &mut State,
+        swaps: &Swaps<'a>,
+    ) -> Result<Offer> {
+        self.flush(simulation)?;
+        let (own, volume) = simulation.potential()?;
+        let other = neighbour(attempt, swaps.state, swaps.exchange.states.len());
+        let Some(other) = other.filter(|other| !swaps.is_same_system(*other)) else {
+            return Ok(Offer { own, other: own, volume });
+        };
+        simulation.download(state)?;
+        let mut context = self.context_of(other, simulation, swaps)?;
+        context.backend_mut().set_restraint_time(simulation.local_step as f64 * simulation.timestep());
+        context.set_state(state)?;
+        let energies = context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        Ok(Offer { own, other: energies.potential(), volume })
+    }
+
+    /// A context of another state.
+    fn context_of(&self, other: usize, simulation: &Simulation<'a>, swaps: &Swaps<'a>) -> Result<Context> {
+        let system = self.in_stage(swaps.index, swaps.system(other))?;
+        let mut context = self.engine.context(self.job.plan, &system, swaps.lists)?;
+        context.restrain(&self.restraints[swaps.index], &simulation.restraints()?)?;
+        Ok(context)
+    }
+
+    /// Goes on with the Hamiltonian of another state.
+    fn go_on_with(
+        &mut self,
+        simulation: &mut Simulation<'a>,
+        state: &State,
+        swaps: &Swaps<'a>,
+        new: usize,
+    ) -> Result<()> {
+        let lists = simulation.list_origins()?;
+        let context = self.context_of(new, simulation, swaps)?;
+        let dynamics = swaps.member.state(new).dynamics;
+        let system = self.system_of(swaps.index)?;
+        let setup = Setup::new(&system, dynamics, self.job.plan.run.seed, state.cell.is_some())?;
+        let progress = StageProgress { steps: simulation.local_step, first_time: swaps.first_time, lists };
+        let mut next = Simulation::new(context, setup, state, progress)?;
+        next.exchange(state, dynamics)?;
+        self.timing.searches += simulation.searches();
+        self.timing.phases.add_difference(&simulation.backend().phases()?, &Phases::default());
+        *simulation = next;
+        Ok(())
+    }
+
+    /// The Hamiltonian is that of a state from now on, in the stage in which states are swapped. Where states differ in it, no
+    /// tuning has changed it.
+    pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
+        let is_last = index + 1 == self.job.plan.stages.len();
+        let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());
+        if let (Some(member), Some(state)) = (member, exchanged) {
+            self.job.system = Arc::clone(&member.state(state).system);
+        }
+    }
+}

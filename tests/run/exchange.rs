@@ -1,0 +1,397 @@
+//! Replica exchange: whatever happens, every replica goes the same way through the states.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::case::{Case, Record, assert_same, signal, wait_for};
+use assert_cmd::cargo::CommandCargoExt;
+use md::observe::exchange::{ExchangeRow, read};
+use md::observe::replicas::{EnsembleStatus, ReplicaState};
+
+const TEMPERATURES: &str = "temperature = [\"300 K\", \"330 K\", \"365 K\", \"400 K\"]";
+const LANGEVIN: &str = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
+
+/// Some steps of a small molecule by itself, and some with attempts to swap.
+fn input(threads: usize, thermostat: &str, list: &str, at_once: usize) -> String {
+    let stage = |name: &str, steps: usize, velocities: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"2 fs\"\n{velocities}\n{thermostat}\n"
+        )
+    };
+    let forces = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\nenergies = { every = \"4 fs\" }\n\
+        trajectory = { every = \"20 fs\", velocities = true }\n";
+    let (first, last) = (stage("a", 10, "velocities = \"generate\""), stage("b", 100, ""));
+    let ensemble = format!("[ensemble]\n{list}\nat_once = {at_once}\nexchange = {{ every = \"10 steps\" }}\n");
+    format!("[run]\nthreads = {threads}\n{forces}{first}{last}{ensemble}")
+}
+
+fn case(threads: usize, at_once: usize) -> Case {
+    Case::new("peptide-vacuum", &input(threads, LANGEVIN, TEMPERATURES, at_once))
+}
+
+/// Everything that an exchange of so many replicas has left.
+fn records(case: &Case, directory: &str, replicas: usize) -> (Vec<ExchangeRow>, Vec<Record>) {
+    let (found, rows) = read(&case.path(directory).join("exchange.csv")).unwrap();
+    assert_eq!(found, replicas);
+    (rows, (1..=replicas).map(|number| case.record(&format!("{directory}/replica-{number}"))).collect())
+}
+
+#[track_caller]
+fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
+    let [a, b] = directories.map(|directory| records(case, directory, 4));
+    assert_eq!(a.0, b.0, "the attempts differ");
+    a.1.iter().zip(&b.1).for_each(|(a, b)| assert_same(a, b));
+    let statistics = directories.map(|directory| status(case, directory).exchange);
+    assert!(statistics[0].is_some() && statistics[0] == statistics[1], "{statistics:?}");
+}
+
+fn status(case: &Case, directory: &str) -> EnsembleStatus {
+    serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn slots_and_stops_change_nothing() {
+    let case = case(1, 1);
+    let said = case.ends_with(0, &["--output-dir", "whole"]);
+    for part in ["4 replicas, 1 at once", "1 (300 K) - 2 (330 K)", "10 attempts", "replica-4: finished, 0.2 ps"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let (rows, _) = records(&case, "whole", 4);
+    assert_eq!(rows.iter().map(|row| row.step).collect::<Vec<_>>(), (2..=11).map(|k| 10 * k).collect::<Vec<_>>());
+    assert!(rows.windows(2).any(|pair| pair[0].states != pair[1].states), "nothing was swapped: {rows:?}");
+    let whole = status(&case, "whole");
+    let pairs = whole.exchange.unwrap().pairs;
+    assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
+    // in parts, which end before, at and after an attempt
+    for steps in ["10", "20", "55", "60", "100"] {
+        case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
+    }
+    assert_same_exchange(&case, ["whole", "parts"]);
+    assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("finished already"));
+    // one step of one replica at a time, more or less
+    let limited = ["--output-dir", "limited", "--steps", "12", "--max-hours", "1e-9"];
+    let mut calls = 1;
+    while case.run(&limited).code == Some(3) {
+        calls += 1;
+        assert!(calls < 200, "no end");
+    }
+    case.ends_with(0, &["--output-dir", "limited"]);
+    assert_same_exchange(&case, ["whole", "limited"]);
+    // as many side by side as there are threads
+    case.rewrite("peptide-vacuum", &input(3, LANGEVIN, TEMPERATURES, 3));
+    case.ends_with(0, &["--output-dir", "wide"]);
+    assert_same_exchange(&case, ["whole", "wide"]);
+}
+
+#[test]
+fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
+    let case = case(2, 2);
+    case.ends_with(0, &["--output-dir", "whole"]);
+    case.ends_with(0, &["--output-dir", "parts", "--steps", "35"]);
+    let [behind, kept] = ["parts/replica-3", "older"].map(|name| case.path(name));
+    let copy =
+        |from: &Path, to: &Path| assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
+    copy(&behind, &kept);
+    case.ends_with(0, &["--output-dir", "parts", "--steps", "80"]);
+    // as if the process had been killed at step 80, with a checkpoint of step 35 in this one
+    std::fs::remove_dir_all(&behind).unwrap();
+    copy(&kept, &behind);
+    case.ends_with(0, &["--output-dir", "parts"]);
+    assert_same_exchange(&case, ["whole", "parts"]);
+    // one whose attempts are gone has no way on
+    let record = case.path("parts/exchange.csv");
+    let cut: String = std::fs::read_to_string(&record).unwrap().split_inclusive('\n').take(4).collect();
+    std::fs::write(&record, cut).unwrap();
+    std::fs::remove_file(case.path("parts/replica-2/summary.json")).unwrap();
+    let said = case.ends_with(2, &["--output-dir", "parts"]);
+    assert!(
+        said.contains("the checkpoint of replica-2 was written after attempt 9") && said.contains("--force"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(&behind).unwrap();
+    assert!(case.ends_with(2, &["--output-dir", "parts"]).contains("but replica-3 is gone"));
+    case.ends_with(0, &["--output-dir", "parts", "--force", "--steps", "20"]);
+    assert!(case.path("parts/exchange.bak1.csv").exists());
+}
+
+#[test]
+fn killed_and_stopped_at_any_moment() {
+    let often = "checkpoint = { every = \"0.001 s\" }\n[[stage]]\nname = \"a\"";
+    let text = input(2, LANGEVIN, TEMPERATURES, 2).replacen("[[stage]]\nname = \"a\"", often, 1);
+    let case = Case::new("peptide-vacuum", &text.replace("steps = 100", "steps = 300"));
+    case.ends_with(0, &["--output-dir", "whole"]);
+    for (name, end) in [("stopped", "TERM"), ("killed", "KILL")] {
+        let mut interrupted = 0;
+        for delay in [30, 90, 150, 210, 330, 450, 600] {
+            let mut child = case.start(&["--output-dir", name]);
+            std::thread::sleep(std::time::Duration::from_millis(delay));
+            signal(&child, end);
+            interrupted += usize::from(child.wait().unwrap().code() != Some(0));
+        }
+        assert!(interrupted > 1, "never {name}");
+        case.ends_with(0, &["--output-dir", name]);
+        assert_same_exchange(&case, ["whole", name]);
+    }
+}
+
+#[test]
+fn a_replica_that_fails_ends_the_exchange_and_the_others_stop() {
+    let case = Case::new("peptide-vacuum", &input(2, LANGEVIN, "temperature = [\"300 K\", \"3e8 K\", \"310 K\"]", 2));
+    let said = case.ends_with(4, &[]);
+    for part in ["replica-2: failed: step ", "error: replica-2: step ", "with a checkpoint, since replica-2 has failed"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let whole = status(&case, "out");
+    assert_eq!(whole.state, ReplicaState::Failed);
+    // the turn of the third may not have come
+    let states: Vec<_> = whole.replicas.iter().map(|replica| replica.state).collect();
+    assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
+    assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
+    // the same again, and nobody waits for ever
+    case.ends_with(4, &[]);
+}
+
+#[test]
+fn signals_reach_those_that_wait() {
+    let case = case(1, 1);
+    let text = std::fs::read_to_string(case.path("input.toml")).unwrap();
+    std::fs::write(case.path("input.toml"), text.replace("steps = 100", "duration = \"20 ns\"")).unwrap();
+    let mut child = case.start(&[]);
+    wait_for("some attempts", || read(&case.path("out/exchange.csv")).is_ok_and(|(_, rows)| rows.len() > 3));
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(status(&case, "out").state, ReplicaState::Stopped);
+}
+
+/// Velocities are scaled where a thermostat may just have scaled them, too: the conserved energy must not see it.
+#[test]
+fn swaps_leave_the_conserved_energy_alone() {
+    let rescale =
+        "thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.5 ps\", every = 1 }";
+    let rare = rescale.replace("every = 1 ", "every = 7 ");
+    for thermostat in [rescale, &rare, LANGEVIN] {
+        let text = input(2, thermostat, TEMPERATURES, 2).replace("steps = 100", "steps = 400");
+        let text = text.replace("timestep = \"2 fs\"", "timestep = \"0.5 fs\"").replace("\"4 fs\"", "\"0.5 fs\"");
+        let text = text.replace("[output]", "constraints = \"h-bonds\"\n[output]");
+        let case = Case::new("peptide-vacuum", &text);
+        case.ends_with(0, &[]);
+        let (rows, _) = records(&case, "out", 4);
+        let (mut at_swaps, mut swaps, mut elsewhere, mut others) = (0.0, 0, 0.0, 0);
+        for replica in 0..4 {
+            let folder = format!("out/replica-{}", replica + 1);
+            let (conserved, step) = (case.column(&folder, "conserved (kJ/mol)"), case.column(&folder, "step"));
+            for index in 12..step.len() {
+                let change = (conserved[index] - conserved[index - 1]).powi(2);
+                let at = rows.iter().position(|row| row.step as f64 == step[index]);
+                let before = |at: usize| if at == 0 { replica } else { rows[at - 1].states[replica] };
+                match at {
+                    Some(at) if rows[at].states[replica] != before(at) => {
+                        (at_swaps, swaps) = (at_swaps + change, swaps + 1)
+                    }
+                    _ => (elsewhere, others) = (elsewhere + change, others + 1),
+                }
+            }
+        }
+        assert!(swaps > 20, "{thermostat}: {swaps} swaps");
+        let [at_swaps, elsewhere] = [at_swaps / f64::from(swaps), elsewhere / f64::from(others)].map(f64::sqrt);
+        println!(
+            "{thermostat}: conserved energy changes by {at_swaps:.2e} at {swaps} swaps, {elsewhere:.2e} kJ/mol elsewhere"
+        );
+        // the work of a swap is some 4 kJ/mol
+        assert!(at_swaps < 3.0 * elsewhere, "{thermostat}: {at_swaps} at swaps, {elsewhere} elsewhere");
+    }
+}
+
+#[test]
+fn frames_and_rows_are_sorted_by_state() {
+    let case = case(2, 2);
+    let demux = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("md").unwrap();
+        command.arg("demux").arg(case.path("out")).args(arguments).env("NO_COLOR", "1").output().unwrap()
+    };
+    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("there is no exchange.csv"));
+    case.ends_with(0, &[]);
+    let output = demux(&[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("trajectory.h5md: 12 records in each of 4 states"), "{said}");
+    let (rows, _) = records(&case, "out", 4);
+    let frames = |folder: &str| {
+        let file = hdf5::File::open(case.path(folder).join("trajectory.h5md")).unwrap();
+        let steps = file.dataset("particles/trajectory/position/step").unwrap().read_raw::<i64>().unwrap();
+        let positions = file.dataset("coordinates").unwrap().read_raw::<f32>().unwrap();
+        (steps, positions)
+    };
+    let replicas: Vec<_> = (1..=4).map(|number| frames(&format!("out/replica-{number}"))).collect();
+    let lines = |folder: String| -> Vec<String> {
+        let text = std::fs::read_to_string(case.path(&folder).join("energies.csv")).unwrap();
+        text.lines().map(str::to_owned).collect()
+    };
+    let replica_of = |state: usize, step: i64| {
+        let last = rows.iter().rev().find(|row| row.step as i64 <= step);
+        last.map_or(state, |row| row.states.iter().position(|of| *of == state).unwrap())
+    };
+    let tables: Vec<_> = (1..=4).map(|number| lines(format!("out/replica-{number}"))).collect();
+    for state in 0..4 {
+        let (steps, positions) = frames(&format!("out/state-{}", state + 1));
+        let size = positions.len() / steps.len();
+        for (frame, &step) in steps.iter().enumerate() {
+            let replica = &replicas[replica_of(state, step)];
+            assert_eq!(replica.0[frame], step);
+            assert!(
+                positions[frame * size..][..size] == replica.1[frame * size..][..size],
+                "state {state}, step {step}"
+            );
+        }
+        let table = lines(format!("out/state-{}", state + 1));
+        assert_eq!((table.len(), &table[0]), (tables[0].len(), &tables[0][0]));
+        for (index, line) in table.iter().enumerate().skip(1) {
+            let step = line.split(',').next().unwrap().parse().unwrap();
+            assert_eq!(line, &tables[replica_of(state, step)][index]);
+        }
+    }
+    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("state-1: this folder is here already"));
+    assert!(demux(&["--force"]).status.success());
+}
+
+#[test]
+fn check_says_what_is_swapped_and_one_replica_is_refused() {
+    let far = "temperature = [\"300 K\", \"330 K\", \"2000 K\"]";
+    let case = Case::new("peptide-vacuum", &input(2, LANGEVIN, far, 2));
+    let check = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("md").unwrap();
+        let output = command.arg("check").arg(case.path("input.toml")).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = check(&[]);
+    for part in [
+        "exchange     states are swapped in stage \"b\" every 10 steps = 0.02 ps, 10 attempts\n",
+        "acceptance   about 1-2: 0.",
+        "MB for all\n",
+        "warning      replicas at 330 K and 2000 K would accept some 0.",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that swap states run together only"));
+    // another interval is another run
+    case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
+    case.ends_with(0, &["--steps", "20"]);
+    case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2).replace("10 steps\" }\n", "5 steps\" }\n"));
+    assert!(case.ends_with(2, &[]).contains("exchange.every: 10 -> 5"));
+}
+
+#[test]
+fn the_example_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/ala2-vacuum/exchange.toml");
+    let mut command = Command::cargo_bin("md").unwrap();
+    let command = command.arg("run").arg(input).args(["--steps", "50", "--quiet", "--output-dir"]).arg(folder.path());
+    assert!(command.status().unwrap().success());
+    assert!(folder.path().join("exchange.csv").exists() && folder.path().join("replica-5/final.pdb").exists());
+}
+
+/// Atoms without interactions: what is sampled and how often neighbours swap is known. `validation/exchange` has the long version, and
+/// the integrals.
+#[test]
+fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
+    let folder = tempfile::tempdir().unwrap();
+    let [topology, coordinates] = ["atoms.top", "atoms.gro"].map(|name| folder.path().join(name));
+    let (mut text, atoms) = ("atoms on a lattice\n16\n".to_owned(), 16);
+    for atom in 0..atoms {
+        let (x, y) = (0.4 + 0.8 * f64::from(atom % 4), 0.4 + 0.8 * f64::from(atom / 4));
+        text += &format!("{0:5}{1:<5}{1:>5}{0:5}{x:8.3}{y:8.3}{2:8.3}\n", atom + 1, "X", 0.4);
+    }
+    std::fs::write(&coordinates, text + "   3.50000   3.50000   3.50000\n").unwrap();
+    let types = "[ defaults ]\n1 2 no 1.0 1.0\n[ atomtypes ]\nX 6 20.0 0.0 A 0.3 0.0\n";
+    let molecules = "[ moleculetype ]\nX 0\n[ atoms ]\n1 X 1 X X 1 0.0 20.0\n[ system ]\natoms\n[ molecules ]\nX 16\n";
+    std::fs::write(&topology, format!("{types}{molecules}")).unwrap();
+    let forces = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.3 nm\"\nelectrostatics = \"off\"\ndispersion_correction = false\n\
+        [output]\ntrajectory = \"none\"\nenergies = { every = \"25 steps\" }\n";
+    let stage = |steps: u32, more: &str| {
+        format!(
+            "[[stage]]\nname = \"n{steps}\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"20 fs\"\nthermostat = {{ kind = \
+             \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }}\n{more}\n"
+        )
+    };
+    let wells = "position_restraints = { select = \"all\", force_constant = \"1000 kJ/mol/nm^2\" }";
+    let piston =
+        "barostat = { kind = \"monte-carlo\", pressure = \"16 bar\", every = 5, compressibility = \"0.06 1/bar\" }";
+    let temperatures = "temperature = [\"300 K\", \"360 K\", \"432 K\"]\n";
+    let both = "temperature = [\"300 K\", \"330 K\", \"370 K\"]\npressure = [\"16 bar\", \"24 bar\", \"36 bar\"]\n";
+    let bar = 0.060_221_407_6;
+    // u of a state is Gamma of this shape, and how often neighbours swap follows from the ratios of 1/kT or of P/kT
+    for (more, list, column, factors, shape, exact) in [
+        (wells, temperatures, "potential (kJ/mol)", [1.0; 3], 24.0, [0.5301, 0.5301]),
+        (piston, both, "volume (nm^3)", [16.0, 24.0, 36.0].map(|p| p * bar), 17.0, [0.3703, 0.4004]),
+    ] {
+        let stages = stage(2000, &format!("velocities = \"generate\"\n{more}")) + &stage(10_000, more);
+        let case = Case::new("argon", "");
+        let ensemble = format!("[ensemble]\n{list}exchange = {{ every = \"25 steps\" }}\n");
+        case.write_input(&topology, &coordinates, &format!("{forces}{stages}{ensemble}"));
+        case.ends_with(0, &["--quiet"]);
+        let exchange = status(&case, "out").exchange.unwrap();
+        assert_eq!(exchange.attempts, 400);
+        for (pair, exact) in exchange.pairs.iter().zip(exact) {
+            let tried = pair.tried as f64;
+            let error = 4.0 * (exact * (1.0 - exact) / tried).sqrt();
+            let accepted = pair.accepted as f64 / tried;
+            println!("{column}: {:?} {:.3} {accepted:.3}, exact {exact}", pair.states, pair.mean_probability);
+            assert!(
+                (pair.mean_probability - exact).abs() < error && (accepted - exact).abs() < error,
+                "{pair:?} {exact}"
+            );
+        }
+        let mut command = Command::cargo_bin("md").unwrap();
+        assert!(command.arg("demux").arg(case.path("out")).output().unwrap().status.success());
+        for (state, factor) in factors.into_iter().enumerate() {
+            let kelvin: f64 =
+                list.split('"').skip(1).step_by(2).nth(state).unwrap().split(' ').next().unwrap().parse().unwrap();
+            let values = case.column(&format!("out/state-{}", state + 1), column);
+            // the first fifth is equilibration
+            let values = &values[values.len() / 5..];
+            let mean = values.iter().sum::<f64>() / values.len() as f64 * factor / (8.314_462_618e-3 * kelvin);
+            // volumes are correlated over some four rows
+            let error = 4.0 * (4.0 * shape / values.len() as f64).sqrt();
+            println!("{column}: state {} has {mean:.2}, exact {shape} within {error:.2}", state + 1);
+            assert!((mean - shape).abs() < error, "state {state}: {mean} {shape}");
+        }
+    }
+}
+
+/// Replicas whose solute is scaled: the same wherever they stop, and nothing happens without scaling.
+#[test]
+fn scaled_solutes_are_swapped() {
+    let solute = "solute_temperature = [\"300 K\", \"350 K\", \"420 K\", \"500 K\"]";
+    let text = input(1, LANGEVIN, solute, 1);
+    let text = text.replace("[forces]\n", "[forces]\nscaled_solute = { select = \"all\" }\n");
+    let case = Case::new("peptide-vacuum", &text);
+    let said = case.ends_with(0, &["--output-dir", "whole"]);
+    assert!(said.contains("1 (solute 300 K) - 2 (solute 350 K)"), "{said}");
+    let (rows, _) = records(&case, "whole", 4);
+    let moved = rows.windows(2).filter(|pair| pair[0].states != pair[1].states).count();
+    assert!(moved > 3, "{rows:?}");
+    for steps in ["10", "25", "60", "83"] {
+        case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
+    }
+    case.ends_with(0, &["--output-dir", "parts"]);
+    assert_same_exchange(&case, ["whole", "parts"]);
+    case.rewrite("peptide-vacuum", &text.replace("threads = 1", "threads = 2").replace("at_once = 1", "at_once = 2"));
+    case.ends_with(0, &["--output-dir", "wide"]);
+    assert_same_exchange(&case, ["whole", "wide"]);
+    // a scale of one leaves every bit as it is
+    let alone = text.split("[ensemble]").next().unwrap();
+    case.rewrite("peptide-vacuum", alone);
+    case.ends_with(0, &["--output-dir", "one"]);
+    case.rewrite("peptide-vacuum", &alone.replace("scaled_solute = { select = \"all\" }\n", ""));
+    case.ends_with(0, &["--output-dir", "none"]);
+    assert_same(&case.record("one"), &case.record("none"));
+    for (list, reason) in [
+        ("solute_temperature = [\"290 K\", \"350 K\"]", "290 K is below the 300 K of the thermostat"),
+        ("solute_temperature = [\"300 K\", \"350 K\"]\ntemperature = [\"300 K\", \"310 K\"]", "has one temperature"),
+    ] {
+        case.rewrite("peptide-vacuum", &text.replace(solute, list));
+        assert!(case.ends_with(2, &[]).contains(reason), "{reason}");
+    }
+    case.rewrite("peptide-vacuum", &input(1, LANGEVIN, solute, 1));
+    assert!(case.ends_with(2, &[]).contains("there is no solute"));
+}
