@@ -6,7 +6,7 @@
 //!
 //! Every outcome is written to `exchange.csv` before anyone goes on with it, and is a pure function of the offers. So
 //! checkpoints need not be of the same moment: a replica whose checkpoint is older repeats its steps and takes the outcomes that
-//! stand there. A checkpoint is only written when the rows before it are on disk ([`Hub::sync`]).
+//! stand there. A checkpoint is only written when the rows before it are on disk ([`Member::sync`]).
 
 use super::EnsembleJob;
 use crate::ensemble::exchange::{Exchange, Offer};
