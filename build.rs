@@ -1,5 +1,6 @@
-//! Names the source revision for the program, as `MD_COMMIT`: what the environment says, or git of the checkout that is
-//! built, or nothing; and as `MD_VERSION` the version with it.
+//! Names the source revision for the program, as `MD_REVISION`: what `MD_COMMIT` in the environment says, or git of the checkout
+//! that is built, or nothing; and as `MD_VERSION` the version with it. Tests and what they start inherit both variables, so that
+//! neither may be one that this script reads: a build by a test would do everything again.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,7 @@ fn main() {
     let commit = std::env::var("MD_COMMIT").ok().or_else(revision).unwrap_or_default();
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let shown = if commit.is_empty() { version } else { format!("{version} ({commit})") };
-    println!("cargo::rustc-env=MD_COMMIT={commit}");
+    println!("cargo::rustc-env=MD_REVISION={commit}");
     println!("cargo::rustc-env=MD_VERSION={shown}");
 }
 

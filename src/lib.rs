@@ -266,7 +266,7 @@ pub mod vec3;
 pub mod virtual_sites;
 
 /// Source revision that this was built from; empty where the build did not know it.
-pub const COMMIT: &str = env!("MD_COMMIT");
+pub const COMMIT: &str = env!("MD_REVISION");
 
 /// Version of this program, with the source revision where it is known: `0.1.0 (1a2b3c4)`.
 pub const VERSION: &str = env!("MD_VERSION");
