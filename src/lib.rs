@@ -36,9 +36,9 @@
 //! [`run::run_replicas`] does so with several plans side by side: each replica of an ensemble is a run of its own, with threads and
 //! a folder of its own, and [`run::Spread`] alone decides which runs where. Over [`ranks::Ranks`] rank 0 deals them out, hears what
 //! happens to them, and alone writes what is said of all and speaks to the user; every rank ends with the same exit code. Replicas
-//! that swap states ([`ensemble::exchange`]) meet in [`run::Hub`], the one place where their energies come together: a replica keeps
-//! its atoms and files and gets the temperature, pressure or Hamiltonian of its neighbour, and every outcome is written down before
-//! anyone goes on.
+//! that swap states ([`ensemble::exchange`]) keep their rank, wait for each other in its [`run::Hub`], and send their energies to rank 0,
+//! where `run::replicas::record` is the one place in which all come together: a replica keeps its atoms and files and gets the
+//! temperature, pressure or Hamiltonian of its neighbour, and every outcome is written down before anyone goes on.
 //! [`run::load`] reads the files of a plan, and [`prepare::prepare`] makes a system of them. A program that uses the library
 //! begins with [`system::System::builder`], [`run::Engine::minimize`] and [`run::Engine::simulation`]; `examples/argon.rs`
 //! shows all three.

@@ -29,12 +29,6 @@ impl<'a> Replicas<'a> {
     /// Those of `shared`, which every rank has read from `input` with these options. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return none_for(ranks).map(|()| None) };
-        if ensemble.is_exchange() && ranks.count() > 1 {
-            let message = format!("there are {} ranks, and replicas swap states on one machine only", ranks.count());
-            let help =
-                "start md without mpirun: more replicas than processors take turns; or leave out ensemble.exchange";
-            return Err(Problem::new(message).help(help).into());
-        }
         let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
         let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
         let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
@@ -90,8 +84,10 @@ impl<'a> Replicas<'a> {
         let all = ensemble.replicas.len();
         // writing to a String cannot fail
         let _ = writeln!(text, "ensemble     {all} replicas, {}; above is the first", spread.describe());
-        for replica in &ensemble.replicas {
-            let _ = writeln!(text, "{:<12} {}", replica.title(), replica.description);
+        let stays = ensemble.is_exchange() && spread.ranks > 1;
+        for (index, replica) in ensemble.replicas.iter().enumerate() {
+            let place = if stays { format!(", on rank {}", spread.rank_of(index)) } else { String::new() };
+            let _ = writeln!(text, "{:<12} {}{place}", replica.title(), replica.description);
         }
         for note in &ensemble.notes {
             let _ = writeln!(text, "note         {note}");
@@ -112,7 +108,11 @@ impl<'a> Replicas<'a> {
         }
         memory.sort_by(|a, b| b.total_cmp(a));
         // replicas that wait for each other are all there
-        let (held, whose) = if ensemble.is_exchange() { (all, "all") } else { (spread.at_once, "those at once") };
+        let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
+            (false, _) => (spread.at_once, "those at once".to_owned()),
+            (true, _) if ranks == 1 => (all, "all".to_owned()),
+            (true, most) => (most, format!("{most} replica{}", if most == 1 { "" } else { "s" })),
+        };
         let bytes = estimate::PROGRAM + memory.iter().take(held).sum::<f64>();
         let on_each = if ranks > 1 { " on each rank" } else { "" };
         let _ = writeln!(text, "memory       about {:.0} MB for {whose}{on_each}", bytes / 1e6);

@@ -49,7 +49,7 @@ impl Conditions {
 }
 
 /// What a replica offers at an attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
     /// potential energy in its state, kJ/mol
     pub own: f64,

@@ -264,7 +264,7 @@ impl<'a> Session<'a> {
     /// Update the status now and then, with (steps done, steps of the stage, ps); true when the run is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
-        if self.job.requests.stop() || self.job.exchange.is_some_and(|member| member.has_ended()) {
+        if self.job.requests.stop() {
             return Ok(true);
         }
         // one step at least, so that repeating the command finishes the run under any limit

@@ -5,13 +5,17 @@
 #[path = "../run/case.rs"]
 #[allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
 mod case;
+mod exchange;
+#[path = "../run/swaps.rs"]
+mod swaps;
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 use case::{Case, assert_same, signal, wait_for};
-use md::observe::replicas::{EnsembleStatus, ReplicaState};
+use md::observe::replicas::ReplicaState;
+use swaps::status;
 
 /// Five replicas of a small molecule and some hundred steps, on one thread.
 fn case(ensemble: &str) -> Case {
@@ -60,10 +64,6 @@ fn ends_with(code: i32, case: &Case, ranks: u32, arguments: &[&str]) -> String {
     said
 }
 
-fn status(case: &Case, directory: &str) -> EnsembleStatus {
-    serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
-}
-
 fn states(case: &Case) -> Vec<ReplicaState> {
     status(case, "out").replicas.iter().map(|replica| replica.state).collect()
 }
@@ -100,6 +100,19 @@ fn continues_on_three_ranks(case: &Case) {
 fn process_of(case: &Case, replica: &str) -> u32 {
     let lock = std::fs::read_to_string(case.path(replica).join(".md.lock")).unwrap();
     lock.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A job of which one of these processes was killed ends.
+fn job_fails(launcher: &mut Child, ranks: &[u32]) {
+    let mut code = None;
+    wait_for("the end of the job", || {
+        code = launcher.try_wait().unwrap();
+        code.is_some()
+    });
+    assert!(!code.unwrap().success());
+    // the launcher may end before the ranks that it kills; a process without a command line has ended
+    let is_over = |rank: &u32| std::fs::read(format!("/proc/{rank}/cmdline")).map_or(true, |line| line.is_empty());
+    wait_for("the end of its ranks", || ranks.iter().all(is_over));
 }
 
 #[test]
@@ -174,15 +187,7 @@ fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
         let ranks = ["out/replica-1", "out/replica-2"].map(|replica| process_of(&case, replica));
         let killed = ranks.into_iter().find(|&rank| (rank == first_rank) == first).unwrap();
         assert!(Command::new("kill").args(["-KILL", &killed.to_string()]).status().unwrap().success());
-        let mut code = None;
-        wait_for("the end of the job", || {
-            code = child.try_wait().unwrap();
-            code.is_some()
-        });
-        assert!(!code.unwrap().success());
-        // the launcher may end before the ranks that it kills; a process without a command line has ended
-        let is_over = |rank: &u32| std::fs::read(format!("/proc/{rank}/cmdline")).map_or(true, |line| line.is_empty());
-        wait_for("the end of its ranks", || ranks.iter().all(is_over));
+        job_fails(&mut child, &ranks);
         continues_on_three_ranks(&case);
     }
 }

@@ -3,50 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::case::{Case, Record, assert_same, signal, wait_for};
+use crate::case::{Case, assert_same, signal, wait_for};
+use crate::swaps::{LANGEVIN, TEMPERATURES, assert_same_exchange, input, records, status};
 use assert_cmd::cargo::CommandCargoExt;
-use md::observe::exchange::{ExchangeRow, read};
-use md::observe::replicas::{EnsembleStatus, ReplicaState};
-
-const TEMPERATURES: &str = "temperature = [\"300 K\", \"330 K\", \"365 K\", \"400 K\"]";
-const LANGEVIN: &str = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
-
-/// Some steps of a small molecule by itself, and some with attempts to swap.
-fn input(threads: usize, thermostat: &str, list: &str, at_once: usize) -> String {
-    let stage = |name: &str, steps: usize, velocities: &str| {
-        format!(
-            "[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"2 fs\"\n{velocities}\n{thermostat}\n"
-        )
-    };
-    let forces = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\nenergies = { every = \"4 fs\" }\n\
-        trajectory = { every = \"20 fs\", velocities = true }\n";
-    let (first, last) = (stage("a", 10, "velocities = \"generate\""), stage("b", 100, ""));
-    let ensemble = format!("[ensemble]\n{list}\nat_once = {at_once}\nexchange = {{ every = \"10 steps\" }}\n");
-    format!("[run]\nthreads = {threads}\n{forces}{first}{last}{ensemble}")
-}
+use md::observe::exchange::read;
+use md::observe::replicas::ReplicaState;
 
 fn case(threads: usize, at_once: usize) -> Case {
     Case::new("peptide-vacuum", &input(threads, LANGEVIN, TEMPERATURES, at_once))
-}
-
-/// Everything that an exchange of so many replicas has left.
-fn records(case: &Case, directory: &str, replicas: usize) -> (Vec<ExchangeRow>, Vec<Record>) {
-    let (found, rows) = read(&case.path(directory).join("exchange.csv")).unwrap();
-    assert_eq!(found, replicas);
-    (rows, (1..=replicas).map(|number| case.record(&format!("{directory}/replica-{number}"))).collect())
-}
-
-#[track_caller]
-fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
-    let [a, b] = directories.map(|directory| records(case, directory, 4));
-    assert_eq!(a.0, b.0, "the attempts differ");
-    a.1.iter().zip(&b.1).for_each(|(a, b)| assert_same(a, b));
-    let statistics = directories.map(|directory| status(case, directory).exchange);
-    assert!(statistics[0].is_some() && statistics[0] == statistics[1], "{statistics:?}");
-}
-
-fn status(case: &Case, directory: &str) -> EnsembleStatus {
-    serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
 }
 
 #[test]

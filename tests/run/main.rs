@@ -24,6 +24,7 @@ mod restart;
 mod restraints;
 mod signals;
 mod steps;
+mod swaps;
 mod trust;
 mod tuning;
 mod unstable;

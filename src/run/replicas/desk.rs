@@ -1,12 +1,20 @@
 //! Rank 0 deals out replicas to the slots of all ranks, and hears what happens to them. Other ranks pass on what their slots
 //! ask and say.
+//!
+//! Replicas that swap states stay on a rank, which deals them out itself. They send what they offer to rank 0, which writes down
+//! what comes of it and tells all ranks. They stop together: where one ends early, the others have nobody to wait for.
 
-use crate::error::Result;
+use super::exchange::Hub;
+use super::record::{Proposal, Record};
+use crate::error::{Error, Result};
 use crate::ranks::Ranks;
 use crate::run::job::Outcome;
 use crate::run::signals::Requests;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::iter::StepBy;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +23,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(500);
 /// Time between two looks for messages of other ranks. A wait inside the MPI library would take a processor from the slots.
 const POLL: Duration = Duration::from_millis(10);
+/// The same, while all slots of this rank wait for an attempt.
+const SHORT_POLL: Duration = Duration::from_micros(200);
 
 /// What a slot says on its own rank.
 pub(super) enum Note {
@@ -22,6 +32,10 @@ pub(super) enum Note {
     Free(Sender<Option<usize>>),
     /// something has happened to the replica of this index
     Happened(usize, Event),
+    /// a replica has come to an attempt
+    Offered(Proposal),
+    /// a replica waits until all attempts so far are on disk
+    Sync(Sender<Result<()>>),
 }
 
 /// What happens to a replica.
@@ -39,6 +53,14 @@ enum Message {
     Free,
     /// to rank 0: something has happened to the replica of this index
     Happened(usize, Event),
+    /// to rank 0: a replica has come to an attempt
+    Offered(Proposal),
+    /// from rank 0: the attempt that all have come to has led to these states
+    Decided(Vec<usize>),
+    /// to rank 0: a replica waits until all attempts so far are on disk
+    Sync,
+    /// from rank 0: for the replica that has waited longest, they are
+    Synced(Result<()>),
     /// to rank 0: no slot is at work any more
     Left,
     /// to rank 0 and from there to all: no further replica begins, and those that run stop
@@ -49,15 +71,31 @@ enum Message {
     Over,
 }
 
+/// The replicas that a desk deals out.
+pub(super) type Deal = StepBy<Range<usize>>;
+
+/// What a desk has to do with an exchange.
+pub(super) struct Swapping<'a> {
+    /// where the replicas of this rank meet
+    pub(super) hub: &'a Hub,
+    /// on rank 0
+    pub(super) record: Option<&'a RefCell<Record>>,
+}
+
 /// The desk of a rank.
 pub(super) struct Desk<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
     /// on rank 0 is told what happens, and now and then called with nothing
     watch: W,
-    /// replicas that nobody has taken begin here
-    next: usize,
-    replicas: usize,
+    /// replicas that nobody has taken; `None` where rank 0 deals them out to another
+    deal: Option<Deal>,
+    /// of replicas that swap states
+    swapping: Option<Swapping<'a>>,
+    /// replicas of this rank that have come to the next attempt
+    offered: usize,
+    /// of all that this rank has
+    members: usize,
     /// no further replica begins
     stopped: bool,
     /// and other ranks know
@@ -66,13 +104,37 @@ pub(super) struct Desk<'a, W> {
     at_work: usize,
     /// slots of this rank for which rank 0 was asked
     waiting: VecDeque<Sender<Option<usize>>>,
+    /// and replicas
+    syncing: VecDeque<Sender<Result<()>>>,
+    /// what kept an attempt from being made
+    failure: Option<Error>,
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
-    /// Of so many replicas. Requests to stop go to all ranks.
-    pub(super) fn new(ranks: &'a Ranks, requests: &'a Requests, replicas: usize, watch: W) -> Self {
-        let (stopped, stop_is_known, waiting) = (false, ranks.count() == 1, VecDeque::new());
-        Desk { ranks, requests, watch, next: 0, replicas, stopped, stop_is_known, at_work: ranks.count(), waiting }
+    /// Requests to stop go to all ranks. `deal` has the replicas of this rank where they swap states, else on rank 0 all.
+    pub(super) fn new(
+        ranks: &'a Ranks,
+        requests: &'a Requests,
+        deal: Deal,
+        swapping: Option<Swapping<'a>>,
+        watch: W,
+    ) -> Self {
+        let members = deal.len();
+        Desk {
+            ranks,
+            requests,
+            watch,
+            deal: Some(deal).filter(|_| ranks.is_first() || swapping.is_some()),
+            swapping,
+            offered: 0,
+            members,
+            stopped: false,
+            stop_is_known: ranks.count() == 1,
+            at_work: ranks.count(),
+            waiting: VecDeque::new(),
+            syncing: VecDeque::new(),
+            failure: None,
+        }
     }
 
     /// No further replica begins on any rank.
@@ -82,12 +144,11 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
 
     /// Serves the slots of this rank, whose `notes` end with the last of them, and on rank 0 the other ranks, until all have
     /// ended.
-    pub(super) fn serve(&mut self, notes: &Receiver<Note>) {
+    pub(super) fn serve(mut self, notes: &Receiver<Note>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
-            match notes.recv_timeout(if self.ranks.count() == 1 { LOOK } else { POLL }) {
-                Ok(Note::Free(answer)) => self.free(answer),
-                Ok(Note::Happened(index, event)) => self.happened(index, event),
+            match notes.recv_timeout(self.pause()) {
+                Ok(note) => self.take_note(note),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if is_here => {
                     is_here = false;
@@ -99,6 +160,9 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
                 self.hear(from, message);
             }
             self.stopped |= self.requests.stop();
+            if self.stopped && self.swapping.is_some() {
+                self.requests.ask_to_stop();
+            }
             // other ranks say nothing after they have left
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
@@ -112,6 +176,35 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         if self.ranks.is_first() {
             self.tell_others(&Message::Over);
         }
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    /// Until the next look for messages.
+    fn pause(&self) -> Duration {
+        match self.ranks.count() {
+            1 => LOOK,
+            _ if self.offered > 0 && self.offered == self.members => SHORT_POLL,
+            _ => POLL,
+        }
+    }
+
+    fn take_note(&mut self, note: Note) {
+        match note {
+            Note::Free(answer) => self.free(answer),
+            Note::Happened(index, event) => self.happened(index, event),
+            Note::Offered(proposal) => {
+                self.offered += 1;
+                self.offer(proposal);
+            }
+            Note::Sync(answer) if self.ranks.is_first() => {
+                // a replica that has panicked does not listen
+                let _ = answer.send(self.sync());
+            }
+            Note::Sync(answer) => {
+                self.syncing.push_back(answer);
+                self.ranks.send(0, &Message::Sync);
+            }
+        }
     }
 
     /// From rank 0 to all others, from these to rank 0.
@@ -121,7 +214,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
     }
 
     fn free(&mut self, answer: Sender<Option<usize>>) {
-        if self.ranks.is_first() {
+        if self.deal.is_some() {
             // a slot that has panicked does not listen
             let _ = answer.send(self.take());
         } else {
@@ -133,18 +226,51 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
     /// The next replica.
     fn take(&mut self) -> Option<usize> {
         self.stopped |= self.requests.stop();
-        let index = Some(self.next).filter(|&index| index < self.replicas && !self.stopped)?;
-        self.next += 1;
-        Some(index)
+        self.deal.as_mut().filter(|_| !self.stopped)?.next()
     }
 
     fn happened(&mut self, index: usize, event: Event) {
         if self.ranks.is_first() {
-            self.stopped |= matches!(event, Event::Ended(Ok(Outcome::Stopped)));
+            self.stopped |= match event {
+                Event::Ended(Ok(outcome)) => outcome == Outcome::Stopped,
+                Event::Ended(Err(_)) => self.swapping.is_some(),
+                Event::Begun | Event::Warning(_) => false,
+            };
             (self.watch)(Some((index, event)));
         } else {
             self.ranks.send(0, &Message::Happened(index, event));
         }
+    }
+
+    /// On its way to rank 0, which decides the attempt if it is the last.
+    fn offer(&mut self, proposal: Proposal) {
+        let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
+            return self.ranks.send(0, &Message::Offered(proposal));
+        };
+        let decided = record.borrow_mut().add(&proposal);
+        match decided {
+            Ok(None) => {}
+            Ok(Some(states)) => {
+                self.tell_others(&Message::Decided(states.clone()));
+                self.learn(states);
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                self.stop();
+            }
+        }
+    }
+
+    fn learn(&mut self, states: Vec<usize>) {
+        self.offered = 0;
+        if let Some(Swapping { hub, .. }) = self.swapping {
+            hub.learn(states);
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        let record = self.swapping.as_ref().and_then(|swapping| swapping.record);
+        record.map_or(Ok(()), |record| record.borrow().sync())
     }
 
     fn left(&mut self) {
@@ -159,6 +285,13 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         match message {
             Message::Free => self.ranks.send(from, &Message::Next(self.take())),
             Message::Happened(index, event) => self.happened(index, event),
+            Message::Offered(proposal) => self.offer(proposal),
+            Message::Decided(states) => self.learn(states),
+            Message::Sync => self.ranks.send(from, &Message::Synced(self.sync())),
+            Message::Synced(done) => {
+                // a replica that has panicked does not listen
+                let _ = self.syncing.pop_front().map(|answer| answer.send(done));
+            }
             Message::Left => self.at_work -= 1,
             Message::Stop => {
                 self.stop();
@@ -171,5 +304,41 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
             }
             Message::Over => self.at_work = 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exchange::Member;
+    use super::super::spread::{Spread, Tell};
+    use super::*;
+    use crate::ensemble::exchange::{Conditions, Exchange, Offer};
+
+    #[test]
+    fn an_attempt_that_cannot_be_made_stops_those_that_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let states = vec![Conditions { temperature: 300.0, pressure: None }; 2];
+        let exchange = Exchange { every: 10, seed: 1, states };
+        let (record, known) = Record::at(&folder.path().join("exchange.csv"), exchange).unwrap();
+        let (record, hub) = (RefCell::new(record), Hub::new(known, 2));
+        let (ranks, requests, mut ends) = (Ranks::alone(), Requests::default(), 0);
+        let swapping = Swapping { hub: &hub, record: Some(&record) };
+        let watch = |event| ends += usize::from(matches!(event, Some((_, Event::Ended(Ok(Outcome::Stopped))))));
+        let desk = Desk::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), watch);
+        let work = |replica: usize, slot: usize, tell: &Tell| {
+            let member = Member { hub: &hub, replica, slot, states: &[], tell };
+            for attempt in 1..4 {
+                // the third is missed by one of both
+                let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
+                let state = member.meet((mine, 0, 0.0), Offer::default(), &mut || Ok(requests.stop()))?;
+                // equal states always swap at odd attempts
+                let expected = (attempt < 3).then_some(1 - replica);
+                assert_eq!(state, expected, "attempt {attempt} of {replica}");
+            }
+            member.sync().map(|()| Outcome::Stopped)
+        };
+        let error = Spread::run(2, desk, work).unwrap_err().to_string();
+        assert!(error.contains("attempt 4 follows on 2"), "{error}");
+        assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
     }
 }

@@ -1,22 +1,24 @@
 //! Where the replicas of an exchange meet, and how they take turns.
 //!
-//! Each replica has a thread, a device and files of its own for the whole run, and belongs to one slot; those of a slot take
-//! turns between attempts, so that any number of them can wait for each other. What is exchanged is the state: a replica keeps
-//! its atoms, its pair lists and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
+//! Each replica has a thread, a device and files of its own for the whole run, and belongs to one slot of one rank; those of a
+//! slot take turns between attempts, so that any number of them can wait for each other. What is exchanged is the state: a replica
+//! keeps its atoms, its pair lists and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
 //!
-//! Every outcome is written to `exchange.csv` before anyone goes on with it, and is a pure function of the offers. So
-//! checkpoints need not be of the same moment: a replica whose checkpoint is older repeats its steps and takes the outcomes that
-//! stand there. A checkpoint is only written when the rows before it are on disk ([`Member::sync`]).
+//! Offers go to rank 0, states come back ([`super::desk`]). Every outcome is written to `exchange.csv` before anyone goes on with
+//! it ([`super::record`]), and is a pure function of the offers. So checkpoints need not be of the same moment: a replica whose
+//! checkpoint is older repeats its steps and takes the outcomes that stand there. A checkpoint is only written when the rows
+//! before it are on disk ([`Member::sync`]).
 
 use super::EnsembleJob;
-use crate::ensemble::exchange::{Exchange, Offer};
+use super::desk::Note;
+use super::record::Proposal;
+use super::spread::Tell;
+use crate::ensemble::exchange::Offer;
 use crate::error::{Error, Problem, Result};
-use crate::observe::exchange::{EXCHANGE, ExchangeRow, ExchangeStatistics, ExchangeTable};
+use crate::observe::exchange::EXCHANGE;
 use crate::run::plan::{Dynamics, StageKind};
 use crate::system::System;
-use std::collections::VecDeque;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,72 +44,39 @@ pub struct Member<'a> {
     pub(super) slot: usize,
     /// all states
     pub(super) states: &'a [ThermodynamicState<'a>],
+    /// to the desk of its rank
+    pub(super) tell: &'a Tell,
 }
 
-/// Where replicas meet.
+/// Where the replicas of a rank meet, and learn what has come of attempts.
 pub struct Hub {
-    exchange: Exchange,
     meeting: Mutex<Meeting>,
     changed: Condvar,
-    /// no attempt takes place any more
-    has_ended: AtomicBool,
 }
 
 struct Meeting {
-    table: ExchangeTable,
-    statistics: ExchangeStatistics,
+    /// so far
+    attempts: u64,
     /// states after each attempt that somebody may still have to learn of, up to the last
-    known: VecDeque<Vec<usize>>,
-    /// of the next attempt
-    offers: Vec<Option<Offer>>,
+    known: Vec<Vec<usize>>,
     /// slots in use
     busy: Vec<bool>,
-    /// the replica that has failed first
-    failed: Option<usize>,
 }
 
 impl Meeting {
     /// The outcome of an attempt, if it is known.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
-        let back = usize::try_from(self.statistics.attempts.checked_sub(attempt)?).ok()?;
+        let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
         let index = self.known.len().checked_sub(back + 1)?;
         self.known.get(index).map(Vec::as_slice)
-    }
-
-    /// The one place where the offers of all replicas come together; nothing until all are there.
-    fn gather(&self) -> Option<Vec<Offer>> {
-        self.offers.iter().copied().collect()
     }
 }
 
 impl Hub {
-    /// The exchange of an ensemble, continued where its replicas are; `None` if there is none.
-    pub(super) fn open(job: &EnsembleJob<'_>) -> Result<Option<Self>> {
-        let replicas = &job.replicas;
-        let Some(exchange) = replicas.first().and_then(|replica| replica.plan.exchange.clone()) else {
-            return Ok(None);
-        };
-        let path = job.directory.join(EXCHANGE);
-        if job.force && path.exists() {
-            move_aside(&path)?;
-        }
-        let (mut statistics, mut known) = (ExchangeStatistics::new(replicas.len()), VecDeque::new());
-        let table = ExchangeTable::open(&path, replicas.len(), |row| {
-            statistics.add(&row);
-            known.push_back(row.states);
-        })?;
-        let begun = |folder: &str| job.directory.join(folder).join("checkpoint.md").exists();
-        if let Some(missing) = replicas.iter().find(|replica| statistics.attempts > 0 && !begun(&replica.status.folder))
-        {
-            let message =
-                format!("there have been {} attempts, but {} is gone", statistics.attempts, missing.status.folder);
-            let help = "restore that folder, or use --force to move the old output aside and start anew";
-            return Err(Problem::new(message).in_file(&path).help(help).into());
-        }
-        let (offers, busy) = (vec![None; replicas.len()], vec![false; job.spread.at_once]);
-        let meeting = Meeting { table, statistics, known, offers, busy, failed: None };
-        let (meeting, changed) = (Mutex::new(meeting), Condvar::new());
-        Ok(Some(Hub { exchange, meeting, changed, has_ended: AtomicBool::new(false) }))
+    /// After attempts with these states, for a rank with so many slots.
+    pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
+        let meeting = Meeting { attempts: known.len() as u64, known, busy: vec![false; slots] };
+        Hub { meeting: Mutex::new(meeting), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Meeting> {
@@ -149,45 +118,13 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// No further attempt takes place: this replica does not come to it, since it was stopped or has failed.
-    fn end(&self, replica: usize, failed: bool) {
-        if failed {
-            self.lock().failed.get_or_insert(replica);
-        }
-        self.has_ended.store(true, Ordering::Relaxed);
-        self.changed.notify_all();
-    }
-
-    /// What has come of all attempts, as they stand.
-    pub(super) fn statistics(&self) -> ExchangeStatistics {
-        self.lock().statistics.clone()
-    }
-
-    /// The replica whose failure has ended the exchange.
-    pub(super) fn failed(&self) -> Option<usize> {
-        self.lock().failed
-    }
-
-    /// Adds the offer of a replica, and decides the attempt if it is the last.
-    fn offer(&self, replica: usize, (attempt, step, time): (u64, u64, f64), offer: Offer) -> Result<()> {
+    /// The next attempt has led to these states. It needed all replicas, which know of all before.
+    pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
-        if attempt != meeting.statistics.attempts + 1 {
-            let message = format!("attempt {attempt} follows on {}", meeting.statistics.attempts);
-            return Err(Error::Internal(message));
-        }
-        meeting.offers[replica] = Some(offer);
-        let Some(offers) = meeting.gather() else { return Ok(()) };
-        let decided = self.exchange.decide(attempt, &meeting.statistics.states(), &offers);
-        let row = ExchangeRow { attempt, step, time, states: decided.states, probabilities: decided.probabilities };
-        let row = row.rounded();
-        meeting.table.write(&row)?;
-        meeting.statistics.add(&row);
-        meeting.offers.fill(None);
-        // all have come so far
+        meeting.attempts += 1;
         meeting.known.clear();
-        meeting.known.push_back(row.states);
+        meeting.known.push(states);
         self.changed.notify_all();
-        Ok(())
     }
 }
 
@@ -207,11 +144,6 @@ impl<'a> Member<'a> {
         self.replica
     }
 
-    /// No attempt takes place any more.
-    pub(in crate::run) fn has_ended(&self) -> bool {
-        self.hub.has_ended.load(Ordering::Relaxed)
-    }
-
     /// The state of this replica after an attempt, if that is known.
     pub(in crate::run) fn known(&self, attempt: u64) -> Option<usize> {
         self.hub.lock().outcome(attempt).map(|states| states[self.replica])
@@ -219,7 +151,7 @@ impl<'a> Member<'a> {
 
     /// Refuses a replica that goes on after so many attempts in a state, where the record says otherwise.
     pub(in crate::run) fn check(&self, attempts: u64, state: usize) -> Result<()> {
-        let recorded = self.hub.lock().statistics.attempts;
+        let recorded = self.hub.lock().attempts;
         let known = if attempts == 0 { Some(self.first_state()) } else { self.known(attempts) };
         if recorded >= attempts && known.is_none_or(|known| known == state) {
             return Ok(());
@@ -238,14 +170,14 @@ impl<'a> Member<'a> {
     /// stop instead.
     pub(in crate::run) fn meet(
         &self,
-        attempt: (u64, u64, f64),
+        (attempt, step, time): (u64, u64, f64),
         offer: Offer,
         stop: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Option<usize>> {
         let Member { hub, replica, slot, .. } = *self;
-        hub.offer(replica, attempt, offer)?;
+        self.say(Note::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
-        let outcome = hub.wait(|meeting| meeting.outcome(attempt.0).map(|states| states[replica]), stop);
+        let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
         // its last files are written in turn, too: whatever has happened, it comes soon
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
@@ -253,41 +185,35 @@ impl<'a> Member<'a> {
 
     /// Waits until the outcomes of all attempts so far are on disk.
     pub(in crate::run) fn sync(&self) -> Result<()> {
-        self.hub.lock().table.sync()
+        let (answer, done) = channel();
+        self.say(Note::Sync(answer))?;
+        done.recv().unwrap_or_else(|_| Err(no_desk()))
+    }
+
+    fn say(&self, note: Note) -> Result<()> {
+        self.tell.send(note).map_err(|_| no_desk())
     }
 
     /// Does the work of this replica in its turn; nothing if `stop` says that it is to stop before that comes.
-    pub(super) fn in_turn<T>(
-        &self,
-        stop: impl Fn() -> bool,
-        work: impl FnOnce() -> Result<T>,
-        is_through: impl FnOnce(&T) -> bool,
-    ) -> Result<Option<T>> {
+    pub(super) fn in_turn<T>(&self, stop: impl Fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
         /// Lets the others go on, however the work ends.
-        struct Turn<'a>(Member<'a>, Option<bool>);
+        struct Turn<'a>(Member<'a>);
         impl Drop for Turn<'_> {
             fn drop(&mut self) {
-                let Turn(member, failed) = self;
-                if let Some(failed) = *failed {
-                    member.hub.end(member.replica, failed);
-                }
-                member.hub.end_turn(member.slot);
+                self.0.hub.end_turn(self.0.slot);
             }
         }
-        if !self.hub.take_turn(self.slot, &mut || Ok(stop() || self.has_ended()))? {
-            self.hub.end(self.replica, false);
+        if !self.hub.take_turn(self.slot, &mut || Ok(stop()))? {
             return Ok(None);
         }
-        // a panic is a failure
-        let mut turn = Turn(*self, Some(true));
-        let done = work();
-        turn.1 = match &done {
-            Ok(done) if is_through(done) => None,
-            Ok(_) => Some(false),
-            Err(_) => Some(true),
-        };
-        done.map(Some)
+        let _turn = Turn(*self);
+        work().map(Some)
     }
+}
+
+/// Where the thread that serves replicas has panicked.
+fn no_desk() -> Error {
+    Error::Internal("the desk of this rank does not listen".into())
 }
 
 /// The states of an ensemble: that of replica k is the state k.
@@ -307,10 +233,4 @@ pub(super) fn state_names(job: &EnsembleJob<'_>) -> Vec<String> {
         parts.collect::<Vec<_>>().join(", ")
     };
     job.replicas.iter().map(name).collect()
-}
-
-fn move_aside(path: &Path) -> Result<()> {
-    let numbered = |n: u32| path.with_extension(format!("bak{n}.csv"));
-    let unused = (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files");
-    std::fs::rename(path, unused).map_err(|error| Error::io(path, error))
 }

@@ -3,6 +3,7 @@
 
 mod desk;
 mod exchange;
+mod record;
 mod share;
 mod spread;
 mod watch;
@@ -23,10 +24,12 @@ use crate::observe::replicas::ReplicaStatus;
 use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::system::{State, System};
-use desk::{Desk, Event, Note};
+use desk::{Desk, Event, Note, Swapping};
 pub use exchange::{Hub, Member, ThermodynamicState};
+use record::Record;
 pub use spread::Spread;
 use spread::Tell;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -114,38 +117,39 @@ pub fn run_replicas(
 ) -> Result<Outcome> {
     let first = || {
         let lock = OutputLock::acquire(job.directory)?;
-        Ok((lock, Hub::open(job)?, log(&job.directory.join("ensemble.log"))?))
+        Ok((lock, Record::open(job)?, log(&job.directory.join("ensemble.log"))?))
     };
     let first = ranks.agree(if ranks.is_first() { first().map(Some) } else { Ok(None) })?;
-    let (_lock, hub, log) = match first {
-        Some((lock, hub, log)) => (Some(lock), hub, Some(log)),
+    let (_lock, record, log) = match first {
+        Some((lock, record, log)) => (Some(lock), record, Some(log)),
         None => (None, None, None),
     };
-    let (hub, states) = (hub.as_ref(), exchange::states(job));
-    let mut watch = log.map(|log| Watch::new(job, hub, log, progress));
+    let (record, known) = record.map(|(record, known)| (RefCell::new(record), known)).unzip();
+    let known = ranks.gather(&known).into_iter().flatten().next();
+    let hub = known.map(|known| Hub::new(known, job.spread.at_once));
+    let states = exchange::states(job);
+    let mut watch = log.map(|log| Watch::new(job, record.as_ref(), log, progress));
     let see = |event| {
         if let Some(watch) = &mut watch {
             watch.see(event);
         }
     };
-    let work = |replica: usize, slot: usize, tell: &Tell| match hub {
+    let work = |replica: usize, slot: usize, tell: &Tell| match &hub {
         None => job.replica(replica, slot, None, tell),
         Some(hub) => {
-            let slot = replica % job.spread.at_once;
-            let member = Member { hub, replica, slot, states: &states };
-            let run = || job.replica(replica, slot, Some(member), tell);
-            let is_through = |outcome: &Outcome| *outcome != Outcome::Stopped;
-            let outcome = member.in_turn(|| job.requests.stop(), run, is_through)?;
+            let slot = job.spread.slot_of(replica);
+            let member = Member { hub, replica, slot, states: &states, tell };
+            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(member), tell))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
-    let mut spread = job.spread.clone();
-    if hub.is_some() {
-        // replicas that wait for each other must all be there
-        spread.at_once = job.replicas.len();
-    }
-    let desk = Desk::new(ranks, &job.requests, job.replicas.len(), see);
-    let all = spread.run(desk, work);
+    let all = job.replicas.len();
+    let swapping = hub.as_ref().map(|hub| Swapping { hub, record: record.as_ref() });
+    let (deal, threads) = match &swapping {
+        None => ((0..all).step_by(1), job.spread.at_once),
+        Some(_) => (job.spread.own(all), job.spread.own(all).len()),
+    };
+    let all = Spread::run(threads, Desk::new(ranks, &job.requests, deal, swapping, see), work);
     let outcome = watch.map(Watch::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
     let of_first = ranks.gather(&outcome).into_iter().flatten().next();

@@ -1,6 +1,6 @@
 //! Which replica runs where: the one place that decides it.
 
-use super::desk::{Desk, Event, Note};
+use super::desk::{Deal, Desk, Event, Note};
 use super::share::{Seat, Share};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 /// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot, which takes the next one that
-/// waits when it has finished.
+/// waits when it has finished; replicas that swap states are dealt to ranks and slots for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// ranks
@@ -23,6 +23,8 @@ pub struct Spread {
     pub at_once: usize,
     /// threads of each slot: the same for all, so that results do not depend on the slot
     pub threads: usize,
+    /// which of them this is
+    rank: usize,
     /// slots of other ranks on the processors of this one, before its own
     others: usize,
     /// what makes ranks slow
@@ -58,11 +60,26 @@ impl Spread {
         }
         let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
         let threads = (all / at_once).min(most);
-        let spread = Spread { ranks, at_once, threads, others: share.places[rank] * at_once, warnings };
+        let spread = Spread { ranks, at_once, threads, rank, others: share.places[rank] * at_once, warnings };
         if plan.run.pin {
             pinned(spread.threads, spread.before(at_once - 1))?;
         }
         Ok(spread)
+    }
+
+    /// The rank that keeps a replica, where replicas swap states.
+    pub fn rank_of(&self, replica: usize) -> usize {
+        replica % self.ranks
+    }
+
+    /// Those of so many that this rank keeps. Each needs a thread, since they wait for each other.
+    pub(super) fn own(&self, replicas: usize) -> Deal {
+        (self.rank.min(replicas)..replicas).step_by(self.ranks)
+    }
+
+    /// The slot that a replica of this rank keeps.
+    pub(super) fn slot_of(&self, replica: usize) -> usize {
+        replica / self.ranks % self.at_once
     }
 
     /// How many slots come before this one of this rank on the same processors.
@@ -81,9 +98,9 @@ impl Spread {
     }
 
     /// Does `work` on the replica of each index that the desk gives to a slot of this rank; a panic is an error of that
-    /// replica. Every rank must call it; it returns when all replicas have ended.
+    /// replica. So many threads of this rank take them. Every rank must call it; it returns when all replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
-        &self,
+        threads: usize,
         mut desk: Desk<'_, W>,
         work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
     ) -> Result<()> {
@@ -106,14 +123,15 @@ impl Spread {
                 let thread = thread::Builder::new().name(format!("md-slot-{slot}"));
                 thread.spawn_scoped(scope, move || serve(slot, tell)).map(|_| ())
             };
-            let started = (0..self.at_once).try_for_each(start);
+            let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
                 // those that did start end as if asked to
                 desk.stop();
             }
-            desk.serve(&notes);
-            started.map_err(|error| Error::Device(format!("cannot start a thread for each replica: {error}")))
+            let served = desk.serve(&notes);
+            started.map_err(|error| Error::Device(format!("cannot start a thread for each replica: {error}")))?;
+            served
         })
     }
 }
@@ -166,6 +184,10 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
+        // for the whole run, where they swap states: this is the last of three ranks with two slots
+        assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
+        assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
+        assert_eq!(three.own(1).len(), 0);
         let idle = spread(threads, None, 1, &[0, 0, 0]).unwrap();
         assert_eq!((idle.at_once, idle.threads), (1, 4));
         assert_eq!(idle.warnings, ["2 of 3 ranks have nothing to do: there are fewer replicas (1)"]);
@@ -184,8 +206,7 @@ mod tests {
             }
         };
         let (ranks, requests) = (Ranks::alone(), Requests::default());
-        let spread = Spread { ranks: 1, at_once, threads: 1, others: 0, warnings: vec![] };
-        spread.run(Desk::new(&ranks, &requests, replicas, watch), work).unwrap();
+        Spread::run(at_once, Desk::new(&ranks, &requests, (0..replicas).step_by(1), None, watch), work).unwrap();
         ends
     }
 

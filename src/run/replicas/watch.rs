@@ -2,7 +2,8 @@
 
 use super::desk::Event;
 use super::exchange::state_names;
-use super::{EnsembleJob, Hub, ReplicaJob};
+use super::record::Record;
+use super::{EnsembleJob, ReplicaJob};
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
@@ -11,6 +12,7 @@ use crate::observe::status::Status;
 use crate::observe::summary::Summary;
 use crate::run::job::Outcome;
 use crate::run::plan::{Plan, Stage, StageKind};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Wall time between updates of `ensemble.json` while no replica begins or ends; each waits for the disk.
@@ -20,13 +22,15 @@ const INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Watch<'a> {
     job: &'a EnsembleJob<'a>,
     /// of replicas that swap states
-    hub: Option<&'a Hub>,
+    record: Option<&'a RefCell<Record>>,
     status: EnsembleStatus,
     log: RunLog,
     progress: Progress,
     speed: SpeedMeter,
     /// of each replica
     ends: Vec<Option<Result<Outcome>>>,
+    /// the first that has failed
+    failed: Option<usize>,
     /// by replicas that have ended, ps
     simulated: f64,
     /// something was said
@@ -38,7 +42,12 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(job: &'a EnsembleJob<'a>, hub: Option<&'a Hub>, log: RunLog, progress: Progress) -> Self {
+    pub(super) fn new(
+        job: &'a EnsembleJob<'a>,
+        record: Option<&'a RefCell<Record>>,
+        log: RunLog,
+        progress: Progress,
+    ) -> Self {
         let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
@@ -51,8 +60,20 @@ impl<'a> Watch<'a> {
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
         status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
         let ends = job.replicas.iter().map(|_| None).collect();
-        let (speed, written) = (SpeedMeter::default(), Instant::now());
-        Watch { job, hub, status, log, progress, speed, ends, simulated: 0.0, news: false, written, failure: None }
+        Watch {
+            job,
+            record,
+            status,
+            log,
+            progress,
+            speed: SpeedMeter::default(),
+            ends,
+            failed: None,
+            simulated: 0.0,
+            news: false,
+            written: Instant::now(),
+            failure: None,
+        }
     }
 
     /// Something happened to a replica, or nothing for some time.
@@ -103,9 +124,10 @@ impl<'a> Watch<'a> {
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
+                self.failed.get_or_insert(index);
                 return (Level::Warning, format!("failed: {error}"));
             }
-            Ok(Outcome::Stopped) => match self.hub.and_then(Hub::failed) {
+            Ok(Outcome::Stopped) => match self.failed.filter(|_| self.record.is_some()) {
                 Some(failed) => {
                     let name = &self.job.replicas[failed].status.name;
                     let how = format!("stopped with a checkpoint, since {name} has failed; the same command continues");
@@ -195,7 +217,7 @@ impl<'a> Watch<'a> {
             0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
             _ => self.running_speed(),
         };
-        self.status.exchange = self.hub.map(Hub::statistics);
+        self.status.exchange = self.record.map(|record| record.borrow().statistics().clone());
         self.status.write(self.job.directory)
     }
 
@@ -224,8 +246,8 @@ impl<'a> Watch<'a> {
         }
         if self.news {
             self.status.log(&mut self.log)?;
-            if let Some(hub) = self.hub {
-                hub.statistics().log(&mut self.log, &state_names(self.job))?;
+            if let Some(record) = self.record {
+                record.borrow().statistics().log(&mut self.log, &state_names(self.job))?;
             }
             self.log.note(&format!("output in {}", self.job.directory.display()))?;
         }

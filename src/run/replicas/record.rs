@@ -1,0 +1,102 @@
+//! The record of an exchange, which rank 0 keeps: the offers of all replicas become rows of `exchange.csv`.
+
+use super::EnsembleJob;
+use crate::ensemble::exchange::{Exchange, Offer};
+use crate::error::{Error, Problem, Result};
+use crate::observe::exchange::{EXCHANGE, ExchangeRow, ExchangeStatistics, ExchangeTable};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What a replica brings to an attempt.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Proposal {
+    /// which replica
+    pub(super) replica: usize,
+    /// from 1
+    pub(super) attempt: u64,
+    /// steps since the start of the run
+    pub(super) step: u64,
+    /// ps
+    pub(super) time: f64,
+    /// its energies
+    pub(super) offer: Offer,
+}
+
+/// The attempts of an exchange.
+pub(super) struct Record {
+    exchange: Exchange,
+    table: ExchangeTable,
+    statistics: ExchangeStatistics,
+    /// of each replica, for the next attempt
+    offers: Vec<Option<Offer>>,
+}
+
+impl Record {
+    /// That of an ensemble, continued where it is, and the states of all replicas after each of its attempts; `None` if there is
+    /// no exchange.
+    pub(super) fn open(job: &EnsembleJob<'_>) -> Result<Option<(Self, Vec<Vec<usize>>)>> {
+        let replicas = &job.replicas;
+        let Some(exchange) = replicas.first().and_then(|replica| replica.plan.exchange.clone()) else {
+            return Ok(None);
+        };
+        let path = job.directory.join(EXCHANGE);
+        if job.force && path.exists() {
+            move_aside(&path)?;
+        }
+        let (record, known) = Self::at(&path, exchange)?;
+        let attempts = record.statistics.attempts;
+        let begun = |folder: &str| job.directory.join(folder).join("checkpoint.md").exists();
+        if let Some(missing) = replicas.iter().find(|replica| attempts > 0 && !begun(&replica.status.folder)) {
+            let message = format!("there have been {attempts} attempts, but {} is gone", missing.status.folder);
+            let help = "restore that folder, or use --force to move the old output aside and start anew";
+            return Err(Problem::new(message).in_file(&path).help(help).into());
+        }
+        Ok(Some((record, known)))
+    }
+
+    /// In this file, and the states after each attempt that stands there.
+    pub(super) fn at(path: &Path, exchange: Exchange) -> Result<(Self, Vec<Vec<usize>>)> {
+        let replicas = exchange.states.len();
+        let (mut statistics, mut known) = (ExchangeStatistics::new(replicas), vec![]);
+        let table = ExchangeTable::open(path, replicas, |row| {
+            statistics.add(&row);
+            known.push(row.states);
+        })?;
+        Ok((Record { exchange, table, statistics, offers: vec![None; replicas] }, known))
+    }
+
+    /// What has come of all attempts.
+    pub(super) fn statistics(&self) -> &ExchangeStatistics {
+        &self.statistics
+    }
+
+    /// The one place where the offers of all replicas come together. The last one decides the attempt: gives the states of all
+    /// replicas from then on, when they are written.
+    pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
+        let Proposal { replica, attempt, step, time, offer } = *proposal;
+        if attempt != self.statistics.attempts + 1 {
+            let message = format!("attempt {attempt} follows on {}", self.statistics.attempts);
+            return Err(Error::Internal(message));
+        }
+        self.offers[replica] = Some(offer);
+        let Some(offers) = self.offers.iter().copied().collect::<Option<Vec<Offer>>>() else { return Ok(None) };
+        let decided = self.exchange.decide(attempt, &self.statistics.states(), &offers);
+        let row = ExchangeRow { attempt, step, time, states: decided.states, probabilities: decided.probabilities };
+        let row = row.rounded();
+        self.table.write(&row)?;
+        self.statistics.add(&row);
+        self.offers.fill(None);
+        Ok(Some(row.states))
+    }
+
+    /// Waits until all rows are on disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.table.sync()
+    }
+}
+
+fn move_aside(path: &Path) -> Result<()> {
+    let numbered = |n: u32| path.with_extension(format!("bak{n}.csv"));
+    let unused = (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files");
+    std::fs::rename(path, unused).map_err(|error| Error::io(path, error))
+}
