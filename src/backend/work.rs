@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn slots_are_counted_by_rows() {
-        let entry = |lj_rows, masked, plain| Entry { cluster: 0, shift: 0, lj_rows, masked, plain };
+        let entry = |lj_rows, masked, plain| Entry { cluster: 0, shift: 0, lj_rows, coulomb: true, masked, plain };
         let pair = MaskedPair { block: 0, interacting: 1, excluded: 0, excepted: false };
         let chunk = ListChunk {
             entries: vec![

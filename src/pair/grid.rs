@@ -86,12 +86,13 @@ impl Tiles {
     }
 }
 
-/// Atoms sorted into columns of blocks. Valid until atoms have moved too far (the list's lifetime).
+/// Atoms sorted into columns of blocks, in one or two sections: atoms that have Lennard-Jones interactions and no charge may be kept
+/// apart, so that no block has both these and charges. Valid until atoms have moved too far (the list's lifetime).
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
-    /// columns along the first two lattice directions
-    pub tiles: Tiles,
-    /// first block of each column in the order of [`Tiles::column`], and the number of blocks at the end
+    /// columns of each section along the first two lattice directions, none in the second where no atom is kept apart
+    pub tiles: [Tiles; 2],
+    /// first block of each column in the order of [`Tiles::column`], section after section, and the number of blocks at the end
     pub column_starts: Vec<u32>,
     /// atom of each slot, [`NO_ATOM`] where empty
     pub slot_atom: Vec<u32>,
@@ -105,6 +106,8 @@ pub struct Grid {
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
+    /// blocks with Lennard-Jones interactions, as bits of [`LANES`] consecutive ones
+    pub(super) lj_blocks: Vec<u16>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
     /// column and depth of each atom
@@ -128,37 +131,66 @@ impl Grid {
         self.slot_atom.len() / BLOCK
     }
 
-    /// Sort all atoms. Within a cluster, atoms with `first[atom]` come first (those with Lennard-Jones interactions).
-    /// Without a cell a bounding box is divided instead, and there are no images.
-    pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool]) {
+    /// Blocks of the first section.
+    pub fn main_blocks(&self) -> usize {
+        self.column_starts.get(self.first_column(1)).map_or(0, |&block| block as usize)
+    }
+
+    /// Where a section starts in the order of columns.
+    pub(super) fn first_column(&self, section: usize) -> usize {
+        self.tiles[..section].iter().map(|tiles| tiles.columns[0] * tiles.columns[1]).sum()
+    }
+
+    /// Sort all atoms. Within a cluster, atoms with `first[atom]` come first (those with Lennard-Jones interactions); those with
+    /// `apart[atom]` are in the second section (none where `apart` is empty). Without a cell a bounding box is divided instead,
+    /// and there are no images.
+    pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
         let origin = if cell.is_some() { Vec3::ZERO } else { lower_corner(positions) };
-        self.choose_columns(&frame, positions.len());
-        let tiles = self.tiles;
-        let [nx, ny] = tiles.columns;
-        let atoms = positions.par_iter().with_min_len(ATOMS).map(|&r| {
+        self.choose_columns(&frame, positions.len(), apart);
+        let (tiles, starts) = (self.tiles, [0, self.first_column(1)]);
+        let atoms = positions.par_iter().enumerate().with_min_len(ATOMS).map(|(atom, &r)| {
+            let section = usize::from(apart.get(atom) == Some(&true));
+            let [nx, ny] = tiles[section].columns;
             let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
             let s = frame.to_fractional(wrapped - origin);
             let along = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
-            (shift, (tiles.column(along(s.x, nx), along(s.y, ny)) as u32, ascending(s.z as f32)))
+            let column = starts[section] + tiles[section].column(along(s.x, nx), along(s.y, ny));
+            (shift, (column as u32, ascending(s.z as f32)))
         });
         atoms.unzip_into_vecs(&mut self.images, &mut self.keys);
         self.fill_slots(first);
         self.measure(cell, positions);
+        self.mark_lj(first);
         self.place(cell);
     }
 
     /// Square columns of [`COLUMN_SIDE`].
-    fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize) {
-        let side = COLUMN_SIDE * (frame.volume() / atoms.max(1) as f64).cbrt();
+    fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize, apart: &[bool]) {
+        let apart = apart.iter().filter(|&&apart| apart).count();
         let [a, b, _] = frame.face_distances();
-        self.tiles = Tiles::new([a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096)));
+        let tiles = |atoms: usize| {
+            let side = COLUMN_SIDE * (frame.volume() / atoms as f64).cbrt();
+            Tiles::new([a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096)))
+        };
+        self.tiles = [tiles((atoms - apart).max(1)), if apart > 0 { tiles(apart) } else { Tiles::default() }];
+    }
+
+    /// Finds the blocks with Lennard-Jones interactions.
+    fn mark_lj(&mut self, first: &[bool]) {
+        let has_lj = |atoms: &[u32]| atoms.iter().any(|&atom| atom != NO_ATOM && first[atom as usize]);
+        let blocks = self.slot_atom.chunks(BLOCK * LANES);
+        self.lj_blocks.clear();
+        self.lj_blocks.extend(blocks.map(|blocks| {
+            let lanes = blocks.chunks_exact(BLOCK).enumerate();
+            lanes.fold(0, |bits, (lane, atoms)| bits | u16::from(has_lj(atoms)) << lane)
+        }));
     }
 
     /// Columns by counting, then the atoms of each column by depth and number.
     fn fill_slots(&mut self, first: &[bool]) {
-        let columns = self.tiles.columns[0] * self.tiles.columns[1];
+        let columns = self.first_column(self.tiles.len());
         self.column_starts.clear();
         self.column_starts.resize(columns + 1, 0);
         self.keys.iter().for_each(|&(column, _)| self.column_starts[column as usize] += 1);

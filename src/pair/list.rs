@@ -62,6 +62,8 @@ pub struct Entry {
     pub shift: u8,
     /// rows with Lennard-Jones interactions
     pub lj_rows: LjRows,
+    /// whether pairs may have Coulomb interactions
+    pub coulomb: bool,
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
     /// bounds in [`ListChunk::plain`]: blocks within reach of only the first vector of the cluster's atoms, of both, of
@@ -231,9 +233,23 @@ type Span = [i32; 2];
 impl Search<'_, '_> {
     #[inline(always)]
     fn search_cluster<S: Simd>(&mut self, cluster: usize) {
-        let grid = self.input.grid;
-        let reach = self.reach(cluster);
-        let [nx, ny] = grid.tiles.columns.map(|n| n as i32);
+        let SearchInput { grid, has_lj, .. } = self.input;
+        let charged = cluster / 2 < grid.main_blocks();
+        // atoms with Lennard-Jones interactions come first
+        let has_lj = has_lj[grid.slot_atom[cluster * CLUSTER] as usize];
+        for section in 0..grid.tiles.len() {
+            let coulomb = charged && section == 0;
+            if grid.tiles[section].columns != [0; 2] && (coulomb || has_lj) {
+                self.search_section::<S>(cluster, section, coulomb);
+            }
+        }
+    }
+
+    /// Search the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
+    #[inline(always)]
+    fn search_section<S: Simd>(&mut self, cluster: usize, section: usize, coulomb: bool) {
+        let reach = self.reach(cluster, section);
+        let [nx, ny] = self.input.grid.tiles[section].columns.map(|n| n as i32);
         let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
         let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
         for na in ia[0]..=ia[1] {
@@ -245,16 +261,16 @@ impl Search<'_, '_> {
                     }
                     let x = clip(reach.columns[0], na, nx);
                     let y = clip(reach.columns[1], nb, ny);
-                    self.search_image::<S>(cluster, [-na, -nb, -nc], [x, y]);
+                    self.search_image::<S>(cluster, [-na, -nb, -nc], (section, [x, y]), coulomb);
                 }
             }
         }
     }
 
     /// Columns and images along the third direction that can hold partners of a cluster.
-    fn reach(&self, cluster: usize) -> Reach {
+    fn reach(&self, cluster: usize, section: usize) -> Reach {
         let SearchInput { grid, cell, radius, .. } = self.input;
-        let [nx, ny] = grid.tiles.columns.map(|n| n as i32);
+        let [nx, ny] = grid.tiles[section].columns.map(|n| n as i32);
         let Some(cell) = cell else {
             return Reach { columns: [[0, nx - 1], [0, ny - 1]], depth_images: [0, 0] };
         };
@@ -288,7 +304,13 @@ impl Search<'_, '_> {
     }
 
     #[inline(always)]
-    fn search_image<S: Simd>(&mut self, cluster: usize, image: [i32; 3], columns: [Span; 2]) {
+    fn search_image<S: Simd>(
+        &mut self,
+        cluster: usize,
+        image: [i32; 3],
+        (section, columns): (usize, [Span; 2]),
+        coulomb: bool,
+    ) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
         let home = image == [0; 3];
         let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
@@ -297,10 +319,11 @@ impl Search<'_, '_> {
         self.scratch.next_stamp();
         let SearchScratch { near, found, index_of, stamp } = &mut *self.scratch;
         let mut listed = 0;
-        let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius);
+        let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius, !coulomb);
+        let (tiles, first) = (grid.tiles[section], grid.first_column(section));
         for x in columns[0][0]..=columns[0][1] {
             for y in columns[1][0]..=columns[1][1] {
-                let column = grid.tiles.column(x as usize, y as usize);
+                let column = first + tiles.column(x as usize, y as usize);
                 let [start, end] = [column, column + 1].map(|column| grid.column_starts[column] as usize);
                 let start = if home { start.max(block_i) } else { start };
                 listed += bounds.hits(grid, start..end, &mut near[listed..]);
@@ -324,7 +347,7 @@ impl Search<'_, '_> {
             index_of[block as usize] = (*stamp, index as u32);
         }
         self.mask_exclusions(cluster, home, &probe.centre);
-        self.finish_entry(cluster, image);
+        self.finish_entry(cluster, image, coulomb);
     }
 
     /// Clear the bits of excluded pairs, and mark them for the Ewald correction in the image where they are near: in
@@ -360,7 +383,7 @@ impl Search<'_, '_> {
     }
 
     #[inline(always)]
-    fn finish_entry(&mut self, cluster: usize, image: [i32; 3]) {
+    fn finish_entry(&mut self, cluster: usize, image: [i32; 3], coulomb: bool) {
         if self.scratch.found.is_empty() {
             return;
         }
@@ -387,6 +410,7 @@ impl Search<'_, '_> {
             cluster: cluster as u32,
             shift: shift_index(image) as u8,
             lj_rows,
+            coulomb,
             masked: [masked, self.out.masked.len() as u32],
             plain: [plain, plain, end, end, end],
         });

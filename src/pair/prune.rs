@@ -85,17 +85,19 @@ pub(super) struct BoundsProbe<S: Simd> {
     high: [S::F; 3],
     /// nm²
     radius_squared: f32,
+    /// only blocks with Lennard-Jones interactions count
+    lj_only: bool,
 }
 
 impl<S: Simd> BoundsProbe<S> {
     #[inline(always)]
-    pub(super) fn new(bounds: &Bounds, shift: Vec3, radius: f64) -> Self {
+    pub(super) fn new(bounds: &Bounds, shift: Vec3, radius: f64, lj_only: bool) -> Self {
         let shift = shift.map(|v| v as f32).to_array();
         let (mut low, mut high) = ([S::F::splat(0.0); 3], [S::F::splat(0.0); 3]);
         for k in 0..3 {
             (low[k], high[k]) = (S::F::splat(bounds.low[k] + shift[k]), S::F::splat(bounds.high[k] + shift[k]));
         }
-        BoundsProbe { low, high, radius_squared: squared(radius) }
+        BoundsProbe { low, high, radius_squared: squared(radius), lj_only }
     }
 
     /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number.
@@ -118,6 +120,9 @@ impl<S: Simd> BoundsProbe<S> {
             let mut bits = S::F::bits(r2.lt(S::F::splat(self.radius_squared)));
             bits &= u16::MAX << blocks.start.saturating_sub(first);
             bits &= u16::MAX >> (first + LANES).saturating_sub(blocks.end);
+            if self.lj_only {
+                bits &= grid.lj_blocks[first / LANES];
+            }
             let Some(to) = near[count..].first_chunk_mut() else { unreachable!("near is longer than the blocks") };
             count += S::compress(std::array::from_fn(|lane| (first + lane) as u32), bits, to);
         }
@@ -177,7 +182,11 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
             let first_masked = masked.len() as u32;
             let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
             let cluster = entry.cluster as usize;
-            let near = if FAR { reach.coulomb } else { reach.coulomb.max(reach.lj) };
+            let near = match (FAR, entry.coulomb) {
+                (_, false) => reach.lj,
+                (true, _) => reach.coulomb,
+                (false, _) => reach.coulomb.max(reach.lj),
+            };
             let probe = Probe::<S>::new(grid, packed, cluster, shift, near);
             let far = (reach.lj * reach.lj) as f32;
             let farthest = probe.radius_squared.max(far.min(f32::MAX));

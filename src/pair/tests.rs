@@ -35,6 +35,8 @@ struct Case {
     positions: Vec<Vec3>,
     exclusions: Exclusions,
     has_lj: Vec<bool>,
+    /// atoms without charge that are kept apart
+    apart: Vec<bool>,
     cutoff: f64,
     outer: f64,
     inner: f64,
@@ -74,12 +76,24 @@ impl Case {
         Case {
             cell,
             has_lj: (0..atoms).map(|i| i % 3 == 0).collect(),
+            apart: vec![],
             exclusions: Exclusions::from_pairs(atoms, excluded),
             positions,
             cutoff,
             outer: (1.25 * cutoff).min(2.0 * limit - cutoff),
             inner: 1.05 * cutoff,
         }
+    }
+
+    /// The same with every second of the atoms with Lennard-Jones interactions without a charge.
+    fn with_uncharged(self) -> Self {
+        Case { apart: (0..self.positions.len()).map(|i| i % 6 == 0).collect(), ..self }
+    }
+
+    /// Whether a pair has Coulomb interactions, and Lennard-Jones interactions.
+    fn interactions(&self, pair: [u32; 2]) -> [bool; 2] {
+        let charged = |i: u32| self.apart.get(i as usize) != Some(&true);
+        [pair.into_iter().all(charged), pair.into_iter().all(|i| self.has_lj[i as usize])]
     }
 
     fn distance(&self, [i, j]: [u32; 2], image: [i32; 3]) -> f64 {
@@ -184,14 +198,15 @@ fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     let with_far = listed(grid, list, &case.has_lj, true);
     each_near(case, grid, reach.lj - ROUNDING, |(pair, image), distance| {
         let excluded = case.exclusions.contains(pair[0], pair[1]);
-        if pair.iter().all(|&i| case.has_lj[i as usize]) && !excluded {
+        if case.interactions(pair)[1] && !excluded {
             let times = with_far.get(&(pair, image)).copied().unwrap_or_default();
             assert_eq!(times, [1, 0], "Lennard-Jones of {pair:?} {image:?}, {distance} nm apart");
         }
     });
     each_near(case, grid, reach.coulomb - ROUNDING, |(pair, image), distance| {
         let excluded = case.exclusions.contains(pair[0], pair[1]);
-        if !excluded || distance < case.cutoff {
+        let [coulomb, lj] = case.interactions(pair);
+        if (coulomb && !excluded) || ((coulomb || lj) && excluded && distance < case.cutoff) {
             let times = found.get(&(pair, image)).copied().unwrap_or_default();
             assert_eq!(
                 times[usize::from(excluded)],
@@ -202,27 +217,25 @@ fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     });
 }
 
-/// Search the outer list, move the atoms as far as the lists allow, and prune; both lists are checked.
-fn check_case(case: &Case, level: Level, seed: u64) {
-    let (cell, mut grid) = (case.cell.as_ref(), Grid::default());
-    grid.build(cell, &case.positions, &case.has_lj);
-    let pack = |grid: &Grid, positions: &[Vec3]| {
-        let mut packed = vec![[0.0; 24]; grid.blocks()];
-        packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
-        packed
-    };
-    let packed = pack(&grid, &case.positions);
-    let (mut outer, mut inner) = (PairList::default(), PairList::default());
-    outer.resize(&grid);
-    inner.resize(&grid);
+/// Offsets of all slots.
+fn pack(grid: &Grid, positions: &[Vec3]) -> Vec<[f32; 24]> {
+    let mut packed = vec![[0.0; 24]; grid.blocks()];
+    packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
+    packed
+}
+
+/// The outer list.
+fn search(case: &Case, grid: &Grid, level: Level) -> PairList {
+    let (packed, mut outer) = (pack(grid, &case.positions), PairList::default());
+    outer.resize(grid);
     let known = |atoms: &[u32]| atoms.iter().copied().filter(|&atom| atom != NO_ATOM).map(mark).collect::<Vec<_>>();
     let of_cluster = |atoms: &[u32]| known(atoms).into_iter().fold(Marks::default(), |all, one| all | one);
     let marks: Vec<Marks> = grid.slot_atom.chunks(CLUSTER).map(of_cluster).collect();
     let mut scratch = SearchScratch::default();
     let input = SearchInput {
-        grid: &grid,
+        grid,
         packed: &packed,
-        cell,
+        cell: case.cell.as_ref(),
         exclusions: &SymmetricExclusions::new(case.positions.len(), &case.exclusions),
         has_lj: &case.has_lj,
         marks: &marks,
@@ -233,6 +246,17 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     for (chunk, to) in outer.chunks.iter_mut().enumerate() {
         search_chunk(level, input, chunk, &mut scratch, to);
     }
+    outer
+}
+
+/// Search the outer list, move the atoms as far as the lists allow, and prune; both lists are checked.
+fn check_case(case: &Case, level: Level, seed: u64) {
+    let (cell, mut grid) = (case.cell.as_ref(), Grid::default());
+    grid.build(cell, &case.positions, &case.has_lj, &case.apart);
+    let charged = |&atom: &u32| atom != NO_ATOM && case.apart.get(atom as usize) != Some(&true);
+    assert!(!grid.slot_atom[grid.main_blocks() * BLOCK..].iter().any(charged), "a charge in the second section");
+    let (outer, mut inner) = (search(case, &grid, level), PairList::default());
+    inner.resize(&grid);
     check_list(case, &grid, &outer, Reach { coulomb: case.outer, lj: case.outer });
 
     let mut random = Stream::new(seed, Purpose::Test, 1, 0);
@@ -312,6 +336,32 @@ fn lists_hold_every_pair_once() {
 }
 
 #[test]
+fn lists_with_atoms_apart_hold_every_pair_that_interacts() {
+    for (index, shape) in SHAPES.into_iter().enumerate() {
+        for atoms in [6, 300] {
+            let case = Case::new(shape, atoms, DENSITIES[0], index as u64).with_uncharged();
+            Level::available().into_iter().for_each(|level| check_case(&case, level, index as u64));
+        }
+    }
+}
+
+#[test]
+fn charges_do_not_meet_uncharged_atoms_of_four_site_water() {
+    let case = Case::new(Shape::Cube, 1000, DENSITIES[0], 1);
+    // sites in turn: oxygen, charges
+    let case = Case { has_lj: (0..1000).map(|i| i % 4 == 0).collect(), ..case };
+    let case = Case { apart: case.has_lj.clone(), ..case };
+    check_case(&case, Level::detect(), 1);
+    let mut grid = Grid::default();
+    grid.build(case.cell.as_ref(), &case.positions, &case.has_lj, &case.apart);
+    assert_eq!(grid.slot_atom[..grid.main_blocks() * BLOCK].iter().filter(|&&atom| atom != NO_ATOM).count(), 750);
+    let list = search(&case, &grid, Level::detect());
+    for ([i, j], _) in listed(&grid, &list, &case.has_lj, true).into_keys() {
+        assert_eq!(case.apart[i as usize], case.apart[j as usize], "{i} and {j} do not interact");
+    }
+}
+
+#[test]
 fn without_a_cutoff_all_pairs_are_listed() {
     for atoms in [1, 2, 33, 150] {
         let case = Case::new(Shape::Vacuum, atoms, DENSITIES[0], atoms as u64);
@@ -328,9 +378,11 @@ proptest! {
         shape in prop::sample::select(&SHAPES[..]),
         atoms in 1..200usize,
         density in 1.0..150.0,
+        uncharged: bool,
         seed in 0..u64::MAX,
     ) {
         let case = Case::new(shape, atoms, density, seed);
+        let case = if uncharged { case.with_uncharged() } else { case };
         levels(atoms, seed as usize).into_iter().for_each(|level| check_case(&case, level, seed));
     }
 }
@@ -350,9 +402,9 @@ fn tiles_hold_every_column_once() {
 #[should_panic(expected = "atoms were sorted after the search")]
 fn lists_of_another_order_are_refused() {
     let (positions, mut grid, mut list) = ([Vec3::ZERO; 3], Grid::default(), PairList::default());
-    grid.build(None, &positions, &[true; 3]);
+    grid.build(None, &positions, &[true; 3], &[]);
     list.resize(&grid);
     list.assert_of(&grid);
-    grid.build(None, &positions, &[true; 3]);
+    grid.build(None, &positions, &[true; 3], &[]);
     list.assert_of(&grid);
 }

@@ -94,11 +94,11 @@ impl Mesh {
         (energy, virial)
     }
 
-    fn spread(&mut self, MeshInput { grid, cell, packed, charges }: MeshInput<'_>) {
+    fn spread(&mut self, MeshInput { grid, cell, packed, charges, charged }: MeshInput<'_>) {
         let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.thread_buffers.len());
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
         self.team.for_each(self.thread_buffers.par_iter_mut().enumerate(), |(index, buffer)| {
-            let blocks = partition(grid.blocks(), index, parts);
+            let blocks = partition(charged, index, parts);
             for (x, touched) in buffer.touched.iter_mut().enumerate() {
                 if *touched {
                     buffer.grid[x * padded.plane / LANES..][..padded.plane / LANES].fill(Aligned16::default());
@@ -122,7 +122,11 @@ impl Mesh {
 
     /// Adds the reciprocal-space forces on `blocks` to `forces` (those blocks only).
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
-        let MeshInput { grid, cell, packed, charges } = input;
+        let MeshInput { grid, cell, packed, charges, charged } = input;
+        let blocks = blocks.start..blocks.end.min(charged);
+        if blocks.is_empty() {
+            return;
+        }
         let atoms = MeshAtoms { grid, cell, packed, charges, padded: self.padded };
         let from = bytemuck::cast_slice(&self.values);
         match self.parameters.order {
@@ -143,4 +147,6 @@ pub(super) struct MeshInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// charges times the root of the potential's constant, by slot
     pub charges: &'a [[f32; 8]],
+    /// the first of these blocks have all charges
+    pub charged: usize,
 }

@@ -3,6 +3,7 @@
 //! The work partition is fixed, by default one part per thread; sums are taken in order of the parts, so that the bits
 //! depend on the number of parts only. Start reading at [`Cpu`].
 
+mod apart;
 mod bonded;
 mod influence_kernel;
 mod mesh;

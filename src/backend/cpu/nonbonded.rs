@@ -1,5 +1,6 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
+use super::apart::kept_apart;
 use super::mesh::{Mesh, MeshInput};
 use super::pair_dispersion::LjPme;
 use super::pair_input::{CoulombTables, PairInput, PairOutput};
@@ -65,6 +66,8 @@ pub(super) struct Nonbonded {
     /// Lennard-Jones type of the system, by atom
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
+    /// atoms without charge, where they are kept apart; else empty
+    apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
@@ -128,13 +131,15 @@ impl Nonbonded {
             coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
         let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
         let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
+        let has_lj: Vec<bool> = atoms.iter().map(|a| interacts[a.lj_type as usize]).collect();
         Nonbonded {
             team,
             level,
-            charges,
             types: PairTypes::new(system),
             lj_types: atoms.iter().map(|a| a.lj_type).collect(),
-            has_lj: atoms.iter().map(|a| interacts[a.lj_type as usize]).collect(),
+            apart_atoms: kept_apart(&charges, &has_lj),
+            charges,
+            has_lj,
             exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
@@ -171,7 +176,7 @@ impl Nonbonded {
 
     /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
     pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
-        self.grid.build(cell, positions, &self.has_lj);
+        self.grid.build(cell, positions, &self.has_lj, &self.apart_atoms);
         self.fill_slots();
         let blocks = self.grid.blocks();
         self.packed.resize(blocks);
@@ -368,8 +373,8 @@ impl Nonbonded {
     /// Add the forces of a mesh to `total`, or to what is kept apart.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
         let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
-        let charges = of_mesh(mesh, slot_charges, slot_root_c6);
-        let input = MeshInput { grid, cell, packed, charges };
+        let (charges, charged) = of_mesh(mesh, grid, slot_charges, slot_root_c6);
+        let input = MeshInput { grid, cell, packed, charges, charged };
         let sums = if apart { other } else { total };
         team.for_each(sums.par_chunks_mut(BLOCKS).enumerate(), |(chunk, sums)| {
             let first = chunk * BLOCKS;
@@ -379,8 +384,8 @@ impl Nonbonded {
 
     /// Input of a mesh.
     pub(super) fn mesh_input<'a>(&'a self, mesh: &Mesh, cell: &'a PeriodicCell) -> MeshInput<'a> {
-        let charges = of_mesh(mesh, &self.slot_charges, &self.slot_root_c6);
-        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges }
+        let (charges, charged) = of_mesh(mesh, &self.grid, &self.slot_charges, &self.slot_root_c6);
+        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
     }
 
     /// Energies (Lennard-Jones, Coulomb) of the last call, without what [`Self::far_exclusions`] visits.
@@ -440,11 +445,16 @@ pub(super) fn kernel_charge(charge: f64) -> f32 {
     (COULOMB.sqrt() * charge) as f32
 }
 
-/// The charges of a mesh's potential, by slot.
-fn of_mesh<'a>(mesh: &Mesh, coulomb: &'a [[f32; 8]], dispersion: &'a [[f32; 8]]) -> &'a [[f32; 8]] {
+/// The charges of a mesh's potential, by slot, and the number of blocks that have them.
+fn of_mesh<'a>(
+    mesh: &Mesh,
+    grid: &Grid,
+    coulomb: &'a [[f32; 8]],
+    dispersion: &'a [[f32; 8]],
+) -> (&'a [[f32; 8]], usize) {
     match mesh.potential {
-        MeshPotential::Coulomb => coulomb,
-        MeshPotential::Dispersion => dispersion,
+        MeshPotential::Coulomb => (coulomb, grid.main_blocks()),
+        MeshPotential::Dispersion => (dispersion, grid.blocks()),
     }
 }
 

@@ -72,6 +72,11 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     );
                     apply(&near, f, &mut rows.force, forces);
                 }
+                if !entry.coulomb {
+                    without_charges::<S, RULE, END, ENERGY>(&fixed, &mut rows, (entry, chunk), forces, &mut sums);
+                    finish::<S, ENERGY>(rows, entry, &sums, forces, output);
+                    continue;
+                }
                 // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
@@ -114,13 +119,25 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                         rows.add_forces(0, &row);
                     }
                 }
-                rows.finish(entry, forces, output);
-                if ENERGY {
-                    output.lj += f64::from(sums.lj.sum());
-                    output.coulomb += f64::from(sums.coulomb.sum());
-                }
+                finish::<S, ENERGY>(rows, entry, &sums, forces, output);
             }
         }
+    }
+}
+
+/// Adds what an entry gives.
+#[inline(always)]
+fn finish<S: Simd, const ENERGY: bool>(
+    rows: Rows<S, 2>,
+    entry: &Entry,
+    sums: &Sums<S>,
+    forces: &mut [[f32; 24]],
+    output: &mut PairOutput,
+) {
+    rows.finish(entry, forces, output);
+    if ENERGY {
+        output.lj += f64::from(sums.lj.sum());
+        output.coulomb += f64::from(sums.coulomb.sum());
     }
 }
 
@@ -290,6 +307,27 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
         }
     }
     row.add(&total);
+}
+
+/// The plain blocks of an entry without Coulomb interactions.
+#[inline(always)]
+fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, 2>,
+    (entry, chunk): (&Entry, &ListChunk),
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let both = entry.lj_rows == LjRows::All;
+    if both {
+        far::<S, RULE, END, ENERGY, 2>(fixed, rows, &chunk.plain[entry.both()], forces, sums);
+    }
+    for half in 0..entry.lj_rows.vectors() {
+        let mut row = rows.row(half);
+        let blocks = if both { entry.single(half) } else { entry.row(half) };
+        far::<S, RULE, END, ENERGY, 1>(fixed, &mut row, &chunk.plain[blocks], forces, sums);
+        rows.add_forces(half, &row);
+    }
 }
 
 /// Blocks within reach of Lennard-Jones interactions only.

@@ -141,7 +141,7 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
     let atoms = positions.len();
     let (mut grid, mut list) = (Grid::default(), PairList::default());
     let has_lj: Vec<bool> = (0..atoms).map(|i| i % 3 == 0).collect();
-    grid.build(Some(cell), positions, &has_lj);
+    grid.build(Some(cell), positions, &has_lj, &[]);
     let mut packed = vec![[0.0; 24]; grid.blocks()];
     packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
     list.resize(&grid);
