@@ -4,7 +4,9 @@
 //! of a block are i-clusters of four. A list entry pairs an i-cluster with blocks: 4 × 8 atom pairs, which a kernel
 //! computes in two steps of sixteen lanes (the layout of GROMACS' 2×MM kernels: Páll & Hess 2013,
 //! 10.1016/j.cpc.2013.06.003). Positions reach the kernels as `f32` offsets from the middle of their block, so that
-//! rounding does not grow with the cell. Start reading at [`Grid`], then [`PairList`].
+//! rounding does not grow with the cell. Atoms without charge may be sorted into a second section of columns, as those of
+//! four-site water: clusters of it meet only blocks with Lennard-Jones interactions, and no Coulomb function is computed.
+//! Start reading at [`Grid`], then [`PairList`].
 
 mod buffer;
 mod density;
