@@ -2,32 +2,66 @@
 //! program uses, bytes from rank to rank, and the only module that knows the library.
 //!
 //! A program by itself is one rank, in a build without the feature `mpi` always. The functions of [`Ranks`] are collective
-//! unless they say otherwise: every rank must call them, in the same order, from the thread that started them. A failure of the
-//! network or of another rank ends all processes, by the library or the launcher: no function returns it.
+//! unless they say otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
+//! processes, by the library or the launcher: no function returns it.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use world::World;
+use std::sync::Arc;
 
-/// This process among those that the launcher started.
+#[cfg(feature = "mpi")]
+mod library;
+#[cfg(test)]
+mod threads;
+
+/// What carries bytes from rank to rank.
+trait Network: Send + Sync {
+    fn barrier(&self);
+    /// The bytes of each rank, in their order.
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
+    /// A message that [`Network::receive`] or [`Network::receive_from`] takes.
+    fn send(&self, to: usize, bytes: &[u8]);
+    /// A message that has arrived, and its sender.
+    fn receive(&self) -> Option<(usize, Vec<u8>)>;
+    /// Waits for the next message of a rank.
+    fn receive_from(&self, from: usize) -> Vec<u8>;
+    /// Sends to one rank and receives as many bytes as `received` has from another, at once.
+    fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
+}
+
+/// This process among those that the launcher started. Clones are the same process.
+#[derive(Clone)]
 pub struct Ranks {
     rank: usize,
     count: usize,
     /// the others; none where there is one rank
-    world: Option<World>,
+    network: Option<Arc<dyn Network>>,
 }
 
 impl Ranks {
     /// One rank.
     pub fn alone() -> Self {
-        Ranks { rank: 0, count: 1, world: None }
+        Ranks { rank: 0, count: 1, network: None }
     }
 
     /// All processes of the launcher; once per process. Fails in a build without MPI.
+    #[cfg(feature = "mpi")]
     pub fn start() -> Result<Self> {
-        let world = World::start()?;
-        Ok(Ranks { rank: world.rank(), count: world.count(), world: Some(world).filter(|world| world.count() > 1) })
+        let library = library::Library::start()?;
+        Ok(Self::over(library.rank(), library.count(), Arc::new(library)))
+    }
+
+    /// All processes of the launcher; once per process. Fails in a build without MPI.
+    #[cfg(not(feature = "mpi"))]
+    pub fn start() -> Result<Self> {
+        let help = "build it with `cargo build --release --features mpi`, or start it without mpirun or srun";
+        Err(crate::error::Problem::new("this md was built without MPI").help(help).into())
+    }
+
+    #[cfg(any(test, feature = "mpi"))]
+    fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
+        Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
     }
 
     /// Number of this process, from 0.
@@ -47,22 +81,41 @@ impl Ranks {
 
     /// Waits until every rank has come here.
     pub fn barrier(&self) {
-        if let Some(world) = &self.world {
-            world.barrier();
+        if let Some(network) = &self.network {
+            network.barrier();
         }
     }
 
     /// The bytes of each rank, in their order.
     pub fn gather_bytes(&self, own: &[u8]) -> Vec<Vec<u8>> {
-        match &self.world {
+        match &self.network {
             None => vec![own.to_vec()],
-            Some(world) => world.gather(own),
+            Some(network) => network.gather(own),
         }
     }
 
     /// The value of each rank, in their order. Ranks are the same program, or this panics.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
         self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
+    }
+
+    /// Replaces each number by its sum over all ranks, which is the same to the bit on all.
+    pub fn sum(&self, values: &mut [f64]) {
+        if self.network.is_none() {
+            return;
+        }
+        let all = self.gather_bytes(bytemuck::cast_slice(values));
+        values.fill(0.0);
+        for bytes in &all {
+            let parts = bytes.chunks_exact(size_of::<f64>()).map(bytemuck::pod_read_unaligned::<f64>);
+            values.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        }
+    }
+
+    /// The largest of all ranks' numbers.
+    pub fn largest(&self, own: f64) -> f64 {
+        let all = self.gather_bytes(bytemuck::bytes_of(&own));
+        all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
     }
 
     /// Succeeds where `result` does on every rank; otherwise all fail with the error of the first that has one.
@@ -78,18 +131,60 @@ impl Ranks {
         }
     }
 
-    /// Sends a short message to another rank, which [`Ranks::receive`]s it. Messages of one rank to another keep their order.
-    /// Not collective.
+    /// Sends a message to another rank, which [`Ranks::receive`]s it, or [`Ranks::receive_from`] this one. Messages of one rank to
+    /// another keep their order. Not collective.
     pub fn send<T: Serialize>(&self, to: usize, message: &T) {
-        if let Some(world) = &self.world {
-            world.send(to, &encode(message));
+        if let Some(network) = &self.network {
+            network.send(to, &encode(message));
+        }
+    }
+
+    /// Sends a message to all other ranks. Not collective.
+    pub fn send_to_others<T: Serialize>(&self, message: &T) {
+        if let Some(network) = &self.network {
+            let bytes = encode(message);
+            (0..self.count).filter(|&to| to != self.rank).for_each(|to| network.send(to, &bytes));
         }
     }
 
     /// A message that has arrived, and the rank that sent it; does not wait. Not collective.
     pub fn receive<T: DeserializeOwned>(&self) -> Option<(usize, T)> {
-        let (from, bytes) = self.world.as_ref()?.receive()?;
+        let (from, bytes) = self.network.as_ref()?.receive()?;
         Some((from, decode(&bytes)))
+    }
+
+    /// The next message of another rank, for which it waits; `None` where there is no other. Not collective.
+    pub fn receive_from<T: DeserializeOwned>(&self, from: usize) -> Option<T> {
+        Some(decode(&self.network.as_ref()?.receive_from(from)))
+    }
+
+    /// Sends to one rank and receives as many bytes as `received` has from another; all ranks do it, round a ring.
+    pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
+        match &self.network {
+            None => received.copy_from_slice(bytes),
+            Some(network) => network.exchange(to, bytes, from, received),
+        }
+    }
+
+    /// Sends a value to one rank and returns that of another; all ranks do it, round a ring.
+    pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
+        let bytes = encode(value);
+        let mut length = [0; size_of::<u64>()];
+        self.exchange(to, &(bytes.len() as u64).to_le_bytes(), from, &mut length);
+        let mut received = vec![0; u64::from_le_bytes(length) as usize];
+        self.exchange(to, &bytes, from, &mut received);
+        decode(&received)
+    }
+
+    /// Sends a value to each rank, and returns those that each has sent, this one included.
+    pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
+        let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
+        received[self.rank] = std::mem::take(&mut to[self.rank]);
+        for step in 1..self.count {
+            let (to_rank, from) = ((self.rank + step) % self.count, (self.rank + self.count - step) % self.count);
+            received[from] = self.exchange_any(to_rank, &to[to_rank], from);
+        }
+        received
     }
 }
 
@@ -99,128 +194,6 @@ fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
     postcard::from_bytes(bytes).expect("ranks are the same program")
-}
-
-/// The MPI library.
-#[cfg(feature = "mpi")]
-mod world {
-    use crate::error::{Error, Result};
-    use mpi::Threading;
-    use mpi::datatype::PartitionMut;
-    use mpi::environment::Universe;
-    use mpi::point_to_point::{MatchedReceiveVec, Source};
-    use mpi::topology::SimpleCommunicator;
-    use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
-
-    /// The ranks that were started together.
-    pub(super) struct World {
-        communicator: SimpleCommunicator,
-        /// ends MPI when dropped
-        _universe: Universe,
-    }
-
-    impl World {
-        pub(super) fn start() -> Result<Self> {
-            let (universe, provided) = mpi::initialize_with_threading(Threading::Funneled)
-                .ok_or_else(|| Error::Internal("MPI was started twice".into()))?;
-            if provided < Threading::Funneled {
-                return Err(Error::Device("this MPI library does not work in programs with threads".into()));
-            }
-            Ok(World { communicator: universe.world(), _universe: universe })
-        }
-
-        pub(super) fn rank(&self) -> usize {
-            number(self.communicator.rank())
-        }
-
-        pub(super) fn count(&self) -> usize {
-            number(self.communicator.size())
-        }
-
-        pub(super) fn barrier(&self) {
-            self.communicator.barrier();
-        }
-
-        pub(super) fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
-            let mut lengths = vec![0; self.count()];
-            self.communicator.all_gather_into(&count(own.len()), &mut lengths);
-            let mut starts = vec![0; lengths.len()];
-            for rank in 1..lengths.len() {
-                starts[rank] = starts[rank - 1] + lengths[rank - 1];
-            }
-            let mut all = vec![0u8; lengths.iter().map(|&length| number(length)).sum()];
-            self.communicator
-                .all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], &lengths[..], &starts[..]));
-            let part = |(start, length): (&i32, &i32)| all[number(*start)..][..number(*length)].to_vec();
-            starts.iter().zip(&lengths).map(part).collect()
-        }
-
-        pub(super) fn send(&self, to: usize, bytes: &[u8]) {
-            self.communicator.process_at_rank(count(to)).send(bytes);
-        }
-
-        pub(super) fn receive(&self) -> Option<(usize, Vec<u8>)> {
-            let (bytes, status) = self.communicator.any_process().immediate_matched_probe()?.matched_receive_vec();
-            Some((number(status.source_rank()), bytes))
-        }
-    }
-
-    impl Drop for World {
-        /// A rank that panics cannot end together with the others, as MPI demands: it ends all of them.
-        fn drop(&mut self) {
-            if std::thread::panicking() {
-                self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()));
-            }
-        }
-    }
-
-    /// Ranks and lengths of messages are small.
-    fn count(number: usize) -> i32 {
-        i32::try_from(number).expect("less than 2 GB go from rank to rank")
-    }
-
-    fn number(count: i32) -> usize {
-        usize::try_from(count).expect("MPI counts from 0")
-    }
-}
-
-/// No library: there is no value of this type.
-#[cfg(not(feature = "mpi"))]
-mod world {
-    use crate::error::{Problem, Result};
-
-    pub(super) enum World {}
-
-    impl World {
-        pub(super) fn start() -> Result<Self> {
-            let help = "build it with `cargo build --release --features mpi`, or start it without mpirun or srun";
-            Err(Problem::new("this md was built without MPI").help(help).into())
-        }
-
-        pub(super) fn rank(&self) -> usize {
-            match *self {}
-        }
-
-        pub(super) fn count(&self) -> usize {
-            match *self {}
-        }
-
-        pub(super) fn barrier(&self) {
-            match *self {}
-        }
-
-        pub(super) fn gather(&self, _own: &[u8]) -> Vec<Vec<u8>> {
-            match *self {}
-        }
-
-        pub(super) fn send(&self, _to: usize, _bytes: &[u8]) {
-            match *self {}
-        }
-
-        pub(super) fn receive(&self) -> Option<(usize, Vec<u8>)> {
-            match *self {}
-        }
-    }
 }
 
 #[cfg(test)]

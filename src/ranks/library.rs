@@ -1,0 +1,105 @@
+//! The MPI library.
+
+use super::Network;
+use crate::error::{Error, Result};
+use mpi::Threading;
+use mpi::datatype::PartitionMut;
+use mpi::environment::Universe;
+use mpi::point_to_point::{MatchedReceiveVec, Source, send_receive_into};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The ranks that were started together. One thread at a time calls the library.
+pub(super) struct Library(Mutex<World>);
+
+struct World {
+    communicator: SimpleCommunicator,
+    /// ends MPI when dropped
+    _universe: Universe,
+}
+
+// SAFETY: handles of MPI may be used by any thread, by one at a time as the mutex sees to, where the library provides
+// `Threading::Serialized`, which `start` has asked for
+unsafe impl Send for World {}
+
+impl Library {
+    pub(super) fn start() -> Result<Self> {
+        let (universe, provided) = mpi::initialize_with_threading(Threading::Serialized)
+            .ok_or_else(|| Error::Internal("MPI was started twice".into()))?;
+        if provided < Threading::Serialized {
+            return Err(Error::Device("this MPI library does not work in programs with threads".into()));
+        }
+        Ok(Library(Mutex::new(World { communicator: universe.world(), _universe: universe })))
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        number(self.world().communicator.rank())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        number(self.world().communicator.size())
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Network for Library {
+    fn barrier(&self) {
+        self.world().communicator.barrier();
+    }
+
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        let World { communicator, .. } = &*self.world();
+        let mut lengths = vec![0; number(communicator.size())];
+        communicator.all_gather_into(&count(own.len()), &mut lengths);
+        let mut starts = vec![0; lengths.len()];
+        for rank in 1..lengths.len() {
+            starts[rank] = starts[rank - 1] + lengths[rank - 1];
+        }
+        let mut all = vec![0u8; lengths.iter().map(|&length| number(length)).sum()];
+        communicator.all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], &lengths[..], &starts[..]));
+        let part = |(start, length): (&i32, &i32)| all[number(*start)..][..number(*length)].to_vec();
+        starts.iter().zip(&lengths).map(part).collect()
+    }
+
+    fn send(&self, to: usize, bytes: &[u8]) {
+        self.world().communicator.process_at_rank(count(to)).send(bytes);
+    }
+
+    fn receive(&self) -> Option<(usize, Vec<u8>)> {
+        let World { communicator, .. } = &*self.world();
+        let (bytes, status) = communicator.any_process().immediate_matched_probe()?.matched_receive_vec();
+        Some((number(status.source_rank()), bytes))
+    }
+
+    fn receive_from(&self, from: usize) -> Vec<u8> {
+        self.world().communicator.process_at_rank(count(from)).receive_vec().0
+    }
+
+    fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
+        let World { communicator, .. } = &*self.world();
+        let [to, from] = [to, from].map(|rank| communicator.process_at_rank(count(rank)));
+        send_receive_into(bytes, &to, received, &from);
+    }
+}
+
+impl Drop for World {
+    /// A rank that panics cannot end together with the others, as MPI demands: it ends all of them.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()));
+        }
+    }
+}
+
+/// Ranks and lengths of messages are small.
+fn count(number: usize) -> i32 {
+    i32::try_from(number).expect("less than 2 GB go from rank to rank")
+}
+
+fn number(count: i32) -> usize {
+    usize::try_from(count).expect("MPI counts from 0")
+}
