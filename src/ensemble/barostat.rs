@@ -238,7 +238,7 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
 
 /// A coupling of an extent s of the cell (volume, area or length) of which all is known but the pressure P and the volume V:
 /// with x = 1 − a (P₀ − P − e/V) + n/√V, s becomes x² s in stochastic rescaling, and x s otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// a, nm³ mol/kJ
     pub rate: f64,
@@ -269,7 +269,7 @@ impl Relaxation {
 }
 
 /// A coupling of which all is known but the pressure and the cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoxScaling {
     /// directions that are scaled alike
     pub coupling: PressureCoupling,

@@ -50,7 +50,7 @@ impl MultipleTimeSteps {
 }
 
 /// The part of reciprocal space in a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LongRange {
     /// its forces act as all others
     #[default]

@@ -33,7 +33,7 @@ pub const LEAST_COUPLINGS: f64 = 20.0;
 const SUBSTEPS: usize = 4;
 
 /// What a chain does over an interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NoseHoover {
     /// f, kT and τ
     pub bath: Bath,

@@ -29,7 +29,7 @@ use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 
 /// A partial refreshment of velocities.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Refreshment {
     /// of each temperature group
     pub renewals: PerGroup<Renewal>,
@@ -38,7 +38,7 @@ pub struct Refreshment {
 }
 
 /// What of the velocities of a temperature group is renewed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Renewal {
     /// α
     pub kept: f64,

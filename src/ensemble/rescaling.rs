@@ -25,7 +25,7 @@ use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 
 /// The heat bath of a temperature group.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bath {
     /// number of degrees of freedom; with a share in motion that is removed it need not be whole
     pub degrees_of_freedom: f64,
@@ -43,7 +43,7 @@ impl Bath {
 }
 
 /// A coupling of which all is known but the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rescaling {
     /// a
     pub kept: f64,

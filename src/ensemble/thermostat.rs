@@ -60,7 +60,7 @@ impl ThermostatKind {
 }
 
 /// What a thermostat does to velocities.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum VelocityChange {
     /// all of a group are multiplied by one factor that follows from their kinetic energy, one for each group
     Rescale(PerGroup<Rescaling>),

@@ -70,7 +70,7 @@ macro_rules! define_bonded_terms {
         $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
     })*) => {
         /// Every bonded interaction.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct BondedTerms {
             $($(
                 #[doc = $name]
@@ -99,6 +99,15 @@ macro_rules! define_bonded_terms {
                 $($(self.$list.retain(|term| keep(&term.atoms));)+)*
                 self.cmaps.retain(|term| keep(&term.atoms));
                 self.pairs14.retain(|term| keep(&term.atoms));
+            }
+
+            /// The terms whose atoms `keep` accepts, without the grids that they refer to.
+            pub fn of_those(&self, keep: impl Fn(&[u32]) -> bool) -> Self {
+                let mut result = Self::default();
+                $($(result.$list.extend(self.$list.iter().filter(|term| keep(&term.atoms)));)+)*
+                result.cmaps.extend(self.cmaps.iter().filter(|term| keep(&term.atoms)));
+                result.pairs14.extend(self.pairs14.iter().filter(|term| keep(&term.atoms)));
+                result
             }
 
             /// Gives every atom another number.
@@ -183,7 +192,7 @@ impl BondedTerms {
 }
 
 /// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms and for distances that are no bonds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bond {
     /// the two atoms
     pub atoms: [u32; 2],
@@ -212,7 +221,7 @@ impl BondedTerm<2, 1, 2> for Bond {
 }
 
 /// GROMOS-96 bond E = ¼ k (r² − b²)².
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct G96Bond {
     /// the two atoms
     pub atoms: [u32; 2],
@@ -248,7 +257,7 @@ impl BondedTerm<2, 1, 2> for G96Bond {
 }
 
 /// Harmonic angle E = ½ k (θ − θ₀)².
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Angle {
     /// the three atoms, the vertex in the middle
     pub atoms: [u32; 3],
@@ -277,7 +286,7 @@ impl BondedTerm<3, 2, 2> for Angle {
 }
 
 /// GROMOS-96 angle E = ½ k (cos θ − cos θ₀)².
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct G96Angle {
     /// the three atoms, the vertex in the middle
     pub atoms: [u32; 3],
@@ -313,7 +322,7 @@ impl BondedTerm<3, 2, 2> for G96Angle {
 }
 
 /// Periodic torsion E = k (1 + cos(nφ − φ₀)), IUPAC sign (trans = π).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Torsion {
     /// the four atoms
     pub atoms: [u32; 4],
@@ -345,7 +354,7 @@ impl BondedTerm<4, 3, 4> for Torsion {
 }
 
 /// Ryckaert–Bellemans torsion E = Σ C_n cosⁿ ψ for n from 0 to 5, with ψ = φ − π (trans = 0).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RyckaertBellemans {
     /// the four atoms
     pub atoms: [u32; 4],
@@ -381,7 +390,7 @@ impl BondedTerm<4, 3, 6> for RyckaertBellemans {
 }
 
 /// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to (−π, π] (CHARMM).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HarmonicImproper {
     /// the four atoms
     pub atoms: [u32; 4],
@@ -410,7 +419,7 @@ impl BondedTerm<4, 3, 2> for HarmonicImproper {
 }
 
 /// A torsion–torsion correction map term on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or of two quadruples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cmap {
     /// atoms of φ then atoms of ψ
     pub atoms: [u32; 8],
@@ -419,7 +428,7 @@ pub struct Cmap {
 }
 
 /// Energies of a correction map on a square periodic grid, starting at −π in both angles.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CmapGrid {
     /// points per angle
     pub size: usize,
@@ -428,7 +437,7 @@ pub struct CmapGrid {
 }
 
 /// A scaled 1-4 interaction E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, never cut off.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Pair14 {
     /// the two atoms
     pub atoms: [u32; 2],

@@ -15,7 +15,7 @@ pub struct Description {
 }
 
 /// Non-bonded methods that a file of parameters asks for, as OpenMM's do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Methods {
     /// nm; `None` = all pairs
     pub cutoff: Option<f64>,

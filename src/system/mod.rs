@@ -31,7 +31,7 @@ pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
 /// Atoms, their interactions and the force settings, which do not change during a run. Made by
 /// [`crate::prepare::prepare`] from a [`Description`], or in code by [`System::builder`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct System {
     /// atoms, residues, bonded terms, exclusions
     pub topology: Topology,

@@ -1,7 +1,7 @@
 //! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶ − c4/r⁴, the last for ions of 12-6-4 models.
 
 /// A rule that reproduces the whole table from one pair of numbers per type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum CombinationRule {
     /// c6 and c12 are geometric means
     Geometric,
@@ -34,7 +34,7 @@ impl LennardJones {
 }
 
 /// Symmetric tables over Lennard-Jones types.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Nonbonded {
     /// number of types
     pub types: usize,

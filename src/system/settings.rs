@@ -106,7 +106,7 @@ pub enum ListPolicy {
 }
 
 /// Force settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ForceSettings {
     /// Coulomb cutoff in nm; `None` = all pairs (only without a cell)
     pub cutoff: Option<f64>,
@@ -159,7 +159,7 @@ impl ForceSettings {
 }
 
 /// A rigid three-site water: SETTLE.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settle {
     /// oxygen, hydrogen, hydrogen
     pub atoms: [u32; 3],
@@ -170,7 +170,7 @@ pub struct Settle {
 }
 
 /// A constraint.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Constraint {
     /// the two atoms
     pub atoms: [u32; 2],
@@ -179,7 +179,7 @@ pub struct Constraint {
 }
 
 /// Every constraint of the system.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Constraints {
     /// rigid waters
     pub settles: Vec<Settle>,

@@ -1,7 +1,7 @@
 //! Virtual sites: particles without mass whose positions follow from those of atoms.
 
 /// A virtual site. Its charge and Lennard-Jones type are those of its entry in the list of atoms, where its mass is zero.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VirtualSite {
     /// the site
     pub site: u32,
@@ -11,7 +11,7 @@ pub struct VirtualSite {
 
 /// The position of a virtual site, with r_ij = r_j − r_i; i, j, k, l are the atoms in order, which may themselves be virtual
 /// sites. Names of GROMACS and OpenMM in brackets.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)
     Average2 {

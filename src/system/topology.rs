@@ -4,7 +4,7 @@ use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use std::fmt;
 
 /// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Name([u8; 8]);
 
 impl Name {
@@ -40,7 +40,7 @@ impl fmt::Debug for Name {
 }
 
 /// One atom.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Atom {
     /// atom name, e.g. `CA`
     pub name: Name,
@@ -59,7 +59,7 @@ pub struct Atom {
 }
 
 /// One residue: a contiguous run of atoms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Residue {
     /// residue name, e.g. `ALA`, `WAT`
     pub name: Name,
@@ -70,7 +70,7 @@ pub struct Residue {
 }
 
 /// Excluded pairs, compressed rows: for atom i all j > i, ascending.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Exclusions {
     starts: Vec<u32>,
     partners: Vec<u32>,
@@ -127,7 +127,7 @@ impl Exclusions {
 }
 
 /// Atoms and bonded terms.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Topology {
     /// title line of the file
     pub title: String,
