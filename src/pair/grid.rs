@@ -1,5 +1,6 @@
 //! Spatial sorting: the slot of each atom, and the position of each block.
 
+use super::region::Region;
 use crate::cell::PeriodicCell;
 use crate::memory::{self, prefetch};
 use crate::simd::{Aligned16, LANES};
@@ -92,8 +93,13 @@ impl Tiles {
 pub struct Grid {
     /// columns of each section along the first two lattice directions, none in the second where no atom is kept apart
     pub tiles: [Tiles; 2],
-    /// first block of each column in the order of [`Tiles::column`], section after section, and the number of blocks at the end
+    /// first block of each column in the order of [`Tiles::column`], section after section in each zone, and the number of blocks
+    /// at the end
     pub column_starts: Vec<u32>,
+    /// first block of each zone, and the number of blocks at the end
+    pub zone_starts: Vec<u32>,
+    /// what is divided into columns; `None` for the whole cell, all of whose atoms are in one zone
+    pub region: Option<Region>,
     /// atom of each slot, [`NO_ATOM`] where empty
     pub slot_atom: Vec<u32>,
     /// slot of each atom
@@ -131,32 +137,61 @@ impl Grid {
         self.slot_atom.len() / BLOCK
     }
 
-    /// Blocks of the first section.
+    /// Blocks of the first section, of the atoms at home.
     pub fn main_blocks(&self) -> usize {
-        self.column_starts.get(self.first_column(1)).map_or(0, |&block| block as usize)
+        self.column_starts.get(self.first_column(0, 1)).map_or(0, |&block| block as usize)
     }
 
-    /// Where a section starts in the order of columns.
-    pub(super) fn first_column(&self, section: usize) -> usize {
-        self.tiles[..section].iter().map(|tiles| tiles.columns[0] * tiles.columns[1]).sum()
+    /// Blocks of the atoms at home: all of them but in a domain.
+    pub fn home_blocks(&self) -> usize {
+        self.zone_starts[1] as usize
     }
 
-    /// Sort all atoms. Within a cluster, atoms with `first[atom]` come first (those with Lennard-Jones interactions); those with
-    /// `apart[atom]` are in the second section (none where `apart` is empty). Without a cell a bounding box is divided instead,
-    /// and there are no images.
+    /// Number of columns of a zone.
+    fn columns(&self) -> usize {
+        self.first_column(0, self.tiles.len())
+    }
+
+    /// Where a section of a zone starts in the order of columns.
+    pub(super) fn first_column(&self, zone: usize, section: usize) -> usize {
+        let columns =
+            |tiles: &[Tiles]| -> usize { tiles.iter().map(|tiles| tiles.columns[0] * tiles.columns[1]).sum() };
+        zone * columns(&self.tiles) + columns(&self.tiles[..section])
+    }
+
+    /// The zone of a block, and whether it is in the first section.
+    pub(super) fn part_of(&self, block: usize) -> (usize, bool) {
+        let zone = self.zone_starts.partition_point(|&start| start as usize <= block) - 1;
+        (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
+    }
+
+    /// Sort all atoms, those of [`Grid::region`] where there is one. Within a cluster, atoms with `first[atom]` come first
+    /// (those with Lennard-Jones interactions); those with `apart[atom]` are in the second section (none where `apart` is empty).
+    /// Without a cell a bounding box is divided instead, and there are no images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
         let origin = if cell.is_some() { Vec3::ZERO } else { lower_corner(positions) };
         self.choose_columns(&frame, positions.len(), apart);
-        let (tiles, starts) = (self.tiles, [0, self.first_column(1)]);
+        let (tiles, columns, region) = (self.tiles, self.columns(), self.region.as_ref());
+        let starts = [0, self.first_column(0, 1)];
         let atoms = positions.par_iter().enumerate().with_min_len(ATOMS).map(|(atom, &r)| {
+            let (s, zone, shift) = match region {
+                Some(region) => {
+                    let wrapped = region.wrapped(&frame, positions, atom as u32);
+                    let s = region.part(frame.to_fractional(wrapped));
+                    (s, region.zone_of(atom as u32), region.images[atom])
+                }
+                None => {
+                    let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
+                    (frame.to_fractional(wrapped - origin), 0, shift)
+                }
+            };
             let section = usize::from(apart.get(atom) == Some(&true));
             let [nx, ny] = tiles[section].columns;
-            let (wrapped, shift) = if cell.is_some() { frame.wrap(r) } else { (r, [0; 3]) };
-            let s = frame.to_fractional(wrapped - origin);
             let along = |s: f64, n: usize| ((s * n as f64) as usize).min(n - 1);
-            let column = starts[section] + tiles[section].column(along(s.x, nx), along(s.y, ny));
+            let place = tiles[section].column(along(s.x, nx), along(s.y, ny));
+            let column = zone * columns + starts[section] + place;
             (shift, (column as u32, ascending(s.z as f32)))
         });
         atoms.unzip_into_vecs(&mut self.images, &mut self.keys);
@@ -169,10 +204,12 @@ impl Grid {
     /// Square columns of [`COLUMN_SIDE`].
     fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize, apart: &[bool]) {
         let apart = apart.iter().filter(|&&apart| apart).count();
-        let [a, b, _] = frame.face_distances();
+        let extents: [f64; 3] = std::array::from_fn(|k| self.region.as_ref().map_or(1.0, |region| region.extent(k)));
+        let volume = frame.volume() * extents.iter().product::<f64>();
+        let faces = frame.face_distances();
         let tiles = |atoms: usize| {
-            let side = COLUMN_SIDE * (frame.volume() / atoms as f64).cbrt();
-            Tiles::new([a, b].map(|length| ((length / side).round() as usize).clamp(1, 4096)))
+            let side = COLUMN_SIDE * (volume / atoms as f64).cbrt();
+            Tiles::new([0, 1].map(|k| ((faces[k] * extents[k] / side).round() as usize).clamp(1, 4096)))
         };
         self.tiles = [tiles((atoms - apart).max(1)), if apart > 0 { tiles(apart) } else { Tiles::default() }];
     }
@@ -190,14 +227,16 @@ impl Grid {
 
     /// Columns by counting, then the atoms of each column by depth and number.
     fn fill_slots(&mut self, first: &[bool]) {
-        let columns = self.first_column(self.tiles.len());
+        let (columns, zones) = (self.columns(), self.region.as_ref().map_or(1, Region::zones));
         self.column_starts.clear();
-        self.column_starts.resize(columns + 1, 0);
+        self.column_starts.resize(zones * columns + 1, 0);
         self.keys.iter().for_each(|&(column, _)| self.column_starts[column as usize] += 1);
         let mut blocks = 0;
         for start in &mut self.column_starts {
             (*start, blocks) = (blocks, blocks + start.div_ceil(BLOCK as u32));
         }
+        self.zone_starts.clear();
+        self.zone_starts.extend((0..=zones).map(|zone| self.column_starts[zone * columns]));
         self.sorted.clear();
         memory::resize(&mut self.sorted, blocks as usize * BLOCK, u64::MAX);
         self.filled.clear();

@@ -1,7 +1,7 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
 //! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in the
-//! order (lattice image, block). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk
+//! order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed ([`super::region`]). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk
 //! never depend on the number of threads.
 
 use super::exception::Marks;
@@ -234,34 +234,37 @@ impl Search<'_, '_> {
     #[inline(always)]
     fn search_cluster<S: Simd>(&mut self, cluster: usize) {
         let SearchInput { grid, has_lj, .. } = self.input;
-        let charged = cluster / 2 < grid.main_blocks();
+        let (zone, charged) = grid.part_of(cluster / 2);
         // atoms with Lennard-Jones interactions come first
         let has_lj = has_lj[grid.slot_atom[cluster * CLUSTER] as usize];
         for section in 0..grid.tiles.len() {
             let coulomb = charged && section == 0;
             if grid.tiles[section].columns != [0; 2] && (coulomb || has_lj) {
-                self.search_section::<S>(cluster, section, coulomb);
+                self.search_section::<S>((cluster, zone), section, coulomb);
             }
         }
     }
 
     /// Search the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
     #[inline(always)]
-    fn search_section<S: Simd>(&mut self, cluster: usize, section: usize, coulomb: bool) {
+    fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
+        let grid = self.input.grid;
         let reach = self.reach(cluster, section);
-        let [nx, ny] = self.input.grid.tiles[section].columns.map(|n| n as i32);
+        let [nx, ny] = grid.tiles[section].columns.map(|n| n as i32);
         let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
         let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
+        let others = (zone + 1..grid.zone_starts.len() - 1).any(|other| other & zone == 0);
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // the pair is listed from the side whose partner is not in a "negative" image
-                    if [na, nb, nc] < [0, 0, 0] {
+                    // a pair of zone 0 is listed from the side whose partner is not in a "negative" image
+                    let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
+                    if !inside && !others {
                         continue;
                     }
                     let x = clip(reach.columns[0], na, nx);
                     let y = clip(reach.columns[1], nb, ny);
-                    self.search_image::<S>(cluster, [-na, -nb, -nc], (section, [x, y]), coulomb);
+                    self.search_image::<S>((cluster, zone), inside, [-na, -nb, -nc], (section, [x, y]), coulomb);
                 }
             }
         }
@@ -292,27 +295,34 @@ impl Search<'_, '_> {
             low[k] -= margin;
             high[k] += margin;
         }
+        let divided = grid.region.as_ref().map_or([false; 3], |region| region.divided);
+        if let Some(region) = &grid.region {
+            (low, high) = (region.part(low.into()).to_array(), region.part(high.into()).to_array());
+        }
         let span = |k: usize, n: i32| {
-            let limit = REACH * n;
+            // columns at the ends of a domain also hold the atoms beyond
+            let [least, most] = if divided[k] { [0, n - 1] } else { [-REACH * n, REACH * n + n - 1] };
             [(low[k] * f64::from(n)).floor() as i32, (high[k] * f64::from(n)).floor() as i32]
-                .map(|c| c.clamp(-limit, limit + n - 1))
+                .map(|c| c.clamp(least, most))
         };
+        let deepest = if divided[2] { 0 } else { REACH };
         Reach {
             columns: [span(0, nx), span(1, ny)],
-            depth_images: [low[2], high[2]].map(|s| (s.floor() as i32).clamp(-REACH, REACH)),
+            depth_images: [low[2], high[2]].map(|s| (s.floor() as i32).clamp(-deepest, deepest)),
         }
     }
 
     #[inline(always)]
     fn search_image<S: Simd>(
         &mut self,
-        cluster: usize,
+        (cluster, zone): (usize, usize),
+        inside: bool,
         image: [i32; 3],
         (section, columns): (usize, [Span; 2]),
         coulomb: bool,
     ) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
-        let home = image == [0; 3];
+        let home = image == [0; 3] && inside;
         let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
         let block_i = cluster / 2;
         let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
@@ -320,13 +330,16 @@ impl Search<'_, '_> {
         let SearchScratch { near, found, index_of, stamp } = &mut *self.scratch;
         let mut listed = 0;
         let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius, !coulomb);
-        let (tiles, first) = (grid.tiles[section], grid.first_column(section));
-        for x in columns[0][0]..=columns[0][1] {
-            for y in columns[1][0]..=columns[1][1] {
-                let column = first + tiles.column(x as usize, y as usize);
-                let [start, end] = [column, column + 1].map(|column| grid.column_starts[column] as usize);
-                let start = if home { start.max(block_i) } else { start };
-                listed += bounds.hits(grid, start..end, &mut near[listed..]);
+        let tiles = grid.tiles[section];
+        let first = if inside { zone } else { zone + 1 };
+        for other in (first..grid.zone_starts.len() - 1).filter(|other| other & zone == 0) {
+            for x in columns[0][0]..=columns[0][1] {
+                for y in columns[1][0]..=columns[1][1] {
+                    let column = grid.first_column(other, section) + tiles.column(x as usize, y as usize);
+                    let [start, end] = [column, column + 1].map(|column| grid.column_starts[column] as usize);
+                    let start = if home { start.max(block_i) } else { start };
+                    listed += bounds.hits(grid, start..end, &mut near[listed..]);
+                }
             }
         }
         // branchless: the outcome is unpredictable

@@ -16,6 +16,7 @@ mod grid;
 mod list;
 mod polynomial;
 mod prune;
+mod region;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -31,4 +32,5 @@ pub use list::{
 };
 pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
+pub use region::{Region, ZONES};
 pub use table::{RadialFunction, RadialTable};

@@ -1,0 +1,60 @@
+//! Where the atoms of a [`Grid`](super::Grid) are: in the whole cell, or in and around one domain of it.
+//!
+//! A domain is a part of the cell between planes that are parallel to its faces. The atoms at home in it form zone 0; those that
+//! were fetched from domains further up along some of the divided directions form the zones whose bits are these directions. Of
+//! all domains that know both atoms of a pair, the one that is lowest along every divided direction computes it: there the zones
+//! have no bit in common (the eighth shell: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+
+use crate::cell::PeriodicCell;
+use crate::vec3::{Vec3, vec3};
+
+/// Zones of a domain, at most.
+pub const ZONES: usize = 8;
+
+/// The atoms in and around one domain, zone after zone.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// lower end along each lattice vector, as a fraction of it
+    pub low: [f64; 3],
+    /// upper end, atoms of other domains included
+    pub high: [f64; 3],
+    /// directions along which there are several domains, so that no periodic images are taken
+    pub divided: [bool; 3],
+    /// lattice image that each atom is taken from, as in [`Grid::images`](super::Grid::images)
+    pub images: Vec<[i32; 3]>,
+    /// first atom of each zone, and the number of atoms at the end
+    pub zone_starts: Vec<u32>,
+}
+
+impl Region {
+    /// Number of zones: 2 for each divided direction.
+    pub fn zones(&self) -> usize {
+        self.zone_starts.len() - 1
+    }
+
+    /// The zone of an atom.
+    pub fn zone_of(&self, atom: u32) -> usize {
+        self.zone_starts.partition_point(|&start| start <= atom) - 1
+    }
+
+    /// Atoms at home.
+    pub fn home(&self) -> usize {
+        self.zone_starts[1] as usize
+    }
+
+    /// The position (nm) of an atom in the image it is taken from.
+    pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
+        positions[atom as usize] - cell.shift(self.images[atom as usize])
+    }
+
+    /// Fractional coordinates as a part of the region's extent.
+    pub(super) fn part(&self, s: Vec3) -> Vec3 {
+        let [x, y, z] = [0, 1, 2].map(|k| (s.to_array()[k] - self.low[k]) / self.extent(k));
+        vec3(x, y, z)
+    }
+
+    /// As a fraction of a lattice vector.
+    pub(super) fn extent(&self, direction: usize) -> f64 {
+        self.high[direction] - self.low[direction]
+    }
+}
