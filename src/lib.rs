@@ -55,7 +55,10 @@
 //! one place that chooses a backend. A step calls some ten primitives through a trait object, which costs nothing in
 //! comparison. [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]; it places [`virtual_sites`] whenever positions change, and spreads their forces. A
-//! device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
+//! device that keeps its own state implements `Backend` itself, as `backend::cuda` does. So do several ranks that share the atoms
+//! of one system: [`backend::Domains`] on rank 0 tells the others, in [`backend::Serving`], which primitive all do next, each with a
+//! `Host` around the atoms at home in its domain; above it nothing knows of them. Atoms change their rank where lists are built,
+//! positions of neighbours come and forces go back in each evaluation, and sums are formed where a primitive returns them.
 //!
 //! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the force
 //! evaluation that needs them, by steps or by displacement. Dynamics, minimisation and single points get their forces there;

@@ -66,6 +66,23 @@ macro_rules! define_energies {
                 ]
             }
 
+            /// All terms, but not their sum.
+            pub(super) fn terms_mut(&mut self) -> [&mut f64; Self::NAMES.len() - 1] {
+                [
+                    $(&mut self.$energy,)*
+                    &mut self.cmap,
+                    &mut self.external,
+                    &mut self.position_restraint,
+                    &mut self.restraint,
+                    &mut self.lj,
+                    &mut self.lj_14,
+                    &mut self.dispersion_correction,
+                    &mut self.coulomb,
+                    &mut self.coulomb_14,
+                    &mut self.coulomb_reciprocal,
+                ]
+            }
+
             /// The sum of all terms.
             pub fn potential(&self) -> f64 {
                 let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);

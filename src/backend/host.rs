@@ -14,7 +14,7 @@ use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::{PerGroup, TemperatureGroups};
-use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
+use crate::ensemble::motion::{momentum, remove_translation_and_rotation, remove_velocity};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
@@ -24,9 +24,8 @@ use crate::memory;
 use crate::pair::ListSchedule;
 use crate::restraint::{Applied, Restraining, RestraintProgress, Restraints};
 use crate::simd::{Level, dispatch};
-use crate::system::{Coupling, Molecules, State, System};
+use crate::system::{Constraints, Coupling, Molecules, State, System};
 use crate::team::Team;
-use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
@@ -34,6 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use volume::TrialScratch;
 
+pub(super) mod failure;
 mod impulse;
 mod scaling;
 mod volume;
@@ -42,10 +42,6 @@ mod velocities;
 
 /// Atoms per unit of parallel work.
 const ATOMS: usize = 1024;
-/// Kinetic energy per atom, sum of both half steps, at which a simulation has blown up: 10⁶ K. kJ/mol
-pub(super) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
-/// Atoms named in that error, at most.
-const NAMED_ATOMS: usize = 5;
 
 /// The state of a run in host memory.
 pub struct Host<F> {
@@ -95,6 +91,8 @@ pub struct Host<F> {
     molecules: Molecules,
     trial: TrialScratch,
     group_parts: Vec<GroupSums>,
+    /// why the last step failed, where other processes do not know it yet
+    failure: Option<Error>,
     phases: Phases,
     searches: u64,
 }
@@ -102,23 +100,19 @@ pub struct Host<F> {
 impl<F: ForceField> Host<F> {
     /// Around a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
-        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        let constraints = || ConstraintPlan::new(&system.constraints, &masses);
-        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
-        let constraints = constraints?;
-        let inverse_masses = masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect();
-        Ok(Host {
+        let constraints = ConstraintPlan::new(&Constraints::default(), &[])?;
+        let mut host = Host {
             field,
             external: vec![],
             restraints: Restraining::default(),
             level,
             team,
-            inverse_masses,
-            masses,
-            step_results: vec![StepResult::NONE; constraints.sections()],
+            masses: vec![],
+            inverse_masses: vec![],
+            step_results: vec![],
             constraints,
             is_constrained: system.constraints.count() > 0,
-            sites: SitePlan::new(&system.topology),
+            sites: SitePlan::default(),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
             positions: vec![],
@@ -134,15 +128,48 @@ impl<F: ForceField> Host<F> {
             centres: vec![],
             scaled: vec![],
             parts: vec![],
-            parts_along: vec![Vec3::ZERO; system.topology.atoms.len().div_ceil(ATOMS)],
-            molecules: Molecules::from_bonds(system.topology.atoms.len(), &system.topology.connectivity),
+            parts_along: vec![],
+            molecules: Molecules::default(),
             trial: TrialScratch::default(),
-            group_parts: vec![GroupSums::default(); groups.len().div_ceil(ATOMS)],
-            groups,
+            group_parts: vec![],
+            groups: Molecules::default(),
             temperature_groups: None,
+            failure: None,
             phases: Phases::default(),
             searches: 0,
-        })
+        };
+        host.adopt(system)?;
+        Ok(host)
+    }
+
+    /// What computes the forces.
+    pub(super) fn field(&self) -> &F {
+        &self.field
+    }
+
+    /// As [`Host::field`].
+    pub(super) fn field_mut(&mut self) -> &mut F {
+        &mut self.field
+    }
+
+    /// From now on the atoms are those of `system`.
+    pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
+        let topology = &system.topology;
+        self.masses.clear();
+        self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
+        self.inverse_masses.clear();
+        self.inverse_masses.extend(self.masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }));
+        let constraints = || ConstraintPlan::new(&system.constraints, &self.masses);
+        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
+        self.constraints = constraints?;
+        self.step_results.clear();
+        self.step_results.resize(self.constraints.sections(), StepResult::NONE);
+        self.sites = SitePlan::new(topology);
+        self.parts_along = vec![Vec3::ZERO; topology.atoms.len().div_ceil(ATOMS)];
+        self.molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        self.group_parts = vec![GroupSums::default(); groups.len().div_ceil(ATOMS)];
+        self.groups = groups;
+        Ok(())
     }
 
     /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints, and
@@ -159,7 +186,14 @@ impl<F: ForceField> Host<F> {
         // SAFETY: both are used by `unsafe` functions only, section by section
         let half = &unsafe { motion.with_rate(2.0 / timestep) };
         let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
-        let refresh = refreshment.map(|refreshment| Refresh { motion: half, groups, temperature_groups, refreshment });
+        let first_number = self.field.first_number();
+        let refresh = refreshment.map(|refreshment| Refresh {
+            motion: half,
+            groups,
+            temperature_groups,
+            refreshment,
+            first_number,
+        });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
         let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
@@ -174,19 +208,20 @@ impl<F: ForceField> Host<F> {
         });
         let mut sum = Mat3::ZERO;
         for result in &self.step_results {
-            sum += result.constraint_virial?;
+            sum += result.constraint_virial.map_err(|failure| self.named(failure))?;
         }
         Ok(sum)
     }
 
-    /// Half a step before and after the forces of the last step, kJ/mol.
-    fn kinetic_energies(&self) -> [f64; 2] {
-        self.step_results
-            .iter()
-            .fold([0.0; 2], |[before, after], result| [before + result.before, after + result.after])
+    /// Kinetic energies half a step before and after the forces of the last step, the work of these, and the kinetic energy
+    /// of renewed velocities, kJ/mol.
+    fn step_sums(&self) -> [f64; 4] {
+        self.step_results.iter().fold([0.0; 4], |[before, after, work, renewed], result| {
+            [before + result.before, after + result.after, work + result.force_work, renewed + result.renewed]
+        })
     }
 
-    /// A step, perhaps with a refreshment in its middle, whose work is not booked here.
+    /// A step, perhaps with a refreshment in its middle.
     fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         let start = Instant::now();
         if step.pending_work {
@@ -199,22 +234,30 @@ impl<F: ForceField> Host<F> {
         let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
         let grouped = step.kinetic && self.temperature_groups.is_some();
         let mut of_groups = if grouped { self.kinetic_of_groups() } else { PerGroup::new() };
-        let mut constraint_virial = self.leapfrog(step, refreshment)?.scaled(1.0 / step.timestep.powi(2));
+        let virial = self.leapfrog(step, refreshment);
+        let mut constraint_virial = self.moved(virial)?.scaled(1.0 / step.timestep.powi(2));
         if step.virial {
             constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
+            self.field.sum(constraint_virial.0.as_flattened_mut());
         }
         self.sites.place(&self.team, &mut self.positions);
-        let [before, after] = self.kinetic_energies();
+        let mut sums = self.step_sums();
+        if step.kinetic || step.coupled || step.pending_work || step.refreshed {
+            self.field.sum(&mut sums);
+        }
+        let [before, after, force_work, renewed] = sums;
         let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
         if grouped {
             of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
         }
-        let constraint_work = if step.refreshed { self.book_constraint_work(after - before) } else { 0.0 };
+        let constraint_work = if step.refreshed { self.book_constraint_work(after - before, force_work) } else { 0.0 };
         self.kinetic_after = after;
-        self.check_motion(before + after)?;
         self.restraints.book_work(step.timestep);
         if step.pending_work {
             self.finish_thermostat_work(step.refreshed);
+        }
+        if refreshment.is_some() {
+            self.book_refreshment(renewed);
         }
         let threads = self.team.threads() as f64;
         let constraints =
@@ -222,30 +265,6 @@ impl<F: ForceField> Host<F> {
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
         Ok(Kinetic { before, after, along, constraint_virial, of_groups, constraint_work })
-    }
-
-    /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
-    fn check_motion(&self, kinetic: f64) -> Result<()> {
-        if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
-            return Ok(());
-        }
-        let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
-        let atoms = 0..self.masses.len();
-        if let Some(atom) = atoms.clone().find(lost) {
-            let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(|i| i as u32).collect();
-            return Err(Error::unstable(format!("the force on atom {} is not finite", atom + 1), named));
-        }
-        // NaN counts as the fastest
-        let energy = |atom: usize| {
-            let energy = self.masses[atom] * self.velocities[atom].norm_squared();
-            if energy.is_nan() { f64::INFINITY } else { energy }
-        };
-        let most = atoms.clone().map(energy).fold(0.0, f64::max);
-        let fastest: Vec<u32> =
-            atoms.filter(|&i| 2.0 * energy(i) >= most).take(NAMED_ATOMS).map(|i| i as u32).collect();
-        let first = fastest.first().map_or(0, |&atom| atom as usize);
-        let speed = self.velocities[first].norm();
-        Err(Error::unstable(format!("atom {} flies off at {speed:.1e} nm/ps", first + 1), fastest))
     }
 }
 
@@ -282,7 +301,12 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn build_lists(&mut self) -> Result<()> {
+        self.field.agree(self.failure.take())?;
         self.searches += 1;
+        if let Some(system) = self.field.migrate(self.cell.as_ref(), &mut self.positions, &mut self.velocities)? {
+            self.adopt(&system)?;
+            memory::copy(&self.positions, &mut self.old);
+        }
         self.field.rebuild(self.cell.as_ref(), &self.positions);
         memory::copy(&self.positions, &mut self.searched.0);
         self.searched.1 = self.cell;
@@ -299,6 +323,7 @@ impl<F: ForceField> Backend for Host<F> {
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - then.stretched(scale)).norm_squared())
             .reduce(|| 0.0, f64::max);
+        let longest_squared = self.field.largest(longest_squared);
         Ok(lists.may_miss(self.cutoff, scale.x.min(scale.y).min(scale.z), longest_squared))
     }
 
@@ -357,7 +382,7 @@ impl<F: ForceField> Backend for Host<F> {
         if let LongRange::Apart { weight } = workload.long_range {
             self.add_impulse(f64::from(weight), workload.virial);
         }
-        Ok(())
+        self.sum_evaluation(workload)
     }
 
     fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
@@ -395,9 +420,7 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        let kinetic = self.move_atoms(step, Some(refreshment))?;
-        self.book_refreshment(self.step_results.iter().map(|result| result.renewed).sum());
-        Ok(kinetic)
+        self.move_atoms(step, Some(refreshment))
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
@@ -427,7 +450,9 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn remove_com_motion(&mut self) -> Result<()> {
         if self.cell.is_some() {
-            remove_translation(&self.masses, &mut self.velocities);
+            let mut momentum = momentum(&self.masses, &self.velocities);
+            self.field.sum(&mut momentum);
+            remove_velocity(momentum, &self.masses, &mut self.velocities);
         } else {
             remove_translation_and_rotation(&self.masses, &self.positions, &mut self.velocities);
         }

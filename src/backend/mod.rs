@@ -7,6 +7,7 @@ mod centres;
 mod cpu;
 pub(crate) mod cuda;
 mod dispersion;
+mod domains;
 mod energies;
 mod external;
 mod host;
@@ -19,6 +20,9 @@ mod work;
 
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
+#[cfg(test)]
+pub(crate) use domains::tests as domains_on_ranks;
+pub use domains::{Domains, Serving, describe_division};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
 pub use host::Host;
@@ -33,15 +37,15 @@ use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, State};
+use crate::system::{Coupling, State, System};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// What a force evaluation computes in addition to forces. Decided once per step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
     /// every energy term; the host gets them, and then the virial, too
     pub energy: bool,
@@ -96,7 +100,7 @@ impl Impulse {
 }
 
 /// One step of the leapfrog integrator.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Leapfrog {
     /// ps
     pub timestep: f64,
@@ -134,7 +138,7 @@ pub struct Kinetic {
 }
 
 /// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ListLevel {
     /// made by the last search
     Outer,
@@ -263,6 +267,38 @@ pub trait ForceField: Send {
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
+    }
+    /// Before new outer lists: brings the atoms to where they are at home now, where several processes share them. Returns the
+    /// system of those that are at home here, if these may be others than before.
+    fn migrate(
+        &mut self,
+        _cell: Option<&PeriodicCell>,
+        _positions: &mut Vec<Vec3>,
+        _velocities: &mut Vec<Vec3>,
+    ) -> Result<Option<System>> {
+        Ok(None)
+    }
+    /// Whether several processes share the atoms.
+    fn is_shared(&self) -> bool {
+        false
+    }
+    /// Replaces sums over the atoms at home by those over all.
+    fn sum(&self, _values: &mut [f64]) {}
+    /// The largest of all processes' values.
+    fn largest(&self, value: f64) -> f64 {
+        value
+    }
+    /// Fails where a step of one of the processes has failed.
+    fn agree(&self, failure: Option<Error>) -> Result<()> {
+        failure.map_or(Ok(()), Err)
+    }
+    /// The number in the topology of an atom at home.
+    fn number(&self, atom: u32) -> u32 {
+        atom
+    }
+    /// The number of the first atom at home in sequences of random numbers.
+    fn first_number(&self) -> u32 {
+        0
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Refresh<'a> {
     /// atoms that share a heat bath; `None` where all do
     pub(super) temperature_groups: Option<&'a TemperatureGroups>,
     pub(super) refreshment: &'a Refreshment,
+    /// of the first atom in the sequence of random numbers
+    pub(super) first_number: u32,
 }
 
 impl Refresh<'_> {
@@ -35,7 +37,7 @@ impl Refresh<'_> {
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let moved = positions.chunks_mut(NORMALS).zip(velocities.chunks_mut(NORMALS));
             for (first, (positions, velocities)) in atoms.clone().step_by(NORMALS).zip(moved) {
-                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), first as u32);
+                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.first_number + first as u32);
                 let [lost, widths] = self.factors(first, positions.len(), inverse_masses);
                 for (lane, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
                     let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));

@@ -61,6 +61,19 @@ impl PairCounts {
     }
 }
 
+impl std::ops::Add for PairCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        PairCounts {
+            slots: self.slots + other.slots,
+            lj_slots: self.lj_slots + other.lj_slots,
+            entries: self.entries + other.entries,
+            outer_slots: self.outer_slots + other.outer_slots,
+        }
+    }
+}
+
 /// Expected pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 less the excluded pairs, V_c the sphere of
 /// the cutoff, ρ the mean density. Good to a percent in a liquid, where correlations have died out at the cutoff.
 pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {

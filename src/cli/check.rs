@@ -17,8 +17,8 @@ use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{
-    Dynamics, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
-    describe_lj_end, describe_methods, load, preflight, processors, warnings,
+    Dynamics, Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
+    describe_lists, describe_lj_end, describe_methods, load, preflight, processors, warnings,
 };
 use crate::system::{Electrostatics, State, System, Topology};
 
@@ -35,12 +35,25 @@ pub(super) struct Check {
     replica: Option<String>,
 }
 
-/// A run by itself.
-fn plain(plan: &Plan) -> Result<String> {
+/// A run by itself, perhaps on several ranks.
+fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, .. } = load(plan, ConstrainedTerms::Drop)?;
-    let processors = processors(plan)?;
+    let (threads, level) = match engine {
+        Some(engine) => (engine.threads, engine.level),
+        None => processors(plan)?,
+    };
     let mut text = summary(plan, &system, &state)?;
-    let _ = writeln!(text, "memory       about {:.0} MB", estimate::memory(&system, &state, processors.0) / 1e6);
+    let division = engine.map(|engine| engine.division(plan, &system, &state)).transpose()?.flatten();
+    let memory = estimate::memory(&system, &state, threads) / 1e6;
+    match &division {
+        Some(domains) => {
+            let _ = writeln!(text, "domains      {domains}\nmemory       at most about {memory:.0} MB on each rank");
+        }
+        None => {
+            let _ = writeln!(text, "memory       about {memory:.0} MB");
+        }
+    }
+    let processors = (threads * engine.map_or(1, Engine::ranks), level);
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, &system, &state, processors));
     }
@@ -74,7 +87,10 @@ impl Check {
         let (config, text) = ranks.agree(self.config())?;
         same_input(ranks, &text, &config)?;
         let replicas = Replicas::read(&self.input, &[], &config, ranks)?;
-        ranks.agree(if ranks.is_first() { self.print(&config, replicas.as_ref()) } else { Ok(()) })
+        let is_divided = ranks.count() > 1 && replicas.is_none();
+        let engine = is_divided.then(|| Engine::among(&config.plan, ranks)).transpose()?;
+        let print = || self.print(&config, replicas.as_ref(), engine.as_ref());
+        ranks.agree(if ranks.is_first() { print() } else { Ok(()) })
     }
 
     /// The input file, or one replica of it, and its text.
@@ -87,10 +103,10 @@ impl Check {
         Ok((config, read_text(self.input.path())?))
     }
 
-    fn print(&self, config: &Config, replicas: Option<&Replicas<'_>>) -> Result<()> {
+    fn print(&self, config: &Config, replicas: Option<&Replicas<'_>>, engine: Option<&Engine>) -> Result<()> {
         let mut text = match replicas {
             Some(replicas) => described(replicas)?,
-            None => plain(&config.plan)?,
+            None => plain(&config.plan, engine)?,
         };
         if self.effective {
             text.push('\n');

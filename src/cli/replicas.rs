@@ -28,7 +28,7 @@ pub(super) struct Replicas<'a> {
 impl<'a> Replicas<'a> {
     /// Those of `shared`, which every rank has read from `input` with these options. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
-        let Some(ensemble) = &shared.ensemble else { return none_for(ranks).map(|()| None) };
+        let Some(ensemble) = &shared.ensemble else { return Ok(None) };
         let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
         let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
         let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
@@ -163,19 +163,6 @@ impl<'a> Replicas<'a> {
         }
         further
     }
-}
-
-/// One system is one rank's.
-fn none_for(ranks: &Ranks) -> Result<()> {
-    let all = ranks.count();
-    if all == 1 {
-        return Ok(());
-    }
-    let message =
-        format!("there are {all} ranks, and one system runs on one rank: its domains are not spread over several yet");
-    let help = "start md without mpirun, with run.threads for the processors of this machine; or write an [ensemble], whose \
-                replicas are spread over ranks";
-    Err(Problem::new(message).help(help).into())
 }
 
 /// The configuration of the replica that `--replica` names.

@@ -18,7 +18,7 @@ use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
-use crate::run::{Engine, EnsembleJob, Job, Outcome, Requests, load, run, run_replicas};
+use crate::run::{Engine, EnsembleJob, Job, Outcome, Requests, dismiss, load, run, run_replicas};
 
 /// Where no terminal shows a bar, a line this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -82,7 +82,7 @@ impl Run {
             Some(which) => self.replica(&config, &options, which, requests, started)?,
             None => match Replicas::read(&self.input, &options, &config, ranks)? {
                 Some(replicas) => self.ensemble(&config, &text, &replicas, ranks, requests, started)?,
-                None => self.one(&config, requests, started)?,
+                None => self.among(&config, ranks, requests, started)?,
             },
         };
         if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
@@ -106,11 +106,27 @@ impl Run {
         Ok((options, config, text))
     }
 
+    /// A run by all ranks together: the first reads and writes, the others compute what it says.
+    fn among(&self, config: &Config, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
+        let engine = Engine::among(&config.plan, ranks)?;
+        let end = if ranks.is_first() {
+            let end = self.one(config, engine, requests, started);
+            dismiss(ranks);
+            end.map(Some)
+        } else {
+            engine.serve();
+            Ok(None)
+        };
+        let outcomes = ranks.gather(&ranks.agree(end)?);
+        outcomes.into_iter().flatten().next().ok_or_else(|| Error::Internal("no rank has run".into()))
+    }
+
     /// A run by itself.
-    fn one(&self, config: &Config, requests: Requests, started: Instant) -> Result<Outcome> {
-        let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
+    fn one(&self, config: &Config, engine: Engine, requests: Requests, started: Instant) -> Result<Outcome> {
+        let engine = engine.with_cache(cache_folder().as_deref());
         let Prepared { system, state: start, alternatives } =
             engine.pool.install(|| load(&config.plan, ConstrainedTerms::Drop))?;
+        engine.division(&config.plan, &system, &start)?;
         let input = read_text(self.input.path())?;
         let job = Job {
             plan: &config.plan,
@@ -140,7 +156,7 @@ impl Run {
         started: Instant,
     ) -> Result<Outcome> {
         let config = replicas::one(&self.input, options, shared, which)?;
-        let end = self.one(&config, requests, started);
+        let end = self.one(&config, Engine::new(&config.plan)?, requests, started);
         let published = match &shared.ensemble {
             Some(ensemble) if config.plan.output.directory.exists() => {
                 replicas::publish(ensemble, &shared.plan.output.directory)

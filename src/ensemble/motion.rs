@@ -17,13 +17,28 @@ pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     masses.iter().zip(vectors).map(|(&m, &v)| v * m).sum::<Vec3>() / total
 }
 
-/// Bring the centre of mass to rest; returns the kinetic energy removed, ½ M V² in kJ/mol. Massless sites are left.
-pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
-    let velocity = weighted_mean(masses, velocities);
+/// Momentum along x, y, z in amu nm/ps, and mass in amu.
+pub fn momentum(masses: &[f64], velocities: &[Vec3]) -> [f64; 4] {
+    let Vec3 { x, y, z } = masses.iter().zip(velocities).map(|(&m, &v)| v * m).sum::<Vec3>();
+    [x, y, z, masses.iter().sum()]
+}
+
+/// Takes from the velocities that of a centre of mass with this momentum and mass; returns the kinetic energy ½ M V² removed,
+/// kJ/mol, where these are all atoms. Massless sites are left.
+pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &mut [Vec3]) -> f64 {
+    if mass == 0.0 {
+        return 0.0;
+    }
+    let velocity = vec3(x, y, z) / mass;
     for (v, _) in velocities.iter_mut().zip(masses).filter(|(_, m)| **m > 0.0) {
         *v -= velocity;
     }
-    0.5 * masses.iter().sum::<f64>() * velocity.norm_squared()
+    0.5 * mass * velocity.norm_squared()
+}
+
+/// Bring the centre of mass to rest; returns the kinetic energy removed in kJ/mol. Massless sites are left.
+pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
+    remove_velocity(momentum(masses, velocities), masses, velocities)
 }
 
 /// Angular velocity ω (rad/ps) of the whole about its centre of mass: I ω = L, least squares for a linear molecule.

@@ -10,12 +10,13 @@ use crate::backend::cuda::Emulated as Gpu;
 #[cfg(not(test))]
 use crate::backend::cuda::Gpu;
 use crate::backend::cuda::{self, Cuda, Programs};
-use crate::backend::{Backend, Cpu, CpuOptions, Evaluation, Host, Reference, Workload};
+use crate::backend::{Backend, Cpu, CpuOptions, Domains, Evaluation, Host, Reference, Workload};
 use crate::context::Context;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
+use crate::ranks::Ranks;
 use crate::restraint::Restraints;
 use crate::simd::Level;
 use crate::system::{State, System};
@@ -36,7 +37,7 @@ pub struct Engine {
     /// number of threads
     pub threads: usize,
     /// chunks of work, on which roundings depend
-    parts: usize,
+    pub(super) parts: usize,
     /// instruction set
     pub level: Level,
     /// `device = "auto"`: the engine chooses the device
@@ -44,6 +45,10 @@ pub struct Engine {
     /// compiled kernels
     programs: Programs,
     accelerator: Accelerator,
+    /// that share the atoms of a system
+    pub(super) ranks: Ranks,
+    /// what slows these down
+    pub(super) warnings: Vec<String>,
 }
 
 /// The accelerator, if there is one.
@@ -94,7 +99,8 @@ impl Engine {
         let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
         let automatic = plan.run.device == Device::Auto;
         let accelerator = find_gpu(plan)?;
-        Ok(Engine { pool, team, threads, parts, level, automatic, programs: Programs::default(), accelerator })
+        let (programs, ranks) = (Programs::default(), Ranks::alone());
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs, accelerator, ranks, warnings: vec![] })
     }
 
     /// Caches compiled kernels in this folder, which need not exist yet.
@@ -115,6 +121,8 @@ impl Engine {
             automatic: false,
             accelerator: Accelerator::None("there is no plan".into()),
             programs: Programs::default(),
+            ranks: Ranks::alone(),
+            warnings: vec![],
         })
     }
 
@@ -206,6 +214,9 @@ impl Engine {
             (Precision::Double, _) => Box::new(Host::new(system, Reference::new(system)?, self.level, self.team())?),
             (Precision::Mixed, Placement::Gpu { number, .. }) => {
                 Box::new(Cuda::new(system, Gpu::open(number, &self.programs)?, &lists)?)
+            }
+            (Precision::Mixed, Placement::Cpu(_)) if self.ranks.count() > 1 => {
+                Box::new(Domains::new(&self.serving(), system, lists)?)
             }
             (Precision::Mixed, Placement::Cpu(_)) => self.cpu(system, lists)?,
         };

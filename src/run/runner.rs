@@ -101,7 +101,8 @@ pub fn run(
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
     super::account::write_header(&mut log, job.plan, &job.system, &job.start, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
-    for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut) {
+    let slow = engine.warnings.clone();
+    for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {
         log.warning(&warning)?;
     }
     let mut session = Session {

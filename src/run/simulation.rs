@@ -18,6 +18,8 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 
 #[cfg(test)]
+mod domains;
+#[cfg(test)]
 mod exchange;
 #[cfg(test)]
 mod groups;

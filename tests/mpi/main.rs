@@ -1,10 +1,12 @@
-//! Ensembles over the ranks of an MPI launcher: each replica is the run that it is without one, whatever happens to a rank.
+//! Runs over the ranks of an MPI launcher: ensembles, of which each replica is the run that it is without one, and single
+//! systems, whatever happens to a rank.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 #[path = "../run/case.rs"]
 #[allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
 mod case;
+mod domains;
 mod exchange;
 #[path = "../run/swaps.rs"]
 mod swaps;
@@ -258,12 +260,7 @@ fn ranks_that_see_other_files_are_refused() {
 }
 
 #[test]
-fn one_system_is_refused_and_what_is_wrong_is_said_once() {
-    let alone = case("");
-    let text = ends_with(2, &alone, 2, &[]);
-    assert_eq!(text.matches("there are 2 ranks, and one system runs on one rank").count(), 1, "{text}");
-    // no rank by itself
-    assert!(ends_with(0, &alone, 1, &["--quiet", "--steps", "5"]).is_empty());
+fn what_is_wrong_is_said_once() {
     let wrong = case("[ensemble]\nreplica = [{}, { set = { \"stage.b.steps\" = 5 } }]\n");
     let text = ends_with(2, &wrong, 2, &[]);
     assert_eq!(text.matches("there is no stage \"b\"").count(), 1, "{text}");

@@ -7,7 +7,7 @@ use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
 use crate::cell::{PeriodicCell, displacement};
 use crate::simd::{Float, Kernel, LANES, Simd};
-use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, bonded_terms};
+use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, Topology, bonded_terms};
 use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
@@ -70,15 +70,22 @@ macro_rules! define_bonded {
             pub(super) atoms: Vec<u32>,
             $($($list: Terms<$n, $p>,)+)*
             cmaps: Vec<Cmap>,
-            tables: Vec<CmapTable>,
+            pub(super) tables: Vec<CmapTable>,
             pairs14: Vec<Batch<2, 3>>,
         }
 
         impl Bonded {
             /// Sort the terms of a system into batches.
             pub(super) fn new(system: &System) -> Self {
-                let terms = &system.topology.bonded;
-                let mut used = vec![false; system.topology.atoms.len()];
+                let tables =
+                    system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
+                Self::of(&system.topology, system.settings.electrostatics, tables)
+            }
+
+            /// The same with tables of the correction maps.
+            pub(super) fn of(topology: &Topology, electrostatics: Electrostatics, tables: Vec<CmapTable>) -> Self {
+                let terms = &topology.bonded;
+                let mut used = vec![false; topology.atoms.len()];
                 let mut mark = |atoms: &[u32]| atoms.iter().for_each(|&a| used[a as usize] = true);
                 $($(terms.$list.iter().for_each(|term| mark(&term.atoms));)+)*
                 terms.cmaps.iter().for_each(|term| mark(&term.atoms));
@@ -87,13 +94,13 @@ macro_rules! define_bonded {
                 let mut place = vec![0u32; used.len()];
                 atoms.iter().enumerate().for_each(|(index, &atom)| place[atom as usize] = index as u32);
                 let local = |atom: u32| place[atom as usize];
-                let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
+                let scale = if electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
                 let pair14 = |t: &Pair14| (t.atoms.map(local), [scale * t.charge_product, t.c6, t.c12]);
                 let pairs14: Vec<_> = terms.pairs14.iter().map(pair14).collect();
                 Bonded {
                     $($($list: Terms::new::<_, $e>(&terms.$list, local),)+)*
                     cmaps: terms.cmaps.iter().map(|c| Cmap { atoms: c.atoms.map(local), ..*c }).collect(),
-                    tables: terms.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect(),
+                    tables,
                     pairs14: batches(&pairs14, &[0, 1, 2]),
                     atoms,
                 }

@@ -4,14 +4,14 @@
 //! [`Spectral`] sums the grids in a fixed order and solves for the padded potential, from which forces are gathered.
 //! Energy and virial are sums over the spectrum, computed only on request.
 
-use super::mesh_grid::{Padded, SpreadBuffer};
+use super::mesh_grid::{self, Padded, SpreadBuffer};
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
 use super::spectral::Spectral;
 use super::threads::partition;
 use crate::cell::PeriodicCell;
-use crate::memory;
 use crate::pair::Grid;
 use crate::pme::{Influence, MeshPotential};
+use crate::ranks::Ranks;
 use crate::simd::{Aligned16, LANES, Level, dispatch};
 use crate::system::PmeParameters;
 use crate::team::Team;
@@ -41,6 +41,12 @@ pub(super) struct Mesh {
     /// on the grid
     values: Vec<Aligned16>,
     team: Arc<Team>,
+    /// threads that spread; where several ranks share the mesh, one more buffer has what comes from others
+    parts: usize,
+    /// planes of this rank that each other rank has charges on, as ones
+    wanted: Vec<Vec<u8>>,
+    /// planes of each other rank that this one has charges on
+    lent: Vec<Vec<u8>>,
     /// measured
     pub times: MeshTimes,
 }
@@ -55,20 +61,31 @@ impl Mesh {
         team: Arc<Team>,
     ) -> Self {
         let padded = Padded::new(&parameters);
-        let grid = || memory::filled(Aligned16::default(), padded.plane * padded.planes / LANES);
-        let marks = |planes| vec![false; planes];
-        let buffer = || SpreadBuffer { grid: grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) };
         Mesh {
             parameters,
             potential,
             level,
             padded,
             charges,
-            thread_buffers: (0..parts).map(|_| buffer()).collect(),
+            thread_buffers: (0..parts).map(|_| SpreadBuffer::new(&padded)).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level),
-            values: grid(),
+            values: padded.grid(),
             team,
+            parts,
+            wanted: vec![],
+            lent: vec![],
             times: MeshTimes::default(),
+        }
+    }
+
+    /// From now on charges are those of several ranks together; energy and virial are parts of their sums over ranks.
+    pub(super) fn share(&mut self, ranks: &Ranks) {
+        self.spectral.share(ranks);
+        self.wanted.resize(ranks.count(), vec![]);
+        self.lent.resize(ranks.count(), vec![]);
+        self.thread_buffers.push(SpreadBuffer::new(&self.padded));
+        if !ranks.is_first() {
+            self.charges.clear();
         }
     }
 
@@ -78,9 +95,12 @@ impl Mesh {
         let cell = input.cell;
         let start = Instant::now();
         self.spread(input);
+        self.send_charges();
         let spread = Instant::now();
         let (mut energy, mut virial) =
             self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
+        self.send_potential();
+        self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {
             let alpha = self.parameters.alpha;
             let plasma = self.potential.plasma_energy(alpha, &self.charges, cell.volume());
@@ -95,9 +115,9 @@ impl Mesh {
     }
 
     fn spread(&mut self, MeshInput { grid, cell, packed, charges, charged }: MeshInput<'_>) {
-        let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.thread_buffers.len());
+        let (padded, order, level, parts) = (self.padded, self.parameters.order, self.level, self.parts);
         let atoms = MeshAtoms { grid, cell, packed, charges, padded };
-        self.team.for_each(self.thread_buffers.par_iter_mut().enumerate(), |(index, buffer)| {
+        self.team.for_each(self.thread_buffers[..parts].par_iter_mut().enumerate(), |(index, buffer)| {
             let blocks = partition(charged, index, parts);
             for (x, touched) in buffer.touched.iter_mut().enumerate() {
                 if *touched {
@@ -120,6 +140,60 @@ impl Mesh {
         });
     }
 
+    /// Sends the charges of this rank on each plane to the rank that transforms it, and adds those that come; collective.
+    fn send_charges(&mut self) {
+        let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
+        let (rank, count, points) = (ranks.rank(), ranks.count(), self.padded.size[0]);
+        let (buffers, own) = self.thread_buffers.split_at_mut(self.parts);
+        let Some(received) = own.first_mut() else { return };
+        for x in self.spectral.slabs.x(rank) {
+            received.grid[x * plane..][..plane].fill(Aligned16::default());
+            received.touched[x] = false;
+        }
+        for step in 1..count {
+            let (to, from) = ((rank + step) % count, (rank + count - step) % count);
+            let (mut marks, mut data) = (vec![0u8; points], vec![]);
+            for x in self.spectral.slabs.x(to).filter(|&x| buffers.iter().any(|buffer| buffer.touched[x])) {
+                marks[x] = 1;
+                let first = data.len();
+                data.resize(first + plane, Aligned16::default());
+                for buffer in buffers.iter().filter(|buffer| buffer.touched[x]) {
+                    add(&mut data[first..], &buffer.grid[x * plane..][..plane]);
+                }
+            }
+            let wanted = &mut self.wanted[from];
+            wanted.resize(points, 0);
+            ranks.exchange(to, &marks, from, wanted);
+            let planes = wanted.iter().filter(|&&mark| mark == 1).count();
+            let mut charges = vec![Aligned16::default(); planes * plane];
+            ranks.exchange(to, bytemuck::cast_slice(&data), from, bytemuck::cast_slice_mut(&mut charges));
+            let marked = (0..points).filter(|&x| wanted[x] == 1);
+            for (x, charges) in marked.zip(charges.chunks_exact(plane)) {
+                add(&mut received.grid[x * plane..][..plane], charges);
+                received.touched[x] = true;
+            }
+            self.lent[to] = marks;
+        }
+    }
+
+    /// Sends the potential on the planes of this rank to those that have charges there; collective.
+    fn send_potential(&mut self) {
+        let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
+        let (rank, count) = (ranks.rank(), ranks.count());
+        let marked = |marks: &[u8]| (0..marks.len()).filter(|&x| marks[x] == 1).collect::<Vec<_>>();
+        for step in 1..count {
+            let (to, from) = ((rank + step) % count, (rank + count - step) % count);
+            let data: Vec<Aligned16> =
+                marked(&self.wanted[to]).into_iter().flat_map(|x| self.values[x * plane..][..plane].to_vec()).collect();
+            let planes = marked(&self.lent[from]);
+            let mut received = vec![Aligned16::default(); planes.len() * plane];
+            ranks.exchange(to, bytemuck::cast_slice(&data), from, bytemuck::cast_slice_mut(&mut received));
+            for (x, received) in planes.into_iter().zip(received.chunks_exact(plane)) {
+                self.values[x * plane..][..plane].copy_from_slice(received);
+            }
+        }
+    }
+
     /// Adds the reciprocal-space forces on `blocks` to `forces` (those blocks only).
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
         let MeshInput { grid, cell, packed, charges, charged } = input;
@@ -136,6 +210,10 @@ impl Mesh {
             _ => dispatch(self.level, Gather::<8, 8> { atoms, blocks, from, forces }),
         }
     }
+}
+
+fn add(to: &mut [Aligned16], from: &[Aligned16]) {
+    mesh_grid::add(bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
 }
 
 /// Atoms as input of the mesh.

@@ -1,5 +1,6 @@
 //! Charge grid of one thread, padded for splines that extend beyond the faces.
 
+use crate::memory;
 use crate::simd::{Aligned16, LANES};
 use crate::system::PmeParameters;
 
@@ -26,6 +27,11 @@ impl Padded {
         let row = (nz + order.next_multiple_of(4) - 1).next_multiple_of(LANES);
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
+
+    /// All planes, with zeros.
+    pub(super) fn grid(&self) -> Vec<Aligned16> {
+        memory::filled(Aligned16::default(), self.plane * self.planes / LANES)
+    }
 }
 
 /// Buffer of one thread for its range of blocks.
@@ -39,6 +45,12 @@ pub(super) struct SpreadBuffer {
 }
 
 impl SpreadBuffer {
+    /// Without charges.
+    pub(super) fn new(padded: &Padded) -> Self {
+        let marks = |planes| vec![false; planes];
+        SpreadBuffer { grid: padded.grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) }
+    }
+
     /// Folds the padding beyond the upper faces back by periodicity; along z it is also left in place.
     pub(super) fn fold(&mut self, padded: &Padded) {
         let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
@@ -61,7 +73,8 @@ impl SpreadBuffer {
     }
 }
 
-fn add(to: &mut [f32], from: &[f32]) {
+/// Adds number by number.
+pub(super) fn add(to: &mut [f32], from: &[f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
     }

@@ -18,18 +18,21 @@ mod pair_radial;
 mod pair_rows;
 mod pair_types;
 mod pair_variants;
+mod slabs;
 mod spectral;
 mod threads;
 
+use super::domains::Share;
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Problem, Result};
 use crate::memory::{self, prefetch};
-use crate::pair::ListSchedule;
+use crate::pair::{ListSchedule, Region};
 use crate::pme::MeshPotential;
+use crate::ranks::Ranks;
 use crate::simd::{Level, dispatch};
-use crate::system::{Electrostatics, System};
+use crate::system::{Electrostatics, ForceSettings, System};
 use crate::team::Team;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
@@ -113,6 +116,25 @@ impl Cpu {
             tail: DispersionTail::new(system),
             phases: Phases::default(),
         })
+    }
+
+    /// From now on the atoms are those of a domain, which come before those of its neighbours.
+    pub(super) fn select(&mut self, settings: &ForceSettings, share: Share, region: Region, ranks: &Ranks) {
+        let tables = std::mem::take(&mut self.bonded.tables);
+        self.bonded = Bonded::of(&share.topology, settings.electrostatics, tables);
+        for BondedBuffer { forces, .. } in &mut self.thread_buffers {
+            memory::resize(forces, self.bonded.atoms.len(), Vec3::ZERO);
+        }
+        self.nonbonded.select(settings.electrostatics, share, region, ranks.is_first());
+    }
+
+    /// As one of several ranks: reciprocal space is that of the atoms of all, and what depends on no atom counts on the first.
+    pub(super) fn among(mut self, ranks: &Ranks) -> Self {
+        if !ranks.is_first() {
+            self.tail = DispersionTail::default();
+        }
+        [&mut self.mesh, &mut self.lj_mesh].into_iter().flatten().for_each(|mesh| mesh.share(ranks));
+        self
     }
 
     /// Pairs and bonded terms: every thread computes its part of both.

@@ -1,5 +1,7 @@
 //! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
 
+mod far_exclusions;
+
 use super::apart::kept_apart;
 use super::mesh::{Mesh, MeshInput};
 use super::pair_dispersion::LjPme;
@@ -8,16 +10,17 @@ use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
 use crate::backend::PairCounts;
+use crate::backend::domains::Share;
 use crate::backend::potential::CoulombPotential;
-use crate::cell::{PeriodicCell, displacement};
+use crate::cell::PeriodicCell;
 use crate::memory;
 use crate::pair::{
     BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
-    SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
+    Region, SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::pme::MeshPotential;
 use crate::simd::{AlignedArrays, Level};
-use crate::system::{Electrostatics, LjModifier, System};
+use crate::system::{Atom, Electrostatics, LjModifier, System, Topology};
 use crate::team::{Team, locked};
 use crate::term::LjSwitch;
 use crate::units::COULOMB;
@@ -26,9 +29,6 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Fraction of the cutoff up to which the kernel corrects excluded pairs: short enough that they stay listed for the
-/// lifetime of a list.
-const NEAR_EXCLUSION: f64 = 0.8;
 /// As a fraction of the cutoff: near excluded pairs are closer than this, and their other images are further apart, since
 /// the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
@@ -66,6 +66,8 @@ pub(super) struct Nonbonded {
     /// Lennard-Jones type of the system, by atom
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
+    /// Lennard-Jones types that interact with any
+    interacting_types: Vec<bool>,
     /// atoms without charge, where they are kept apart; else empty
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
@@ -124,8 +126,7 @@ impl Nonbonded {
             types.clone().map(|t| types.clone().any(|other| nonbonded.interact(t, other))).collect();
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
-        let are_charged = settings.electrostatics != Electrostatics::Off;
-        let charges: Vec<f32> = atoms.iter().map(|a| if are_charged { kernel_charge(a.charge) } else { 0.0 }).collect();
+        let charges = kernel_charges(settings.electrostatics, atoms);
         let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
         let excluded_at_contact =
             coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
@@ -137,6 +138,7 @@ impl Nonbonded {
             level,
             types: PairTypes::new(system),
             lj_types: atoms.iter().map(|a| a.lj_type).collect(),
+            interacting_types: interacts,
             apart_atoms: kept_apart(&charges, &has_lj),
             charges,
             has_lj,
@@ -172,6 +174,26 @@ impl Nonbonded {
             apart: AlignedArrays::default(),
             virial_parts: vec![],
         }
+    }
+
+    /// From now on the atoms are those of a domain. `first`: this is the rank that counts what is to be counted once.
+    pub(super) fn select(&mut self, electrostatics: Electrostatics, share: Share, region: Region, first: bool) {
+        let Share { topology: Topology { atoms, exclusions, .. }, excluded } = share;
+        self.charges = kernel_charges(electrostatics, &atoms);
+        self.lj_types.clear();
+        self.lj_types.extend(atoms.iter().map(|atom| atom.lj_type));
+        self.has_lj.clear();
+        self.has_lj.extend(self.lj_types.iter().map(|&lj_type| self.interacting_types[lj_type as usize]));
+        self.apart_atoms = kept_apart(&self.charges, &self.has_lj);
+        self.exclusions = SymmetricExclusions::new(atoms.len(), &exclusions);
+        self.excluded_pairs = excluded;
+        if !first {
+            self.excluded_at_contact = 0.0;
+        }
+        if let Some(lj_pme) = &mut self.lj_pme {
+            lj_pme.select(&self.lj_types);
+        }
+        self.grid.region = Some(region);
     }
 
     /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
@@ -372,11 +394,12 @@ impl Nonbonded {
 
     /// Add the forces of a mesh to `total`, or to what is kept apart.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
+        let home = self.grid.home_blocks();
         let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
         let (charges, charged) = of_mesh(mesh, grid, slot_charges, slot_root_c6);
         let input = MeshInput { grid, cell, packed, charges, charged };
         let sums = if apart { other } else { total };
-        team.for_each(sums.par_chunks_mut(BLOCKS).enumerate(), |(chunk, sums)| {
+        team.for_each(sums[..home].par_chunks_mut(BLOCKS).enumerate(), |(chunk, sums)| {
             let first = chunk * BLOCKS;
             mesh.gather(input, first..first + sums.len(), sums);
         });
@@ -404,40 +427,12 @@ impl Nonbonded {
         let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
         self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
     }
+}
 
-    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb energy beyond that
-    /// at distance zero, Lennard-Jones energy).
-    pub(super) fn far_exclusions(
-        &self,
-        cell: Option<&PeriodicCell>,
-        positions: &[Vec3],
-        mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
-    ) {
-        for &[i, j] in &self.far_exclusions {
-            let d = displacement(cell, positions[i as usize] - positions[j as usize]);
-            let [i, j] = [i as usize, j as usize];
-            let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
-            let charges = product(&self.charges);
-            let (force, coulomb) = self.coulomb.excluded(charges, d.norm_squared());
-            let coulomb = coulomb - charges * self.coulomb.excluded_at_contact();
-            let dispersion = self.lj_pme.as_ref();
-            let (attraction, lj) = dispersion.map_or((0.0, 0.0), |LjPme { potential, charges, .. }| {
-                potential.excluded(product(charges), d.norm_squared())
-            });
-            visit([i, j], d, force + attraction, [coulomb, lj]);
-        }
-    }
-
-    fn find_far_exclusions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
-        self.far_exclusions.clear();
-        if !self.coulomb.corrects_excluded() && self.lj_pme.is_none() {
-            return;
-        }
-        let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
-        let distance2 =
-            |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
-        self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
-    }
+/// Of all atoms.
+fn kernel_charges(electrostatics: Electrostatics, atoms: &[Atom]) -> Vec<f32> {
+    let are_charged = electrostatics != Electrostatics::Off;
+    atoms.iter().map(|atom| if are_charged { kernel_charge(atom.charge) } else { 0.0 }).collect()
 }
 
 /// √Coulomb · charge as the kernels read it, of a charge in e.
@@ -454,7 +449,7 @@ fn of_mesh<'a>(
 ) -> (&'a [[f32; 8]], usize) {
     match mesh.potential {
         MeshPotential::Coulomb => (coulomb, grid.main_blocks()),
-        MeshPotential::Dispersion => (dispersion, grid.blocks()),
+        MeshPotential::Dispersion => (dispersion, grid.home_blocks()),
     }
 }
 

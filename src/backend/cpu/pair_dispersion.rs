@@ -14,6 +14,8 @@ const TOLERANCE: f64 = 5e-7;
 pub(super) struct LjPme {
     pub(super) potential: DispersionPotential,
     pub(super) tables: DispersionTables,
+    /// √c6, by Lennard-Jones type
+    of_types: Vec<f32>,
     /// √c6, by atom
     pub(super) charges: Vec<f32>,
 }
@@ -22,12 +24,20 @@ impl LjPme {
     /// `None` without LJ-PME.
     pub(super) fn new(system: &System) -> Option<Self> {
         let potential = DispersionPotential::new(&system.settings)?;
-        let root_c6 = |lj_type: u32| system.nonbonded.root_c6(lj_type) as f32;
+        let of_types: Vec<f32> =
+            (0..system.nonbonded.types as u32).map(|lj_type| system.nonbonded.root_c6(lj_type) as f32).collect();
         Some(LjPme {
             tables: DispersionTables::new(&potential, system.settings.longest_cutoff()),
             potential,
-            charges: system.topology.atoms.iter().map(|atom| root_c6(atom.lj_type)).collect(),
+            charges: system.topology.atoms.iter().map(|atom| of_types[atom.lj_type as usize]).collect(),
+            of_types,
         })
+    }
+
+    /// From now on the atoms are of these types.
+    pub(super) fn select(&mut self, lj_types: &[u32]) {
+        self.charges.clear();
+        self.charges.extend(lj_types.iter().map(|&lj_type| self.of_types[lj_type as usize]));
     }
 }
 

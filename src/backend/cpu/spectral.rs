@@ -11,10 +11,12 @@
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
+use super::slabs::Slabs;
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
 use crate::pme::Influence;
+use crate::ranks::Ranks;
 use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::team::Team;
 use crate::vec3::Mat3;
@@ -39,6 +41,7 @@ struct Scratch {
 /// The transforms of one grid.
 pub(super) struct Spectral {
     level: Level,
+    pub(super) slabs: Slabs,
     padded: Padded,
     influence: Influence,
     /// along x, y, z
@@ -94,6 +97,7 @@ impl Spectral {
         };
         Spectral {
             level,
+            slabs: Slabs::new(Ranks::alone(), [nx, half]),
             padded,
             influence,
             plans: padded.size.map(LineFft::new),
@@ -106,7 +110,13 @@ impl Spectral {
         }
     }
 
-    /// Potential from the folded charges of all threads; ½ Σ G |S|² and its virial are zero unless `sums`.
+    /// From now on the work is that of several ranks.
+    pub(super) fn share(&mut self, ranks: &Ranks) {
+        self.slabs = Slabs::new(ranks.clone(), [self.padded.size[0], Extent::new(&self.padded).half]);
+    }
+
+    /// Potential on the planes of this rank, from the folded charges of all threads there; its part of ½ Σ G |S|² and of the
+    /// virial of that are zero unless `sums`.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -116,14 +126,18 @@ impl Spectral {
         sums: bool,
     ) -> (f64, Mat3) {
         self.update_green(team, cell);
+        let z_blocks = Extent::new(&self.padded).z_blocks;
         self.along_y(team, thread_buffers);
+        self.slabs.turn_to_y(&mut self.forward, z_blocks);
         self.along_x_and_z(team, cell, sums);
+        self.slabs.turn_to_x(&mut self.backward, z_blocks);
         self.back_along_y(team, potential);
         if !sums {
             return (0.0, Mat3::ZERO);
         }
         let (mut energy, mut virial) = (0.0, Mat3::ZERO);
-        for (part, part_virial) in &self.partial {
+        let [_, own] = self.slabs.own();
+        for (part, part_virial) in &self.partial[own] {
             energy += part;
             virial += *part_virial;
         }
@@ -135,14 +149,16 @@ impl Spectral {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
         let of_plane = half * z_blocks;
-        let pairs = padded.size[0].div_ceil(2).div_ceil(self.scratch.len());
-        let portions = self.forward.re.par_chunks_mut(2 * pairs * of_plane);
-        let portions = portions.zip(self.forward.im.par_chunks_mut(2 * pairs * of_plane));
+        let [own, _] = self.slabs.own();
+        let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
+        let range = own.start * of_plane..own.end * of_plane;
+        let portions = self.forward.re[range.clone()].par_chunks_mut(2 * pairs * of_plane);
+        let portions = portions.zip(self.forward.im[range].par_chunks_mut(2 * pairs * of_plane));
         team.for_each(portions.zip(&mut self.scratch).enumerate(), |(portion, ((re, im), scratch))| {
             let Scratch { work, line, planes: [first, second], .. } = scratch;
             let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
             for (pair, (re, im)) in pairs_of.enumerate() {
-                let x = 2 * (portion * pairs + pair);
+                let x = own.start + 2 * (portion * pairs + pair);
                 let (first, second) =
                     (charges(thread_buffers, x, &padded, first), charges(thread_buffers, x + 1, &padded, second));
                 for z in 0..z_blocks {
@@ -161,19 +177,23 @@ impl Spectral {
         let Extent { half, x_blocks, z_blocks, .. } = Extent::new(&self.padded);
         let (level, padded, influence, forward) = (self.level, self.padded, &self.influence, &self.forward);
         let [along_x, _, along_z] = &self.plans;
-        let planes = half.div_ceil(self.scratch.len());
+        let [_, own] = self.slabs.own();
+        let planes = own.len().div_ceil(self.scratch.len()).max(1);
         let of_plane = nx * z_blocks;
-        let portions = self.backward.re.par_chunks_mut(planes * of_plane);
-        let portions = portions.zip(self.backward.im.par_chunks_mut(planes * of_plane));
-        let portions = portions.zip(self.green.par_chunks(planes * x_blocks * nz));
-        let portions = portions.zip(self.partial.par_chunks_mut(planes)).zip(&mut self.scratch).enumerate();
+        let range = own.start * of_plane..own.end * of_plane;
+        let portions = self.backward.re[range.clone()].par_chunks_mut(planes * of_plane);
+        let portions = portions.zip(self.backward.im[range].par_chunks_mut(planes * of_plane));
+        let green = &self.green[own.start * x_blocks * nz..own.end * x_blocks * nz];
+        let portions = portions.zip(green.par_chunks(planes * x_blocks * nz));
+        let partial = self.partial[own.clone()].par_chunks_mut(planes);
+        let portions = portions.zip(partial).zip(&mut self.scratch).enumerate();
         team.for_each(portions, |(portion, ((((re, im), green), partial), scratch))| {
             let Scratch { work, columns, turned: [before, after], .. } = scratch;
             let height = x_blocks * LANES;
             let planes_of = re.chunks_mut(of_plane).zip(im.chunks_mut(of_plane));
             let planes_of = planes_of.zip(green.chunks(x_blocks * nz)).zip(partial).enumerate();
             for (plane, (((re, im), green), partial)) in planes_of {
-                let y = portion * planes + plane;
+                let y = own.start + portion * planes + plane;
                 *partial = (0.0, Mat3::ZERO);
                 for z in 0..z_blocks {
                     let input = forward.lines(y * z_blocks + z, half * z_blocks);
@@ -209,13 +229,14 @@ impl Spectral {
         let [nx, ny, _] = self.padded.size;
         let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
         let (level, padded, plan, backward) = (self.level, self.padded, &self.plans[1], &self.backward);
-        let (inside, overhang) = potential.split_at_mut(nx * plane);
-        let pairs = nx.div_ceil(2).div_ceil(self.scratch.len());
+        let [own, _] = self.slabs.own();
+        let inside = &mut potential[own.start * plane..own.end * plane];
+        let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
         let portions = inside.par_chunks_mut(2 * pairs * plane).zip(&mut self.scratch).enumerate();
         team.for_each(portions, |(portion, (inside, scratch))| {
             let Scratch { work, line, planes: [_, spare], .. } = scratch;
             for (pair, inside) in inside.chunks_mut(2 * plane).enumerate() {
-                let x = 2 * (portion * pairs + pair);
+                let x = own.start + 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
                 for z in 0..z_blocks {
                     // the last of an odd number of planes is paired with itself
@@ -231,6 +252,12 @@ impl Spectral {
                 }
             }
         });
+    }
+
+    /// Copies the first planes of the potential behind the last.
+    pub(super) fn fill_last_planes(&self, team: &Team, potential: &mut [Aligned16]) {
+        let plane = Extent::new(&self.padded).plane;
+        let (inside, overhang) = potential.split_at_mut(self.padded.size[0] * plane);
         let copies = overhang.par_chunks_mut(plane).zip(inside.par_chunks(plane));
         team.for_each(copies, |(to, from)| to.copy_from_slice(from));
     }

@@ -193,7 +193,7 @@ impl<D: Device> Cuda<D> {
 
     /// Limit of the kinetic energy, summed over both half steps, kJ/mol.
     fn largest_kinetic(&self) -> f64 {
-        host::LARGEST_KINETIC * self.masses.len() as f64
+        host::failure::LARGEST_KINETIC * self.masses.len() as f64
     }
 
     /// Refuses a kinetic energy (kJ/mol) that is NaN or above the limit, and names the fastest atom.

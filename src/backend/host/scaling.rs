@@ -41,7 +41,14 @@ impl<F: ForceField> Host<F> {
         self.team.for_each(chunks, |((part, velocities), masses)| {
             *part = velocities.iter().zip(masses).map(|(v, mass)| v.stretched(*v) * (0.5 * mass)).sum();
         });
-        self.parts_along.iter().copied().sum()
+        let [along] = self.sum_all([self.parts_along.iter().copied().sum()]);
+        along
+    }
+
+    /// Sums over all processes.
+    fn sum_all<const N: usize>(&self, mut sums: [Vec3; N]) -> [Vec3; N] {
+        self.field.sum(bytemuck::cast_slice_mut(&mut sums));
+        sums
     }
 
     /// Sums over group centres, at the time of the forces of the last step.
@@ -64,7 +71,10 @@ impl<F: ForceField> Host<F> {
                 part.internal_virial += internal_virial(atoms, centre[0], positions, forces);
             }
         });
-        self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part)
+        let sums = self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part);
+        let GroupSums { before, after, cross, internal_virial } = sums;
+        let [before, after, cross, internal_virial] = self.sum_all([before, after, cross, internal_virial]);
+        GroupSums { before, after, cross, internal_virial }
     }
 
     /// Diagonal of the virial of group centres at the present positions and forces, kJ/mol.
@@ -76,7 +86,8 @@ impl<F: ForceField> Host<F> {
             let of = |atoms| internal_virial(atoms, centre_of(atoms, masses, positions), positions, forces);
             part.internal_virial = range.map(|group| of(groups.atoms(group))).sum();
         });
-        self.evaluation.virial.diagonal() - self.group_parts.iter().map(|part| part.internal_virial).sum::<Vec3>()
+        let [inside] = self.sum_all([self.group_parts.iter().map(|part| part.internal_virial).sum()]);
+        self.evaluation.virial.diagonal() - inside
     }
 
     /// Multiplies the cell, and position and velocity of each centre in [`Self::measure_centres`].

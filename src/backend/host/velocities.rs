@@ -11,6 +11,7 @@ use crate::ensemble::rescaling::{Rescaling, pending, pending_work, scaling_work}
 use crate::error::Result;
 use crate::memory;
 use crate::simd::dispatch;
+use crate::vec3::Mat3;
 use rayon::prelude::*;
 use smallvec::smallvec;
 use std::time::Instant;
@@ -79,6 +80,7 @@ impl<F: ForceField> Host<F> {
         for (part, group) in parts.iter().zip((0..count).cycle()) {
             sums[group] = [sums[group][0] + part[0], sums[group][1] + part[1]];
         }
+        self.field.sum(sums.as_flattened_mut());
         sums
     }
 
@@ -118,7 +120,8 @@ impl<F: ForceField> Host<F> {
         let (plan, forces, level, timestep) = (&self.constraints, self.evaluation.acting(), self.level, self.timestep);
         let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
         let temperature_groups = self.temperature_groups.as_deref();
-        let refresh = Refresh { motion, groups, temperature_groups, refreshment };
+        let first_number = self.field.first_number();
+        let refresh = Refresh { motion, groups, temperature_groups, refreshment, first_number };
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
             let section =
                 Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work: false };
@@ -127,23 +130,23 @@ impl<F: ForceField> Host<F> {
                 Err(failure) => result.constraint_virial = Err(failure),
             }
         });
-        let mut renewed = 0.0;
-        for result in &self.step_results {
-            result.constraint_virial?;
-            renewed += result.renewed;
-        }
+        let failed = self.step_results.iter().find_map(|result| result.constraint_virial.err());
+        self.moved(failed.map_or(Ok(Mat3::ZERO), |failure| Err(self.named(failure).into())))?;
         self.sites.place(&self.team, &mut self.positions);
-        self.book_refreshment(renewed);
+        let mut renewed = [self.step_results.iter().map(|result| result.renewed).sum::<f64>()];
+        self.field.sum(&mut renewed);
+        self.book_refreshment(renewed[0]);
         self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
     }
 
-    /// Books the work of the constraint forces of a step that has changed the kinetic energy so, and returns it, kJ/mol.
-    pub(super) fn book_constraint_work(&mut self, change: f64) -> f64 {
+    /// Books the work of the constraint forces of a step that has changed the kinetic energy so, of which the other forces have
+    /// done a part, and returns it, kJ/mol.
+    pub(super) fn book_constraint_work(&mut self, change: f64, by_forces: f64) -> f64 {
         if !self.is_constrained {
             return 0.0;
         }
-        let work = change - self.step_results.iter().map(|result| result.force_work).sum::<f64>();
+        let work = change - by_forces;
         self.coupling.thermostat_work += work;
         work
     }

@@ -4,7 +4,6 @@
 mod desk;
 mod exchange;
 mod record;
-mod share;
 mod spread;
 mod watch;
 

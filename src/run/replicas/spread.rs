@@ -1,12 +1,12 @@
 //! Which replica runs where: the one place that decides it.
 
 use super::desk::{Deal, Desk, Event, Note};
-use super::share::{Seat, Share};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::engine::REPRODUCIBLE_PARTS;
 use crate::run::job::Outcome;
 use crate::run::plan::Plan;
+use crate::run::share::{Seat, Share};
 use crate::run::threads::{check_threads, pinned};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -22,7 +22,7 @@ const ENERGY: f64 = 3e-6;
 /// Kernels of a quiet step of a system with all there is; the bar of the design is 14. One more where positions are to be packed.
 const KERNELS: u32 = 7;
 
-fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
+pub(super) fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
     let (thermostat, velocities) = (Some(Thermostat::new(kind, 350.0, 0.1, 2)), Velocities::File);
     let com_removal = Some(5);
     Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal, ..Dynamics::default() }
@@ -68,7 +68,7 @@ fn compare(dynamics: &Dynamics) {
 }
 
 /// At 1 bar, with the compressibility of water, in nm, kJ/mol, ps.
-fn barostat(every: u32) -> Barostat {
+pub(super) fn barostat(every: u32) -> Barostat {
     Barostat {
         kind: BarostatKind::CRescale,
         coupling: PressureCoupling::Isotropic,
@@ -90,7 +90,7 @@ fn weak_coupling() {
     compare(&dynamics(ThermostatKind::Berendsen, None));
 }
 
-fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) -> State {
+pub(super) fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) -> State {
     for _ in 0..number {
         simulation.step(Wanted::default(), |_| Ok(())).unwrap();
     }

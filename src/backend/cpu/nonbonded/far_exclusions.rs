@@ -1,0 +1,44 @@
+//! Excluded pairs that are too far apart for the pair kernel's correction.
+
+use super::{LjPme, Nonbonded};
+use crate::cell::{PeriodicCell, displacement};
+use crate::vec3::Vec3;
+
+/// Fraction of the cutoff up to which the kernel corrects excluded pairs: short enough that they stay listed for the
+/// lifetime of a list.
+const NEAR_EXCLUSION: f64 = 0.8;
+impl Nonbonded {
+    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb energy beyond that
+    /// at distance zero, Lennard-Jones energy).
+    pub(in crate::backend::cpu) fn far_exclusions(
+        &self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
+    ) {
+        for &[i, j] in &self.far_exclusions {
+            let d = displacement(cell, positions[i as usize] - positions[j as usize]);
+            let [i, j] = [i as usize, j as usize];
+            let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
+            let charges = product(&self.charges);
+            let (force, coulomb) = self.coulomb.excluded(charges, d.norm_squared());
+            let coulomb = coulomb - charges * self.coulomb.excluded_at_contact();
+            let dispersion = self.lj_pme.as_ref();
+            let (attraction, lj) = dispersion.map_or((0.0, 0.0), |LjPme { potential, charges, .. }| {
+                potential.excluded(product(charges), d.norm_squared())
+            });
+            visit([i, j], d, force + attraction, [coulomb, lj]);
+        }
+    }
+
+    pub(super) fn find_far_exclusions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.far_exclusions.clear();
+        if !self.coulomb.corrects_excluded() && self.lj_pme.is_none() {
+            return;
+        }
+        let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
+        let distance2 =
+            |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
+        self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
+    }
+}

@@ -1,0 +1,92 @@
+//! The transforms of a mesh divided among ranks: each has some planes along x, and between the passes some along k_y.
+
+use super::threads::partition;
+use crate::compute::Split;
+use crate::ranks::Ranks;
+use crate::simd::Aligned16;
+use std::ops::Range;
+
+/// The planes of each rank.
+pub(super) struct Slabs {
+    pub(super) ranks: Ranks,
+    /// planes along x, and half of those along y and one
+    planes: [usize; 2],
+    buffers: [Vec<Aligned16>; 2],
+}
+
+impl Slabs {
+    pub(super) fn new(ranks: Ranks, planes: [usize; 2]) -> Self {
+        Slabs { ranks, planes, buffers: Default::default() }
+    }
+
+    /// Planes along x of a rank: pairs, but perhaps the last.
+    pub(super) fn x(&self, rank: usize) -> Range<usize> {
+        let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
+        2 * start..(2 * end).min(self.planes[0])
+    }
+
+    /// Planes along k_y of a rank.
+    pub(super) fn y(&self, rank: usize) -> Range<usize> {
+        partition(self.planes[1], rank, self.ranks.count())
+    }
+
+    /// Those of this rank.
+    pub(super) fn own(&self) -> [Range<usize>; 2] {
+        [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
+    }
+
+    /// After the first pass, all x of the planes k_y of this rank: of [x][k_y] with so many vectors each; collective.
+    pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
+        let (columns, [x, y]) = (self.planes[1], self.own());
+        self.exchange(
+            spectrum,
+            [columns, vectors],
+            |slabs, to| [x.clone(), slabs.y(to)],
+            |slabs, from| [slabs.x(from), y.clone()],
+        );
+    }
+
+    /// After the second pass, all k_y of the planes x of this rank: of [k_y][x] with so many vectors each; collective.
+    pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
+        let (columns, [x, y]) = (self.planes[0], self.own());
+        self.exchange(
+            spectrum,
+            [columns, vectors],
+            |slabs, to| [y.clone(), slabs.x(to)],
+            |slabs, from| [slabs.y(from), x.clone()],
+        );
+    }
+
+    /// Sends rows and columns of an array to each other rank, and receives others there.
+    fn exchange(
+        &mut self,
+        Split { re, im }: &mut Split,
+        [columns, vectors]: [usize; 2],
+        send: impl Fn(&Self, usize) -> [Range<usize>; 2],
+        receive: impl Fn(&Self, usize) -> [Range<usize>; 2],
+    ) {
+        let (own, count) = (self.ranks.rank(), self.ranks.count());
+        let part = |row: usize, range: &Range<usize>| {
+            (row * columns + range.start) * vectors..(row * columns + range.end) * vectors
+        };
+        let [mut to_send, mut received] = std::mem::take(&mut self.buffers);
+        for step in 1..count {
+            let (to, from) = ((own + step) % count, (own + count - step) % count);
+            let [rows, range] = send(self, to);
+            to_send.clear();
+            for row in rows {
+                to_send.extend_from_slice(&re[part(row, &range)]);
+                to_send.extend_from_slice(&im[part(row, &range)]);
+            }
+            let [rows, range] = receive(self, from);
+            received.resize(2 * rows.len() * range.len() * vectors, Aligned16::default());
+            self.ranks.exchange(to, bytemuck::cast_slice(&to_send), from, bytemuck::cast_slice_mut(&mut received));
+            let of_row = (range.len() * vectors).max(1);
+            for (row, parts) in rows.zip(received.chunks_exact(2 * of_row)) {
+                re[part(row, &range)].copy_from_slice(&parts[..of_row]);
+                im[part(row, &range)].copy_from_slice(&parts[of_row..]);
+            }
+        }
+        self.buffers = [to_send, received];
+    }
+}

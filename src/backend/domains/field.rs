@@ -1,0 +1,238 @@
+//! The forces on the atoms of one rank's domain.
+
+use super::division::Division;
+use super::halo::Halo;
+use super::local::{Ground, Local};
+use super::restrict::{Numbers, at_home, share};
+use crate::backend::{Cpu, Evaluation, ForceField, PairCounts, Phases, Workload};
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::ranks::Ranks;
+use crate::rng::NORMALS;
+use crate::system::{Molecules, State, System, Topology};
+use crate::vec3::Vec3;
+
+/// What a rank knows of the system, and computes of its forces. Positions and forces of its interface are those of the atoms at
+/// home. Its functions are collective.
+pub(in crate::backend) struct Domain {
+    ranks: Ranks,
+    system: System,
+    groups: Molecules,
+    cpu: Cpu,
+    /// radius of the outer list, nm
+    radius: f64,
+    division: Option<Division>,
+    local: Local,
+    halo: Halo,
+    numbers: Numbers,
+    /// of all atoms here
+    positions: Vec<Vec3>,
+    evaluation: Evaluation,
+    buffer: Vec<Vec3>,
+    /// of the first atom here among those of all ranks, rounded up
+    first_number: u32,
+}
+
+impl Domain {
+    /// Of a system without positions. `radius` (nm): of the outer list.
+    pub(super) fn new(ranks: &Ranks, system: System, cpu: Cpu, radius: f64) -> Self {
+        Domain {
+            groups: system.constrained_groups(),
+            ranks: ranks.clone(),
+            system,
+            cpu: cpu.among(ranks),
+            radius,
+            division: None,
+            local: Local::default(),
+            halo: Halo::default(),
+            numbers: Numbers::default(),
+            positions: vec![],
+            evaluation: Evaluation::default(),
+            buffer: vec![],
+            first_number: 0,
+        }
+    }
+
+    /// Atoms of the whole system.
+    pub(super) fn all_atoms(&self) -> usize {
+        self.system.topology.atoms.len()
+    }
+
+    /// How the cell is divided, once it is.
+    pub(super) fn division(&self) -> Option<&Division> {
+        self.division.as_ref()
+    }
+
+    /// Numbers of the atoms at home in the topology.
+    pub(super) fn home(&self) -> &[u32] {
+        &self.local.atoms[..self.home_count()]
+    }
+
+    fn home_count(&self) -> usize {
+        self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
+    }
+
+    /// Divides the cell at a state of all atoms, where it is not divided yet, and takes the groups that are at home here: returns
+    /// the system of these.
+    pub(super) fn settle(&mut self, state: &State) -> Result<Option<System>> {
+        if self.division.is_some() {
+            return Ok(None);
+        }
+        let (ranks, groups) = (&self.ranks, &self.groups);
+        let division = Division::of((&self.system, groups), state, self.radius, ranks.count())?;
+        let cell = state.cell.expect("what has no cell is not divided");
+        let ground = Ground { ranks, division: &division, cell: &cell, groups };
+        self.local.groups = ground.groups_at_home(&state.positions);
+        self.local.atoms = self.local.groups.iter().flat_map(|&group| groups.atoms(group as usize)).copied().collect();
+        self.local.region = Default::default();
+        self.division = Some(division);
+        self.numbers.assign(self.all_atoms(), &self.local.atoms);
+        Ok(Some(at_home(&self.system, &self.numbers, &self.local.atoms)))
+    }
+
+    /// The part of a state of all atoms that is at home here.
+    pub(super) fn part_of(&self, state: &State) -> State {
+        let part = |all: &[Vec3]| -> Vec<Vec3> {
+            if all.is_empty() { vec![] } else { self.home().iter().map(|&atom| all[atom as usize]).collect() }
+        };
+        State {
+            positions: part(&state.positions),
+            velocities: part(&state.velocities),
+            coupling: state.coupling.clone(),
+            ..*state
+        }
+    }
+
+    /// The vectors of all atoms on the first rank, nothing on the others; collective.
+    pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
+        let first = self.ranks.is_first();
+        let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.home()[..own.len()]));
+        let vectors = self.ranks.gather_bytes(bytemuck::cast_slice(own));
+        if !first {
+            return;
+        }
+        let known = vectors.iter().any(|bytes| !bytes.is_empty());
+        memory::resize(all, if known { self.all_atoms() } else { 0 }, Vec3::ZERO);
+        for (numbers, vectors) in numbers.iter().zip(&vectors) {
+            let numbers = numbers.chunks_exact(size_of::<u32>()).map(bytemuck::pod_read_unaligned::<u32>);
+            let vectors = vectors.chunks_exact(size_of::<Vec3>()).map(bytemuck::pod_read_unaligned::<Vec3>);
+            numbers.zip(vectors).for_each(|(atom, vector)| all[atom as usize] = vector);
+        }
+    }
+
+    /// Positions of all atoms here, from those at home.
+    fn fetch(&mut self, home: &[Vec3]) {
+        self.positions[..home.len()].copy_from_slice(home);
+        self.halo.fetch(&self.ranks, &mut self.positions, &mut self.buffer);
+    }
+}
+
+/// Number of bonded terms.
+fn terms(topology: &Topology) -> usize {
+    topology.bonded.counts().into_iter().map(|(_, count)| count).sum()
+}
+
+impl ForceField for Domain {
+    fn description(&self) -> String {
+        self.cpu.description()
+    }
+
+    fn migrate(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &mut Vec<Vec3>,
+        velocities: &mut Vec<Vec3>,
+    ) -> Result<Option<System>> {
+        let (Some(cell), Some(division)) = (cell, &self.division) else { return Ok(None) };
+        let ground = Ground { ranks: &self.ranks, division, cell, groups: &self.groups };
+        ground.migrate(&mut self.local.groups, positions, velocities);
+        let home = std::mem::take(&mut self.local.groups);
+        let radius = self.ranks.largest(ground.group_radius(&home, positions));
+        let reach = self.radius + 2.0 * radius;
+        division.check(cell, reach)?;
+        self.positions.clone_from(positions);
+        (self.local, self.halo) = ground.surround(home, reach, &mut self.positions);
+        self.numbers.assign(self.all_atoms(), &self.local.atoms);
+        let share = share(&self.system, &self.numbers, &self.local, cell, &self.positions);
+        let mut counts = [terms(&share.topology) as f64, share.excluded.len() as f64, positions.len() as f64];
+        let own = counts[2];
+        let before: Vec<f64> = self.ranks.gather(&own);
+        let rounded = |count: &f64| (*count as usize).next_multiple_of(NORMALS) as u32;
+        self.first_number = before[..self.ranks.rank()].iter().map(rounded).sum();
+        self.ranks.sum(&mut counts);
+        let topology = &self.system.topology;
+        let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()].map(|n| n as f64);
+        if counts != expected {
+            return Err(Error::Internal(format!(
+                "bonded terms, exclusions and atoms of all domains are {counts:?}, not {expected:?}: a bonded term may be longer \
+                 than the cutoff"
+            )));
+        }
+        self.cpu.select(&self.system.settings, share, self.local.region.clone(), &self.ranks);
+        Ok(Some(at_home(&self.system, &self.numbers, self.home())))
+    }
+
+    fn rebuild(&mut self, cell: Option<&PeriodicCell>, _: &[Vec3]) {
+        self.cpu.rebuild(cell, &self.positions);
+    }
+
+    fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
+        self.fetch(positions);
+        self.cpu.prune(cell, &self.positions, margin);
+    }
+
+    fn cell_changed(&mut self, cell: Option<&PeriodicCell>) {
+        self.cpu.cell_changed(cell);
+    }
+
+    fn evaluate(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        workload: Workload,
+        out: &mut Evaluation,
+    ) -> Result<()> {
+        self.fetch(positions);
+        self.cpu.evaluate(cell, &self.positions, workload, &mut self.evaluation)?;
+        let Evaluation { forces, energies, virial, .. } = &mut self.evaluation;
+        self.halo.give_back(&self.ranks, forces, &mut self.buffer);
+        memory::copy(&forces[..positions.len()], &mut out.forces);
+        (out.energies, out.virial) = (*energies, *virial);
+        out.impulse.clear();
+        Ok(())
+    }
+
+    fn phases(&self) -> Phases {
+        self.cpu.phases()
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        let own = self.cpu.pair_counts();
+        self.ranks.gather(&own).into_iter().fold(PairCounts::default(), |sum, counts| sum + counts)
+    }
+
+    fn sum(&self, values: &mut [f64]) {
+        self.ranks.sum(values);
+    }
+
+    fn largest(&self, value: f64) -> f64 {
+        self.ranks.largest(value)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn agree(&self, failure: Option<Error>) -> Result<()> {
+        self.ranks.agree(failure.map_or(Ok(()), Err))
+    }
+
+    fn number(&self, atom: u32) -> u32 {
+        self.local.atoms[atom as usize]
+    }
+
+    fn first_number(&self) -> u32 {
+        self.first_number
+    }
+}

@@ -1,0 +1,196 @@
+//! The atoms of a rank: those at home in its domain, and those that it needs of its neighbours.
+//!
+//! Atoms that constraints hold together, with their virtual sites, are one group, which is at home where its centre is.
+
+use super::division::Division;
+use super::halo::{Halo, Stage};
+use crate::cell::PeriodicCell;
+use crate::pair::Region;
+use crate::ranks::Ranks;
+use crate::system::Molecules;
+use crate::vec3::Vec3;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The atoms at home, group after group in the order of the topology, then those of each zone.
+#[derive(Debug, Default)]
+pub(super) struct Local {
+    /// numbers of the groups at home in the topology
+    pub(super) groups: Vec<u32>,
+    /// numbers of the atoms in the topology
+    pub(super) atoms: Vec<u32>,
+    pub(super) region: Region,
+}
+
+/// Groups that go from one rank to another for good.
+#[derive(Default, Serialize, Deserialize)]
+struct Migrants {
+    groups: Vec<u32>,
+    positions: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+}
+
+/// Groups that another rank is to know.
+#[derive(Serialize, Deserialize)]
+struct Loan {
+    /// of each zone
+    counts: Vec<u32>,
+    groups: Vec<u32>,
+    /// along the divided directions
+    images: Vec<[i32; 3]>,
+    positions: Vec<Vec3>,
+}
+
+/// Mean position of the atoms of a group, which are consecutive.
+fn centre(positions: &[Vec3]) -> Vec3 {
+    positions.iter().copied().sum::<Vec3>() / positions.len() as f64
+}
+
+/// The largest distance (nm) of an atom of a group from its centre.
+pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
+    let centre = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
+    positions.map(|r| (r - centre).norm_squared()).fold(0.0, f64::max).sqrt()
+}
+
+/// Everything that the division of a system rests on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) ranks: &'a Ranks,
+    pub(super) division: &'a Division,
+    pub(super) cell: &'a PeriodicCell,
+    /// groups of all atoms
+    pub(super) groups: &'a Molecules,
+}
+
+impl Ground<'_> {
+    /// The groups that are at home here, of all.
+    pub(super) fn groups_at_home(&self, positions: &[Vec3]) -> Vec<u32> {
+        let is_here = |&group: &u32| {
+            let atoms = self.groups.atoms(group as usize);
+            let centre = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
+            self.division.home_of(self.cell.to_fractional(centre)).0 == self.ranks.rank()
+        };
+        (0..self.groups.len() as u32).filter(is_here).collect()
+    }
+
+    /// The atoms of each of some groups in arrays that have the groups one after another, from `first` on.
+    fn ranges<'a>(&'a self, groups: &'a [u32], first: usize) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
+        let mut end = first;
+        groups.iter().map(move |&group| {
+            let start = end;
+            end += self.groups.atoms(group as usize).len();
+            (group, start..end)
+        })
+    }
+
+    /// Sends groups to where they are at home now; collective. `velocities` may be empty.
+    pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, velocities: &mut Vec<Vec3>) {
+        let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| Migrants::default()).collect();
+        for (group, range) in self.ranges(groups, 0) {
+            let (rank, _) = self.division.home_of(self.cell.to_fractional(centre(&positions[range.clone()])));
+            let to = &mut leaving[rank];
+            to.groups.push(group);
+            to.positions.extend_from_slice(&positions[range.clone()]);
+            to.velocities.extend_from_slice(velocities.get(range).unwrap_or(&[]));
+        }
+        let arrived = self.ranks.exchange_all(leaving);
+        let mut sorted: Vec<(u32, usize, Range<usize>)> = arrived
+            .iter()
+            .enumerate()
+            .flat_map(|(from, migrants)| self.ranges(&migrants.groups, 0).map(move |(group, at)| (group, from, at)))
+            .collect();
+        sorted.sort_unstable_by_key(|(group, ..)| *group);
+        groups.clear();
+        positions.clear();
+        velocities.clear();
+        for (group, from, range) in sorted {
+            groups.push(group);
+            positions.extend_from_slice(&arrived[from].positions[range.clone()]);
+            velocities.extend_from_slice(arrived[from].velocities.get(range).unwrap_or(&[]));
+        }
+    }
+
+    /// The largest distance (nm) of an atom from the centre of its group here.
+    pub(super) fn group_radius(&self, groups: &[u32], positions: &[Vec3]) -> f64 {
+        let of = |range: Range<usize>| group_radius(positions[range].iter().copied());
+        self.ranges(groups, 0).map(|(_, range)| of(range)).fold(0.0, f64::max)
+    }
+
+    /// Adds to the groups at home all that are within `reach` (nm) of the domain on its upper sides, and their positions;
+    /// collective. One direction after another: what has come along one goes on along the next.
+    pub(super) fn surround(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
+        let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
+        let divided = self.division.divided();
+        let [low, ends] = self.division.ends(rank);
+        let mut region = Region { low, high: ends, divided, ..Region::default() };
+        let mut groups = home;
+        let fractional =
+            |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(centre(&positions[range.clone()]));
+        let mut images: Vec<[i32; 3]> =
+            self.ranges(&groups, 0).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
+        // ends of the zones, in groups
+        let mut zones = vec![groups.len()];
+        let mut stages = vec![];
+        for direction in (0..3).filter(|&k| divided[k]) {
+            let thickness = reach / faces[direction];
+            region.high[direction] = ends[direction] + thickness;
+            let [below, above] = self.division.neighbours(rank, direction);
+            // those below see this domain beyond their upper end: in the next image, where the cell ends between them
+            let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
+            let mut loan = Loan { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
+            let mut send: Vec<u32> = vec![];
+            for (index, (group, range)) in self.ranges(&groups, 0).enumerate() {
+                let s = fractional(&range, positions).to_array()[direction] - f64::from(images[index][direction]);
+                if s >= low[direction] + thickness {
+                    continue;
+                }
+                let mut image = images[index];
+                image[direction] -= shift;
+                loan.counts[zones.partition_point(|&end| end <= index)] += 1;
+                loan.groups.push(group);
+                loan.images.push(image);
+                loan.positions.extend_from_slice(&positions[range.clone()]);
+                send.extend(range.map(|atom| atom as u32));
+            }
+            let received = self.ranks.exchange_any(below, &loan, above);
+            for count in &received.counts {
+                zones.push(zones.last().expect("zone 0") + *count as usize);
+            }
+            groups.extend(received.groups);
+            images.extend(received.images);
+            let first = positions.len();
+            positions.extend(received.positions);
+            stages.push(Stage { below, above, send, receive: first..positions.len() });
+        }
+        self.finish_region(&mut region, (&groups, &images, &zones), positions);
+        let atoms = groups.iter().flat_map(|&group| self.groups.atoms(group as usize)).copied().collect();
+        groups.truncate(zones[0]);
+        (Local { groups, atoms, region }, Halo { stages })
+    }
+
+    /// Images and zones by atom.
+    fn finish_region(
+        &self,
+        region: &mut Region,
+        (groups, images, zones): (&[u32], &[[i32; 3]], &[usize]),
+        positions: &[Vec3],
+    ) {
+        region.zone_starts.push(0);
+        let mut end = 0;
+        for (index, (_, range)) in self.ranges(groups, 0).enumerate() {
+            while zones[region.zone_starts.len() - 1] <= index {
+                region.zone_starts.push(range.start as u32);
+            }
+            for r in &positions[range.clone()] {
+                let s = self.cell.to_fractional(*r).map(f64::floor).to_array();
+                let image = std::array::from_fn(|k| if region.divided[k] { images[index][k] } else { s[k] as i32 });
+                region.images.push(image);
+            }
+            end = range.end;
+        }
+        region.zone_starts.resize(zones.len() + 1, end as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The pairs that all ranks list together against brute force: every pair within the radius once, on one rank.
+
+use super::*;
+use crate::pair::{
+    BLOCK, CLUSTER, Grid, NO_ATOM, PairList, SearchInput, SearchScratch, SymmetricExclusions, search_chunk, shift_image,
+};
+use crate::rng::{Purpose, Stream};
+use crate::simd::{AlignedArrays, Level};
+use crate::system::Exclusions;
+use crate::vec3::vec3;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// Distances from offsets within blocks carry some roundings of `f32`, nm.
+const ROUNDING: f64 = 5e-6;
+
+/// Atoms i < j, and r_i − r_j in units of 10⁻³ nm.
+type Pair = ([u32; 2], [i64; 3]);
+/// How often each is listed.
+type Pairs = HashMap<Pair, u32>;
+
+struct Case {
+    cell: PeriodicCell,
+    positions: Vec<Vec3>,
+    groups: Molecules,
+    radius: f64,
+}
+
+impl Case {
+    /// Groups of one to four atoms at random places, in any image.
+    fn new(shape: usize, atoms: usize, density: f64, seed: u64) -> Self {
+        let mut random = Stream::new(seed, Purpose::Test, 0, 0);
+        let mut between = |low, high| random.between(low, high);
+        let edge = (atoms as f64 / density).cbrt();
+        let cell = match shape {
+            0 => PeriodicCell::orthorhombic([edge; 3]),
+            1 => PeriodicCell::orthorhombic([2.0 * edge, edge, 0.5 * edge]),
+            2 => PeriodicCell::from_lengths_angles([1.1 * edge; 3], [109.471_219; 3]).expect("a cell"),
+            _ => PeriodicCell::from_lengths_angles([edge, 1.3 * edge, 1.1 * edge], [65.0, 70.0, 62.0]).expect("a cell"),
+        };
+        let narrowest = cell.face_distances().into_iter().fold(f64::INFINITY, f64::min);
+        let arm = 0.03 * narrowest;
+        let (mut positions, mut bonds): (Vec<Vec3>, Vec<[u32; 2]>) = (vec![], vec![]);
+        while positions.len() < atoms {
+            let first = positions.len() as u32;
+            let far = vec3(between(-1.0, 2.0), between(-1.0, 2.0), between(-1.0, 2.0));
+            let size = between(1.0, 5.0) as u32;
+            for atom in first..(first + size).min(atoms as u32) {
+                let beside = vec3(between(-1.0, 1.0), between(-1.0, 1.0), between(-1.0, 1.0));
+                positions.push(cell.to_cartesian(far) + beside * (arm / beside.norm()));
+                bonds.push([first, atom]);
+            }
+        }
+        let groups = Molecules::from_bonds(atoms, &bonds);
+        Case { cell, positions, groups, radius: 0.3 * narrowest }
+    }
+
+    /// Pairs that the ranks list within the radius.
+    fn listed(&self, ranks: usize) -> Option<Pairs> {
+        let whole = Division::new(&self.cell, 1, 0.0).ok()?;
+        let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
+        let alone = |ranks: &Ranks| {
+            let ground = Ground { ranks, division: &whole, cell: &self.cell, groups: &self.groups };
+            ground.group_radius(&everything, &self.positions)
+        };
+        let reach = self.radius + 2.0 * alone(&Ranks::alone());
+        let division = Division::new(&self.cell, ranks, reach).ok()?;
+        let found = Ranks::threads(ranks, |ranks| {
+            let ground = Ground { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
+            // as if everything had been at home on the first rank
+            let mut home = if ranks.is_first() { everything.clone() } else { vec![] };
+            let (mut positions, mut velocities) =
+                (if ranks.is_first() { self.positions.clone() } else { vec![] }, vec![]);
+            ground.migrate(&mut home, &mut positions, &mut velocities);
+            assert_eq!(home, ground.groups_at_home(&self.positions));
+            let (local, halo) = ground.surround(home, reach, &mut positions);
+            // the same positions come again
+            let mut again = positions.clone();
+            again[local.region.home()..].fill(Vec3::ZERO);
+            halo.fetch(&ranks, &mut again, &mut vec![]);
+            assert!(again == positions);
+            self.pairs(&local, &positions)
+        });
+        let mut all = HashMap::new();
+        found.into_iter().flatten().for_each(|pair| *all.entry(pair).or_insert(0) += 1);
+        Some(all)
+    }
+
+    fn pairs(&self, local: &Local, positions: &[Vec3]) -> Vec<Pair> {
+        let atoms = local.atoms.len();
+        let (mut grid, mut packed, mut list) = (Grid::default(), AlignedArrays::default(), PairList::default());
+        grid.region = Some(local.region.clone());
+        grid.build(Some(&self.cell), positions, &vec![true; atoms], &[]);
+        packed.resize(grid.blocks());
+        (0..grid.blocks()).for_each(|block| grid.pack_block(block, positions, &mut packed[block]));
+        list.resize(&grid);
+        let input = SearchInput {
+            grid: &grid,
+            packed: &packed,
+            cell: Some(&self.cell),
+            exclusions: &SymmetricExclusions::new(atoms, &Exclusions::from_pairs(atoms, [])),
+            has_lj: &vec![true; atoms],
+            marks: &[],
+            far_exclusions: &[],
+            exclusion_reach: self.radius,
+            radius: self.radius,
+        };
+        let (mut scratch, mut found) = (SearchScratch::default(), vec![]);
+        for (index, chunk) in list.chunks.iter_mut().enumerate() {
+            search_chunk(Level::Portable, input, index, &mut scratch, chunk);
+            for entry in &chunk.entries {
+                let shift = self.cell.shift(shift_image(entry.shift as usize));
+                let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
+                let plain = &chunk.plain[entry.plain[0] as usize..entry.plain[4] as usize];
+                let masked = masked.iter().map(|pair| (pair.block, pair.interacting));
+                for (block, bits) in masked.chain(plain.iter().map(|&block| (block, u32::MAX))) {
+                    for bit in (0..32).filter(|bit| bits >> bit & 1 == 1) {
+                        let slot = |block: u32, size: usize, lane: usize| grid.slot_atom[block as usize * size + lane];
+                        let [i, j] = [slot(entry.cluster, CLUSTER, bit / BLOCK), slot(block, BLOCK, bit % BLOCK)];
+                        if i == NO_ATOM || j == NO_ATOM {
+                            continue;
+                        }
+                        let at = |atom| local.region.wrapped(&self.cell, positions, atom);
+                        let d = at(i) + shift - at(j);
+                        if d.norm() < self.radius - ROUNDING {
+                            found.push(key([i, j].map(|atom| local.atoms[atom as usize]), d));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn brute_force(&self) -> Pairs {
+        let mut all = HashMap::new();
+        for i in 0..self.positions.len() {
+            for j in 0..i {
+                let d = self.cell.minimum_image(self.positions[i] - self.positions[j]);
+                for image in (0..27).map(|n| [n / 9 - 1, n / 3 % 3 - 1, n % 3 - 1]) {
+                    let d = d + self.cell.shift(image);
+                    if d.norm() < self.radius - ROUNDING {
+                        *all.entry(key([i as u32, j as u32], d)).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+fn key([i, j]: [u32; 2], d: Vec3) -> Pair {
+    let (pair, d) = if i < j { ([i, j], d) } else { ([j, i], -d) };
+    (pair, d.map(|v| (1e3 * v).round()).to_array().map(|v| v as i64))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pair_is_listed_once_on_one_rank(
+        shape in 0..4usize,
+        ranks in 1..9usize,
+        atoms in 1..700usize,
+        density in prop_oneof![Just(100.0), Just(4.0)],
+        seed in any::<u64>(),
+    ) {
+        let case = Case::new(shape, atoms, density, seed);
+        if let Some(listed) = case.listed(ranks) {
+            let expected = case.brute_force();
+            prop_assert!(listed == expected, "{} pairs, not {}", listed.len(), expected.len());
+        }
+    }
+}

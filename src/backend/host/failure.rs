@@ -1,0 +1,81 @@
+//! Steps that fail, on one of several processes perhaps, and what all of them know together.
+
+use super::Host;
+use crate::backend::leapfrog::StepResult;
+use crate::backend::{Evaluation, ForceField, Workload};
+use crate::constraint::ConstraintFailure;
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::units::BOLTZMANN;
+use crate::vec3::{Mat3, Vec3};
+
+/// Kinetic energy per atom, sum of both half steps, at which a simulation has blown up: 10⁶ K. kJ/mol
+pub(in crate::backend) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
+/// Atoms named in that error, at most.
+const NAMED_ATOMS: usize = 5;
+
+impl<F: ForceField> Host<F> {
+    /// With the numbers of the topology.
+    pub(super) fn named(&self, ConstraintFailure { atoms }: ConstraintFailure) -> ConstraintFailure {
+        ConstraintFailure { atoms: atoms.map(|atom| self.field.number(atom)) }
+    }
+
+    /// The virial of the constraint forces of a step, times its time step squared. A step that fails here alone is undone, and
+    /// the others hear of it when they next agree.
+    pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
+        let [before, after, ..] = self.step_sums();
+        let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
+        match moved {
+            Err(failure) if self.field.is_shared() => {
+                self.failure.get_or_insert(failure);
+                memory::copy(&self.old, &mut self.positions);
+                self.velocities.fill(Vec3::ZERO);
+                self.step_results.fill(StepResult::NONE);
+                Ok(Mat3::ZERO)
+            }
+            moved => moved,
+        }
+    }
+
+    /// Energies and virial over all processes; with energies, their failures too.
+    pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
+        if workload.energy {
+            self.field.agree(self.failure.take())?;
+        }
+        let Evaluation { energies, virial, .. } = &mut self.evaluation;
+        if self.field.is_shared() && (workload.energy || workload.virial) {
+            let mut values: Vec<f64> = energies.terms_mut().map(|term| *term).into();
+            values.extend_from_slice(virial.0.as_flattened());
+            self.field.sum(&mut values);
+            let (terms, elements) = values.split_at(energies.terms_mut().len());
+            energies.terms_mut().into_iter().zip(terms).for_each(|(to, value)| *to = *value);
+            virial.0.as_flattened_mut().copy_from_slice(elements);
+        }
+        Ok(())
+    }
+
+    /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
+    fn check_motion(&self, kinetic: f64) -> Result<()> {
+        if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
+            return Ok(());
+        }
+        let number = |atom: usize| self.field.number(atom as u32);
+        let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
+        let atoms = 0..self.masses.len();
+        if let Some(atom) = atoms.clone().find(lost) {
+            let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(number).collect();
+            return Err(Error::unstable(format!("the force on atom {} is not finite", number(atom) + 1), named));
+        }
+        // NaN counts as the fastest
+        let energy = |atom: usize| {
+            let energy = self.masses[atom] * self.velocities[atom].norm_squared();
+            if energy.is_nan() { f64::INFINITY } else { energy }
+        };
+        let most = atoms.clone().map(energy).fold(0.0, f64::max);
+        let mut fastest = atoms.filter(|&i| 2.0 * energy(i) >= most).peekable();
+        let first = fastest.peek().copied().unwrap_or(0);
+        let speed = self.velocities[first].norm();
+        let what = format!("atom {} flies off at {speed:.1e} nm/ps", number(first) + 1);
+        Err(Error::unstable(what, fastest.take(NAMED_ATOMS).map(number).collect::<Vec<u32>>()))
+    }
+}

@@ -1,0 +1,92 @@
+//! A run on several ranks, each with its part of the atoms: [`crate::backend::Domains`].
+
+use super::engine::{Engine, run_on_first_thread};
+use super::plan::{Device, Dynamics, Plan, Precision, Stage, StageKind};
+use super::share::{Seat, Share};
+use crate::backend::{Serving, describe_division};
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::error::{Error, Problem, Result};
+use crate::ranks::Ranks;
+use crate::system::{State, System};
+
+impl Engine {
+    /// As one of these ranks, whose processors are shared as the launcher gave them. Refuses a plan that one rank alone can
+    /// compute. Every rank must call it.
+    pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
+        if ranks.count() == 1 {
+            return Self::new(plan);
+        }
+        let Share { threads, places, warnings } = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        let engine = || {
+            if let Some(what) = only_on_one_rank(plan) {
+                let message = format!("there are {} ranks, and {what}, which runs on one rank only", ranks.count());
+                let help = "start md without mpirun, with run.threads for the processors of this machine";
+                return Err(Error::from(Problem::new(message).help(help)));
+            }
+            let mut plan = plan.clone();
+            (plan.run.threads, plan.run.device) = (Some(threads), Device::Cpu);
+            Self::beside(&plan, places[ranks.rank()])
+        };
+        let mut engine = ranks.agree(engine())?;
+        (engine.ranks, engine.warnings) = (ranks.clone(), warnings);
+        Ok(engine)
+    }
+
+    /// How many ranks share the atoms of a system.
+    pub fn ranks(&self) -> usize {
+        self.ranks.count()
+    }
+
+    /// How the cell is divided among several ranks, and how they compute; nothing for one. Refuses what cannot be divided.
+    pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
+        let (ranks, threads) = (self.ranks.count(), self.threads);
+        if ranks == 1 {
+            return Ok(None);
+        }
+        let domains = describe_division(system, state, self.lists(plan, system, state)?.outer, ranks)?;
+        let plural = if threads == 1 { "" } else { "s" };
+        Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
+    }
+
+    /// Computes with the others what the first rank says, until it is dismissed.
+    pub fn serve(&self) {
+        run_on_first_thread(&self.pool, || self.serving().serve());
+    }
+
+    pub(super) fn serving(&self) -> Serving {
+        Serving { ranks: self.ranks.clone(), parts: self.parts, level: self.level, team: self.team() }
+    }
+}
+
+/// The other ranks end [`Engine::serve`].
+pub fn dismiss(ranks: &Ranks) {
+    Serving::dismiss(ranks);
+}
+
+/// A method of the plan that is not spread over ranks.
+fn only_on_one_rank(plan: &Plan) -> Option<String> {
+    if let Device::Cuda(number) = plan.run.device {
+        return Some(format!("run.device is \"cuda:{number}\""));
+    }
+    if plan.run.precision == Precision::Double {
+        return Some("run.precision is \"double\"".into());
+    }
+    plan.stages.iter().find_map(|stage| of_stage(stage).map(|what| format!("stage \"{}\" {what}", stage.name)))
+}
+
+fn of_stage(Stage { kind, position_restraints, restraints, .. }: &Stage) -> Option<&'static str> {
+    if !position_restraints.is_empty() || !restraints.is_empty() {
+        return Some("has restraints");
+    }
+    let StageKind::Dynamics(Dynamics { thermostat, barostat, multiple_time_steps, .. }) = kind else { return None };
+    let thermostat = thermostat.iter().find_map(|thermostat| match thermostat.kind {
+        _ if !thermostat.groups.is_empty() => Some("has several temperature groups"),
+        ThermostatKind::Andersen => Some("renews velocities by collisions"),
+        _ => None,
+    });
+    let makes_trials = barostat.as_ref().is_some_and(|barostat| barostat.kind == BarostatKind::MonteCarlo);
+    thermostat
+        .or(makes_trials.then_some("has a barostat that makes trial moves of the volume"))
+        .or(multiple_time_steps.is_some().then_some("has multiple time steps"))
+}

@@ -1,0 +1,120 @@
+//! One system on several ranks: the numbers of one rank, whatever happens to a rank.
+
+use super::case::{Case, assert_same, signal, wait_for};
+use super::{ends_with, over, process_of, said};
+use std::process::{Command, Stdio};
+
+/// A peptide in water, with a cutoff so short that two domains fit along each side of its cell.
+fn case(stage: &str) -> Case {
+    let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.45 nm\"\nconstraints = \"h-bonds\"\n[output]\n\
+        energies = { every = \"20 fs\" }\ntrajectory = { every = \"40 fs\", velocities = true }\n";
+    let dynamics = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\n";
+    Case::new("peptide-ff19sb", &format!("{forces}{dynamics}{stage}"))
+}
+
+/// 120 steps at constant temperature and pressure.
+const COUPLED: &str = "velocities = \"file\"\nsteps = 120\ntimestep = \"2 fs\"\n\
+    thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
+    barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }\n";
+
+#[test]
+fn a_system_is_the_same_on_any_number_of_ranks() {
+    let case = case(COUPLED);
+    case.ends_with(0, &["--output-dir", "alone", "--quiet"]);
+    for ranks in [2, 4] {
+        let directory = format!("on-{ranks}");
+        let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
+        assert_eq!(text.matches("output in ").count(), 1, "{text}");
+        assert_eq!(case.rows(&directory), case.rows("alone"));
+        // of one configuration to the rounding of mixed precision; the trajectories part
+        for (name, tolerances) in [
+            ("potential (kJ/mol)", [1e-6, 2e-3]),
+            ("conserved (kJ/mol)", [1e-6, 1e-5]),
+            ("pressure (bar)", [1e-3, 0.5]),
+        ] {
+            let [alone, ours] = ["alone", &directory].map(|directory| case.column(directory, name));
+            for (row, tolerance) in [0, alone.len() - 1].into_iter().zip(tolerances) {
+                let (ours, alone) = (ours[row], alone[row]);
+                let near = (ours - alone).abs() < tolerance * alone.abs();
+                assert!(near, "{ranks} ranks, {name} in row {row}: {ours}, not {alone}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_that_which_was_not() {
+    let case = case(COUPLED);
+    ends_with(0, &case, 2, &["--output-dir", "whole"]);
+    ends_with(0, &case, 2, &["--steps", "50"]);
+    ends_with(0, &case, 2, &[]);
+    assert_same(&case.record("out"), &case.record("whole"));
+    // on another number of ranks it goes on as well, in other bits
+    ends_with(0, &case, 2, &["--steps", "50", "--output-dir", "other"]);
+    ends_with(0, &case, 4, &["--output-dir", "other"]);
+    assert_eq!(case.state("other").step, 120);
+    let [whole, other] = ["whole", "other"].map(|directory| case.column(directory, "conserved (kJ/mol)"));
+    let last = whole.len() - 1;
+    assert!((whole[last] - other[last]).abs() < 1e-5 * whole[last].abs(), "{} and {}", whole[last], other[last]);
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
+    let case = case("velocities = \"file\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n");
+    let quiet = &["--quiet"];
+    let mut child = over(&case, 2, "run", quiet).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("a few rows", || case.rows("out") > 3);
+    signal(&child, "USR1");
+    wait_for("a checkpoint", || case.path("out/checkpoint.md").exists() && case.state("out").step > 0);
+    let first = process_of(&case, "out");
+    let parent = |process: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        status.lines().find(|line| line.starts_with("PPid")).unwrap().to_owned()
+    };
+    let names = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_md =
+        |process: u32| std::fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name == "md\n");
+    let mut others = names.filter_map(|name| name.parse().ok()).filter(|&process| process != first && is_md(process));
+    let other = others.find(|&process| parent(process) == parent(first)).unwrap();
+    assert!(Command::new("kill").args(["-KILL", &other.to_string()]).status().unwrap().success());
+    let mut code = None;
+    wait_for("the end of the job", || {
+        code = child.try_wait().unwrap();
+        code.is_some()
+    });
+    assert!(!code.unwrap().success());
+    let is_over = || std::fs::read(format!("/proc/{first}/cmdline")).map_or(true, |line| line.is_empty());
+    wait_for("the end of the first rank", is_over);
+    let last = case.state("out").step + 20;
+    ends_with(0, &case, 2, &["--steps", &last.to_string()]);
+    assert_eq!(case.state("out").step, last);
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_once() {
+    let vacuum = super::case("");
+    let text = ends_with(2, &vacuum, 2, &[]);
+    assert_eq!(text.matches("a system without a periodic cell cannot be divided among them").count(), 1, "{text}");
+    // no rank by itself
+    assert!(ends_with(0, &vacuum, 1, &["--quiet", "--steps", "5"]).is_empty());
+    let crowded = case(COUPLED);
+    let text = ends_with(2, &crowded, 5, &[]);
+    assert_eq!(text.matches("cannot be divided among 5 ranks").count(), 1, "{text}");
+    let restrained = case(&format!(
+        "{COUPLED}position_restraints = [{{ select = \"protein\", force_constant = \"1000 kJ/mol/nm^2\" }}]\n"
+    ));
+    let text = ends_with(2, &restrained, 2, &[]);
+    assert_eq!(text.matches("stage \"a\" has restraints, which runs on one rank only").count(), 1, "{text}");
+    for case in [&vacuum, &crowded, &restrained] {
+        assert!(std::ptr::eq(case, &vacuum) || !case.path("out").exists(), "something has begun");
+    }
+}
+
+#[test]
+fn check_says_how_a_system_is_divided() {
+    let output = over(&case(COUPLED), 4, "check", &[]).output().unwrap();
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(text.matches("domains, one on each of 4 ranks with 1 thread").count(), 1, "{text}");
+    assert_eq!(text.matches("MB on each rank").count(), 1, "{text}");
+}
