@@ -111,7 +111,7 @@ impl<F: ForceField> Host<F> {
             inverse_masses: vec![],
             step_results: vec![],
             constraints,
-            is_constrained: system.constraints.count() > 0,
+            is_constrained: false,
             sites: SitePlan::default(),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
@@ -152,9 +152,11 @@ impl<F: ForceField> Host<F> {
         &mut self.field
     }
 
-    /// From now on the atoms are those of `system`.
+    /// From now on the atoms at home are those of `system`.
     pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
         let topology = &system.topology;
+        // there may be constraints elsewhere only, whose work all processes book
+        self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
         self.masses.clear();
         self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
         self.inverse_masses.clear();

@@ -155,14 +155,13 @@ impl ForceField for Domain {
         (self.local, self.halo) = ground.surround(home, reach, &mut self.positions);
         self.numbers.assign(self.all_atoms(), &self.local.atoms);
         let share = share(&self.system, &self.numbers, &self.local, cell, &self.positions);
-        let mut counts = [terms(&share.topology) as f64, share.excluded.len() as f64, positions.len() as f64];
-        let own = counts[2];
-        let before: Vec<f64> = self.ranks.gather(&own);
-        let rounded = |count: &f64| (*count as usize).next_multiple_of(NORMALS) as u32;
-        self.first_number = before[..self.ranks.rank()].iter().map(rounded).sum();
-        self.ranks.sum(&mut counts);
+        let own = [terms(&share.topology), share.excluded.len(), positions.len()];
+        let all = self.ranks.gather(&own);
+        let before = all[..self.ranks.rank()].iter();
+        self.first_number = before.map(|[_, _, atoms]| atoms.next_multiple_of(NORMALS) as u32).sum();
+        let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
         let topology = &self.system.topology;
-        let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()].map(|n| n as f64);
+        let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()];
         if counts != expected {
             return Err(Error::Internal(format!(
                 "bonded terms, exclusions and atoms of all domains are {counts:?}, not {expected:?}: a bonded term may be longer \

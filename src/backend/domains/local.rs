@@ -73,9 +73,9 @@ impl Ground<'_> {
         (0..self.groups.len() as u32).filter(is_here).collect()
     }
 
-    /// The atoms of each of some groups in arrays that have the groups one after another, from `first` on.
-    fn ranges<'a>(&'a self, groups: &'a [u32], first: usize) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
-        let mut end = first;
+    /// The atoms of each of some groups in arrays that have the groups one after another.
+    fn ranges<'a>(&'a self, groups: &'a [u32]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
+        let mut end = 0;
         groups.iter().map(move |&group| {
             let start = end;
             end += self.groups.atoms(group as usize).len();
@@ -86,7 +86,7 @@ impl Ground<'_> {
     /// Sends groups to where they are at home now; collective. `velocities` may be empty.
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, velocities: &mut Vec<Vec3>) {
         let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| Migrants::default()).collect();
-        for (group, range) in self.ranges(groups, 0) {
+        for (group, range) in self.ranges(groups) {
             let (rank, _) = self.division.home_of(self.cell.to_fractional(centre(&positions[range.clone()])));
             let to = &mut leaving[rank];
             to.groups.push(group);
@@ -97,7 +97,7 @@ impl Ground<'_> {
         let mut sorted: Vec<(u32, usize, Range<usize>)> = arrived
             .iter()
             .enumerate()
-            .flat_map(|(from, migrants)| self.ranges(&migrants.groups, 0).map(move |(group, at)| (group, from, at)))
+            .flat_map(|(from, migrants)| self.ranges(&migrants.groups).map(move |(group, at)| (group, from, at)))
             .collect();
         sorted.sort_unstable_by_key(|(group, ..)| *group);
         groups.clear();
@@ -113,7 +113,7 @@ impl Ground<'_> {
     /// The largest distance (nm) of an atom from the centre of its group here.
     pub(super) fn group_radius(&self, groups: &[u32], positions: &[Vec3]) -> f64 {
         let of = |range: Range<usize>| group_radius(positions[range].iter().copied());
-        self.ranges(groups, 0).map(|(_, range)| of(range)).fold(0.0, f64::max)
+        self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)
     }
 
     /// Adds to the groups at home all that are within `reach` (nm) of the domain on its upper sides, and their positions;
@@ -127,7 +127,7 @@ impl Ground<'_> {
         let fractional =
             |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(centre(&positions[range.clone()]));
         let mut images: Vec<[i32; 3]> =
-            self.ranges(&groups, 0).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
+            self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
         // ends of the zones, in groups
         let mut zones = vec![groups.len()];
         let mut stages = vec![];
@@ -139,7 +139,7 @@ impl Ground<'_> {
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
             let mut loan = Loan { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
             let mut send: Vec<u32> = vec![];
-            for (index, (group, range)) in self.ranges(&groups, 0).enumerate() {
+            for (index, (group, range)) in self.ranges(&groups).enumerate() {
                 let s = fractional(&range, positions).to_array()[direction] - f64::from(images[index][direction]);
                 if s >= low[direction] + thickness {
                     continue;
@@ -177,7 +177,7 @@ impl Ground<'_> {
     ) {
         region.zone_starts.push(0);
         let mut end = 0;
-        for (index, (_, range)) in self.ranges(groups, 0).enumerate() {
+        for (index, (_, range)) in self.ranges(groups).enumerate() {
             while zones[region.zone_starts.len() - 1] <= index {
                 region.zone_starts.push(range.start as u32);
             }
