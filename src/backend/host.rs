@@ -78,8 +78,9 @@ pub struct Host<F> {
     step_results: Vec<StepResult>,
     /// atoms that constraints hold together
     groups: Molecules,
-    /// atoms that share a heat bath; `None` where all do
+    /// atoms at home that share a heat bath, and those of the whole system; `None` where all do
     temperature_groups: Option<Arc<TemperatureGroups>>,
+    all_temperature_groups: Option<Arc<TemperatureGroups>>,
     /// position and velocity of the centre of mass of each, where a barostat acts
     centres: Vec<[Vec3; 2]>,
     /// velocities that a thermostat has scaled, before the next step
@@ -134,6 +135,7 @@ impl<F: ForceField> Host<F> {
             group_parts: vec![],
             groups: Molecules::default(),
             temperature_groups: None,
+            all_temperature_groups: None,
             failure: None,
             phases: Phases::default(),
             searches: 0,
@@ -171,6 +173,7 @@ impl<F: ForceField> Host<F> {
         self.molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
         self.group_parts = vec![GroupSums::default(); groups.len().div_ceil(ATOMS)];
         self.groups = groups;
+        self.take_part();
         Ok(())
     }
 
@@ -188,13 +191,12 @@ impl<F: ForceField> Host<F> {
         // SAFETY: both are used by `unsafe` functions only, section by section
         let half = &unsafe { motion.with_rate(2.0 / timestep) };
         let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
-        let first_number = self.field.first_number();
         let refresh = refreshment.map(|refreshment| Refresh {
             motion: half,
             groups,
             temperature_groups,
             refreshment,
-            first_number,
+            home: self.field.home(),
         });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
@@ -434,7 +436,8 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {
-        self.temperature_groups = Some(Arc::clone(groups));
+        self.all_temperature_groups = Some(Arc::clone(groups));
+        self.take_part();
         Ok(())
     }
 

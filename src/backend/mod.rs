@@ -10,6 +10,7 @@ mod dispersion;
 mod domains;
 mod energies;
 mod external;
+mod home;
 mod host;
 mod leapfrog;
 mod phases;
@@ -25,6 +26,7 @@ pub(crate) use domains::tests as domains_on_ranks;
 pub use domains::{Domains, Serving, describe_division};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
+pub use home::Home;
 pub use host::Host;
 pub use phases::Phases;
 pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
@@ -278,9 +280,9 @@ pub trait ForceField: Send {
     ) -> Result<Option<System>> {
         Ok(None)
     }
-    /// Whether several processes share the atoms.
-    fn is_shared(&self) -> bool {
-        false
+    /// What is at home here, where several processes share the atoms.
+    fn home(&self) -> Option<Home<'_>> {
+        None
     }
     /// Replaces sums over the atoms at home by those over all.
     fn sum(&self, _values: &mut [f64]) {}
@@ -291,14 +293,6 @@ pub trait ForceField: Send {
     /// Fails where a step of one of the processes has failed.
     fn agree(&self, failure: Option<Error>) -> Result<()> {
         failure.map_or(Ok(()), Err)
-    }
-    /// The number in the topology of an atom at home.
-    fn number(&self, atom: u32) -> u32 {
-        atom
-    }
-    /// The number of the first atom at home in sequences of random numbers.
-    fn first_number(&self) -> u32 {
-        0
     }
 }
 

@@ -1,10 +1,11 @@
 //! A partial refreshment of velocities in the middle of a move, for one section of the atoms.
 
+use super::Home;
 use super::leapfrog::{Section, kinetic};
 use crate::constraint::{ConstraintFailure, Motion};
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::{Refreshment, Renewal};
-use crate::rng::{NORMALS, Purpose, normals};
+use crate::rng::{Lanes, NORMALS, Purpose, indices_from, normals};
 use crate::simd::{Kernel, Simd};
 use crate::system::Molecules;
 use crate::vec3::vec3;
@@ -19,8 +20,8 @@ pub(super) struct Refresh<'a> {
     /// atoms that share a heat bath; `None` where all do
     pub(super) temperature_groups: Option<&'a TemperatureGroups>,
     pub(super) refreshment: &'a Refreshment,
-    /// of the first atom in the sequence of random numbers
-    pub(super) first_number: u32,
+    /// by whose numbers random numbers are drawn, where several processes share the atoms
+    pub(super) home: Option<Home<'a>>,
 }
 
 impl Refresh<'_> {
@@ -37,7 +38,7 @@ impl Refresh<'_> {
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let moved = positions.chunks_mut(NORMALS).zip(velocities.chunks_mut(NORMALS));
             for (first, (positions, velocities)) in atoms.clone().step_by(NORMALS).zip(moved) {
-                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.first_number + first as u32);
+                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.numbers(first));
                 let [lost, widths] = self.factors(first, positions.len(), inverse_masses);
                 for (lane, (r, v)) in positions.iter_mut().zip(velocities).enumerate() {
                     let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));
@@ -53,10 +54,27 @@ impl Refresh<'_> {
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
     }
 
+    /// Numbers in the topology of the atoms from `first` on; anything behind the last.
+    #[inline(always)]
+    fn numbers(&self, first: usize) -> Lanes<u32> {
+        let Some(home) = self.home else { return indices_from(first as u32) };
+        let mut numbers = [0; NORMALS];
+        numbers.iter_mut().zip(&home.atoms[first..]).for_each(|(number, atom)| *number = *atom);
+        numbers
+    }
+
+    /// Whether a renewal acts on an atom.
+    #[inline(always)]
+    fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
+        let group = self.groups.of_atom(atom);
+        let number = |group: usize| self.home.map_or(group as u32, |home| home.groups[group]);
+        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
+    }
+
     /// α − 1 and the width of the noise of `count` atoms from `first` on; both are zero where nothing acts.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
-        let Refreshment { renewals, key } = self.refreshment;
+        let renewals = &self.refreshment.renewals;
         let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
         let inverse_masses = &inverse_masses[first..first + count];
         if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, &renewals[..]) {
@@ -70,7 +88,7 @@ impl Refresh<'_> {
             for (lane, inverse) in inverse_masses.iter().enumerate() {
                 let atom = first + lane;
                 let renewal = &renewals[self.temperature_groups.map_or(0, |groups| groups.of_atom(atom))];
-                if renewal.probability >= 1.0 || renewal.acts_on(*key, self.groups.of_atom(atom) as u32) {
+                if self.acts_on(renewal, atom) {
                     (lost[lane], widths[lane]) = (renewal.kept - 1.0, renewal.variance() * inverse);
                 }
             }

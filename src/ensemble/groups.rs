@@ -3,10 +3,11 @@
 use crate::constraint::RemovedMotion;
 use crate::error::Problem;
 use crate::system::System;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// The temperature group of each atom, and their degrees of freedom. Group 0 has all atoms that belong to no other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TemperatureGroups {
     /// empty where all are in one group
     of_atom: Vec<u8>,
@@ -62,6 +63,12 @@ impl TemperatureGroups {
         let all: f64 = free.iter().sum();
         let share = if all > 0.0 { total / all } else { 0.0 };
         Ok(TemperatureGroups { of_atom, degrees_of_freedom: free.iter().map(|f| f * share).collect() })
+    }
+
+    /// Those of some of the atoms, which are numbered anew; degrees of freedom remain those of all.
+    pub fn part(&self, atoms: &[u32]) -> Self {
+        let of_atom = atoms.iter().map(|&atom| self.of_atom(atom as usize) as u8).collect();
+        TemperatureGroups { of_atom, degrees_of_freedom: self.degrees_of_freedom.clone() }
     }
 
     /// The group of an atom.

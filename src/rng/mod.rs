@@ -8,7 +8,7 @@
 
 mod normals;
 
-pub use normals::{NORMALS, normals};
+pub use normals::{Lanes, NORMALS, indices_from, normals};
 
 /// The use of random numbers; different purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

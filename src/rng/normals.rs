@@ -10,16 +10,21 @@ use std::f32::consts::{FRAC_PI_2, LN_2, SQRT_2};
 /// Indices in a call of [`normals`].
 pub const NORMALS: usize = 32;
 /// One number for each index.
-type Lanes<T> = [T; NORMALS];
+pub type Lanes<T> = [T; NORMALS];
 
-/// Three independent normal numbers (mean 0, variance 1) for each index from `first` on: a pure function of (seed, purpose,
-/// step, index).
+/// Consecutive indices.
 #[inline(always)]
-pub fn normals((seed, purpose, step): (u64, Purpose, u64), first: u32) -> [Lanes<f32>; 3] {
+pub fn indices_from(first: u32) -> Lanes<u32> {
     let mut index = [0; NORMALS];
     for (lane, index) in index.iter_mut().enumerate() {
         *index = first.wrapping_add(lane as u32);
     }
+    index
+}
+
+/// Three independent normal numbers (mean 0, variance 1) for each index: a pure function of (seed, purpose, step, index).
+#[inline(always)]
+pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) -> [Lanes<f32>; 3] {
     let counter = [index, [step as u32; NORMALS], [(step >> 32) as u32; NORMALS], [(purpose as u32) << 24; NORMALS]];
     let [a, b, c, d] = philox(counter, [seed as u32, (seed >> 32) as u32]);
     let ([x, y], [z, _]) = (box_muller(a, b), box_muller(c, d));
@@ -141,7 +146,7 @@ mod tests {
         let mut products = [0.0f64; 4];
         let mut beyond = [0u32; 3];
         for block in 0..blocks {
-            let [x, y, z] = normals(key, block * NORMALS as u32);
+            let [x, y, z] = normals(key, indices_from(block * NORMALS as u32));
             for lane in 0..NORMALS {
                 let now = [x, y, z].map(|lanes| f64::from(lanes[lane]));
                 let next = f64::from(x[(lane + 1) % NORMALS]);

@@ -5,7 +5,6 @@ use super::plan::{Device, Dynamics, Plan, Precision, Stage, StageKind};
 use super::share::{Seat, Share};
 use crate::backend::{Serving, describe_division};
 use crate::ensemble::barostat::BarostatKind;
-use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::system::{State, System};
@@ -79,14 +78,9 @@ fn of_stage(Stage { kind, position_restraints, restraints, .. }: &Stage) -> Opti
     if !position_restraints.is_empty() || !restraints.is_empty() {
         return Some("has restraints");
     }
-    let StageKind::Dynamics(Dynamics { thermostat, barostat, multiple_time_steps, .. }) = kind else { return None };
-    let thermostat = thermostat.iter().find_map(|thermostat| match thermostat.kind {
-        _ if !thermostat.groups.is_empty() => Some("has several temperature groups"),
-        ThermostatKind::Andersen => Some("renews velocities by collisions"),
-        _ => None,
-    });
+    let StageKind::Dynamics(Dynamics { barostat, multiple_time_steps, .. }) = kind else { return None };
     let makes_trials = barostat.as_ref().is_some_and(|barostat| barostat.kind == BarostatKind::MonteCarlo);
-    thermostat
-        .or(makes_trials.then_some("has a barostat that makes trial moves of the volume"))
+    makes_trials
+        .then_some("has a barostat that makes trial moves of the volume")
         .or(multiple_time_steps.is_some().then_some("has multiple time steps"))
 }

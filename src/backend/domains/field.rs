@@ -4,12 +4,11 @@ use super::division::Division;
 use super::halo::Halo;
 use super::local::{Ground, Local};
 use super::restrict::{Numbers, at_home, share};
-use crate::backend::{Cpu, Evaluation, ForceField, PairCounts, Phases, Workload};
+use crate::backend::{Cpu, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::Ranks;
-use crate::rng::NORMALS;
 use crate::system::{Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
@@ -30,8 +29,6 @@ pub(in crate::backend) struct Domain {
     positions: Vec<Vec3>,
     evaluation: Evaluation,
     buffer: Vec<Vec3>,
-    /// of the first atom here among those of all ranks, rounded up
-    first_number: u32,
 }
 
 impl Domain {
@@ -50,7 +47,6 @@ impl Domain {
             positions: vec![],
             evaluation: Evaluation::default(),
             buffer: vec![],
-            first_number: 0,
         }
     }
 
@@ -65,7 +61,7 @@ impl Domain {
     }
 
     /// Numbers of the atoms at home in the topology.
-    pub(super) fn home(&self) -> &[u32] {
+    fn own(&self) -> &[u32] {
         &self.local.atoms[..self.home_count()]
     }
 
@@ -94,7 +90,7 @@ impl Domain {
     /// The part of a state of all atoms that is at home here.
     pub(super) fn part_of(&self, state: &State) -> State {
         let part = |all: &[Vec3]| -> Vec<Vec3> {
-            if all.is_empty() { vec![] } else { self.home().iter().map(|&atom| all[atom as usize]).collect() }
+            if all.is_empty() { vec![] } else { self.own().iter().map(|&atom| all[atom as usize]).collect() }
         };
         State {
             positions: part(&state.positions),
@@ -107,7 +103,7 @@ impl Domain {
     /// The vectors of all atoms on the first rank, nothing on the others; collective.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
         let first = self.ranks.is_first();
-        let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.home()[..own.len()]));
+        let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
         let vectors = self.ranks.gather_bytes(bytemuck::cast_slice(own));
         if !first {
             return;
@@ -157,8 +153,6 @@ impl ForceField for Domain {
         let share = share(&self.system, &self.numbers, &self.local, cell, &self.positions);
         let own = [terms(&share.topology), share.excluded.len(), positions.len()];
         let all = self.ranks.gather(&own);
-        let before = all[..self.ranks.rank()].iter();
-        self.first_number = before.map(|[_, _, atoms]| atoms.next_multiple_of(NORMALS) as u32).sum();
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
         let topology = &self.system.topology;
         let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()];
@@ -169,7 +163,7 @@ impl ForceField for Domain {
             )));
         }
         self.cpu.select(&self.system.settings, share, self.local.region.clone(), &self.ranks);
-        Ok(Some(at_home(&self.system, &self.numbers, self.home())))
+        Ok(Some(at_home(&self.system, &self.numbers, self.own())))
     }
 
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, _: &[Vec3]) {
@@ -219,19 +213,12 @@ impl ForceField for Domain {
         self.ranks.largest(value)
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn home(&self) -> Option<Home<'_>> {
+        let Local { groups, .. } = &self.local;
+        Some(Home { atoms: self.own(), groups, places: self.numbers.all(), is_first: self.ranks.is_first() })
     }
 
     fn agree(&self, failure: Option<Error>) -> Result<()> {
         self.ranks.agree(failure.map_or(Ok(()), Err))
-    }
-
-    fn number(&self, atom: u32) -> u32 {
-        self.local.atoms[atom as usize]
-    }
-
-    fn first_number(&self) -> u32 {
-        self.first_number
     }
 }

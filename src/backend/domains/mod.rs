@@ -16,6 +16,7 @@ pub(crate) mod tests;
 use super::{Backend, Cpu, CpuOptions, Evaluation, Host, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::error::Result;
@@ -47,6 +48,7 @@ enum Order {
     Integrate(Leapfrog),
     IntegrateAndRefresh(Leapfrog, Refreshment),
     ScaleBox(BoxScaling),
+    SetTemperatureGroups(TemperatureGroups),
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
@@ -124,6 +126,7 @@ fn obey(host: &mut Host<Domain>, order: Order) -> Result<()> {
         Order::Integrate(step) => host.integrate(step).map(|_| ()),
         Order::IntegrateAndRefresh(step, refreshment) => host.integrate_and_refresh(step, &refreshment).map(|_| ()),
         Order::ScaleBox(scaling) => host.scale_box(scaling),
+        Order::SetTemperatureGroups(groups) => host.set_temperature_groups(&Arc::new(groups)),
         Order::ChangeVelocities(change) => host.change_velocities(&change),
         Order::RemoveMotion => host.remove_com_motion(),
         Order::PairCounts => host.pair_counts().map(|_| ()),
@@ -284,6 +287,10 @@ impl Backend for Domains {
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
         self.order(Order::ScaleBox(box_scaling))
+    }
+
+    fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {
+        self.order(Order::SetTemperatureGroups(TemperatureGroups::clone(groups)))
     }
 
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {

@@ -4,10 +4,12 @@ use super::Host;
 use crate::backend::leapfrog::StepResult;
 use crate::backend::{Evaluation, ForceField, Workload};
 use crate::constraint::ConstraintFailure;
+use crate::ensemble::groups::TemperatureGroups;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// Kinetic energy per atom, sum of both half steps, at which a simulation has blown up: 10⁶ K. kJ/mol
 pub(in crate::backend) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
@@ -17,7 +19,22 @@ const NAMED_ATOMS: usize = 5;
 impl<F: ForceField> Host<F> {
     /// With the numbers of the topology.
     pub(super) fn named(&self, ConstraintFailure { atoms }: ConstraintFailure) -> ConstraintFailure {
-        ConstraintFailure { atoms: atoms.map(|atom| self.field.number(atom)) }
+        ConstraintFailure { atoms: atoms.map(|atom| self.number(atom)) }
+    }
+
+    /// Of what the whole system has, that of the atoms at home.
+    pub(super) fn take_part(&mut self) {
+        let home = self.field.home();
+        let part = |all: &Arc<TemperatureGroups>| match home {
+            Some(home) => Arc::new(all.part(home.atoms)),
+            None => Arc::clone(all),
+        };
+        self.temperature_groups = self.all_temperature_groups.as_ref().map(part);
+    }
+
+    /// The number in the topology of an atom at home.
+    fn number(&self, atom: u32) -> u32 {
+        self.field.home().map_or(atom, |home| home.atoms[atom as usize])
     }
 
     /// The virial of the constraint forces of a step, times its time step squared. A step that fails here alone is undone, and
@@ -26,7 +43,7 @@ impl<F: ForceField> Host<F> {
         let [before, after, ..] = self.step_sums();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
         match moved {
-            Err(failure) if self.field.is_shared() => {
+            Err(failure) if self.field.home().is_some() => {
                 self.failure.get_or_insert(failure);
                 memory::copy(&self.old, &mut self.positions);
                 self.velocities.fill(Vec3::ZERO);
@@ -43,7 +60,7 @@ impl<F: ForceField> Host<F> {
             self.field.agree(self.failure.take())?;
         }
         let Evaluation { energies, virial, .. } = &mut self.evaluation;
-        if self.field.is_shared() && (workload.energy || workload.virial) {
+        if self.field.home().is_some() && (workload.energy || workload.virial) {
             let mut values: Vec<f64> = energies.terms_mut().map(|term| *term).into();
             values.extend_from_slice(virial.0.as_flattened());
             self.field.sum(&mut values);
@@ -59,7 +76,7 @@ impl<F: ForceField> Host<F> {
         if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
             return Ok(());
         }
-        let number = |atom: usize| self.field.number(atom as u32);
+        let number = |atom: usize| self.number(atom as u32);
         let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
         let atoms = 0..self.masses.len();
         if let Some(atom) = atoms.clone().find(lost) {

@@ -120,8 +120,7 @@ impl<F: ForceField> Host<F> {
         let (plan, forces, level, timestep) = (&self.constraints, self.evaluation.acting(), self.level, self.timestep);
         let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
         let temperature_groups = self.temperature_groups.as_deref();
-        let first_number = self.field.first_number();
-        let refresh = Refresh { motion, groups, temperature_groups, refreshment, first_number };
+        let refresh = Refresh { motion, groups, temperature_groups, refreshment, home: self.field.home() };
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
             let section =
                 Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work: false };

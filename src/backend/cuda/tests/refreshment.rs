@@ -13,7 +13,7 @@ use crate::ensemble::rescaling::Bath;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::velocities::kinetic_energy;
 use crate::pair::ListSchedule;
-use crate::rng::{NORMALS, Purpose, normals};
+use crate::rng::{NORMALS, Purpose, indices_from, normals};
 use crate::system::State;
 use smallvec::smallvec;
 
@@ -41,7 +41,7 @@ fn random_numbers_are_those_of_the_host() {
     for step in [0, 7, 1 << 40] {
         let seed = 12345u64 | step << 13;
         for first in (0..20_000u32).step_by(NORMALS) {
-            let expected = normals((seed, Purpose::Noise, step), first);
+            let expected = normals((seed, Purpose::Noise, step), indices_from(first));
             for lane in 0..NORMALS {
                 let word = |number: u64, shift: u32| f64::from((number >> shift) as u32);
                 let atom = f64::from(first + lane as u32);
