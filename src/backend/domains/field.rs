@@ -215,7 +215,7 @@ impl ForceField for Domain {
 
     fn home(&self) -> Option<Home<'_>> {
         let Local { groups, .. } = &self.local;
-        Some(Home { atoms: self.own(), groups, places: self.numbers.all(), is_first: self.ranks.is_first() })
+        Some(Home { atoms: self.own(), groups })
     }
 
     fn agree(&self, failure: Option<Error>) -> Result<()> {

@@ -20,11 +20,6 @@ impl Numbers {
         local.iter().zip(0..).for_each(|(&atom, number)| self.0[atom as usize] = number);
     }
 
-    /// Of every atom.
-    pub(super) fn all(&self) -> &[u32] {
-        &self.0
-    }
-
     fn of(&self, atom: u32) -> u32 {
         self.0[atom as usize]
     }

@@ -89,7 +89,7 @@ fn random_velocities_are_those_of_one_rank() {
 
 #[test]
 fn temperature_groups() {
-    for kind in [ThermostatKind::VRescale, ThermostatKind::Langevin] {
+    for kind in [ThermostatKind::VRescale, ThermostatKind::NoseHoover, ThermostatKind::Langevin] {
         let mut dynamics = dynamics(kind, Some(barostat(3)));
         let group = ThermostatGroup { select: "water".into(), temperature: 200.0.into(), coupling_time: 0.1 };
         dynamics.thermostat.iter_mut().for_each(|thermostat| thermostat.groups = vec![group.clone()]);
