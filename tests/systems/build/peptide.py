@@ -12,7 +12,7 @@ TETRAHEDRAL, SIDE_BOND = 110.0, 0.153
 # side chain atoms: name, element, the three atoms before it, bond (nm), angle, torsion (degrees)
 SIDE = {
     "GLY": [],
-    "ALA": [("CB", "C", ("C", "N", "CA"), SIDE_BOND, TETRAHEDRAL, 122.5)],
+    "ALA": [("CB", "C", ("C", "N", "CA"), SIDE_BOND, TETRAHEDRAL, -122.5)],
 }
 SIDE["SER"] = SIDE["ALA"] + [("OG", "O", ("N", "CA", "CB"), 0.142, TETRAHEDRAL, 60.0)]
 SIDE["ASP"] = SIDE["ALA"] + [
