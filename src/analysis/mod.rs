@@ -1,4 +1,4 @@
-//! Analysis of trajectories: RMSD, principal components, radius of gyration.
+//! Analysis of trajectories: RMSD, fluctuations, principal components, radius of gyration, dihedral angles.
 //!
 //! [`pass`] reads frames once, one at a time, and passes each to any number of [`Observable`]s; only what an observable
 //! stores grows with the number of frames. [`write()`] stores the results as HDF5 that h5py reads. [`OBSERVABLES`] lists
@@ -21,6 +21,7 @@
 //! # Ok::<(), md::error::Error>(())
 //! ```
 
+mod dihedrals;
 mod frames;
 mod output;
 mod pass;
@@ -28,7 +29,9 @@ mod pca;
 mod rg;
 mod rmsd;
 mod rmsd_to;
+mod rmsf;
 
+pub use dihedrals::Dihedrals;
 pub use frames::Frames;
 pub use output::{Array, Findings, Origin, Values, write};
 pub use pass::{Observable, Passed, SelectedFrame, Selection, Selector, pass};
@@ -36,6 +39,7 @@ pub use pca::{LARGEST_PROBLEM, Pca};
 pub use rg::RadiusOfGyration;
 pub use rmsd::{RmsdMatrix, rmsd_matrix};
 pub use rmsd_to::{Reference, RmsdToReference};
+pub use rmsf::Fluctuation;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -43,16 +47,24 @@ use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
 
 /// The observables of `md analyze`.
-pub const OBSERVABLES: [ObservableEntry; 3] = [
+pub const OBSERVABLES: [ObservableEntry; 5] = [
     ObservableEntry::new::<rmsd::Options>(
         "rmsd",
         "Root mean square deviation of every frame from every other, or from a reference, each pair superposed at its best",
+    ),
+    ObservableEntry::new::<rmsf::Options>(
+        "rmsf",
+        "Root mean square fluctuation of every atom after superposition, and its B-factor",
     ),
     ObservableEntry::new::<pca::Options>(
         "pca",
         "Principal components: eigenvectors of the covariance of positions superposed on the first frame",
     ),
     ObservableEntry::new::<rg::Options>("rg", "Radius of gyration of every frame, weighted by mass"),
+    ObservableEntry::new::<dihedrals::Options>(
+        "dihedrals",
+        "Dihedral angles of proteins in every frame: phi and psi of the Ramachandran plot, omega, chi1",
+    ),
 ];
 
 /// An observable with its name; its results go to `NAME.h5` unless another file is named.

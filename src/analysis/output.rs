@@ -40,6 +40,8 @@ pub enum Values {
     Single(Vec<f32>),
     /// 64 bits
     Double(Vec<f64>),
+    /// counts and indices
+    Whole(Vec<u32>),
 }
 
 impl Array {
@@ -78,6 +80,7 @@ pub fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings)
             match values {
                 Values::Single(values) => dataset(&file, name, shape, values, unit)?,
                 Values::Double(values) => dataset(&file, name, shape, values, unit)?,
+                Values::Whole(values) => dataset(&file, name, shape, values, unit)?,
             }
         }
         file.close()

@@ -38,6 +38,19 @@ fn trajectory() -> TempDir {
     folder
 }
 
+/// A short run of a peptide of five residues, without a cell.
+fn chain(folder: &Path) {
+    let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum");
+    let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("peptide-vacuum.{kind}.xz")));
+    let input = format!(
+        "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = {{ every = \"50 steps\" }}\n\
+         [[stage]]\nkind = \"dynamics\"\nsteps = 500\ntimestep = \"1 fs\"\n"
+    );
+    std::fs::create_dir(folder).unwrap();
+    std::fs::write(folder.join("input.toml"), input).unwrap();
+    md(folder, &["run", "input.toml"]).unwrap();
+}
+
 /// Standard output, or exit code and message.
 fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
     let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
@@ -77,17 +90,28 @@ fn matrices_and_components_are_those_of_other_programs() {
         ("rmsd", "first", TRAJECTORY, &["--reference", "first"]),
         ("rmsd", "seventh", TRAJECTORY, &["--reference", "7", "--mass-weighted", "--stride", "2"]),
         ("rmsd", "start", "out/fine.xtc", &["--reference", "start.rst7", "--topology", "system.prmtop"]),
+        ("rmsf", "first", TRAJECTORY, &[]),
+        (
+            "rmsf",
+            "weighted",
+            TRAJECTORY,
+            &["--select", "protein", "--reference", "7", "--mass-weighted", "--stride", "2"],
+        ),
     ] {
         let file = format!("{observable}-{name}.h5");
         let words = [&["analyze", observable, trajectory, "--output", &file], more].concat();
         let text = md(folder.path(), &words).unwrap();
         assert!(text.contains(&file) && text.contains("mean "), "{text}");
     }
+    md(folder.path(), &["analyze", "dihedrals", TRAJECTORY, "--output", "dihedrals-water.h5"]).unwrap();
+    chain(&folder.path().join("chain"));
+    let words = ["analyze", "dihedrals", "chain/out/trajectory.h5md", "--output", "dihedrals-chain.h5"];
+    md(folder.path(), &words).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_analysis.py");
     let output = Command::new("python3").arg(script).arg(folder.path()).output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.matches(": same").count(), 12, "{text}");
+    assert_eq!(text.matches(": same").count(), 16, "{text}");
 }
 
 #[test]
@@ -118,7 +142,8 @@ fn what_cannot_be_done_is_said() {
     refused(&["rg", "out/fine.xtc", "--topology", other.to_str().unwrap()], "the topology has 774 atoms");
     refused(&["rmsd", TRAJECTORY, "--reference", "41"], "there is no frame 41, the last is 40");
     refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "--device");
-    refused(&["rmsf", TRAJECTORY], "unrecognized subcommand");
+    refused(&["rmsx", TRAJECTORY], "unrecognized subcommand");
+    refused(&["dihedrals", TRAJECTORY, "--select", "water"], "no dihedral angle of a protein");
     let (code, message) = md(here, &["analyze", "pca", "nowhere.h5md"]).unwrap_err();
     assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");
     let (code, message) = md(here, &["analyze", "pca", TRAJECTORY, "--output", "no/such/pca.h5"]).unwrap_err();

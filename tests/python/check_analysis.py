@@ -1,7 +1,8 @@
 """Compares results of `md analyze` with MDAnalysis, MDTraj and numpy: check_analysis.py FOLDER.
 
 The folder holds trajectories out/trajectory.h5md, out/fine.xtc and out/few.dcd with final.pdb, the start.rst7 they come
-from, and results rmsd-*.h5, pca-*.h5 and rg-*.h5, whose names say what they are. Ends with a traceback at the first difference. Lengths are nm, those of MDAnalysis Å.
+from, and results rmsd-*.h5, pca-*.h5, rg-*.h5, rmsf-*.h5, dihedrals-*.h5, whose names say what they are;
+chain/ has another trajectory. Ends with a traceback at the first difference. Lengths are nm, those of MDAnalysis Å.
 """
 
 import itertools
@@ -13,8 +14,9 @@ import h5py
 import MDAnalysis
 import mdtraj
 import numpy as np
+from MDAnalysis.analysis.align import AlignTraj
 from MDAnalysis.analysis.pca import PCA
-from MDAnalysis.analysis.rms import rmsd
+from MDAnalysis.analysis.rms import RMSF, rmsd
 
 warnings.simplefilter("ignore")
 
@@ -208,6 +210,50 @@ def start_of(folder):
     return positions
 
 
+def check_fluctuation(folder, result, universe, selection, reference, weighted, stride):
+    """numpy on the frames as they are stored, superposed by singular values; equal weights also MDAnalysis."""
+    chosen = universe.select_atoms(selection)
+    atoms = result["atoms"][:]
+    np.testing.assert_array_equal(atoms, chosen.indices)
+    with h5py.File(folder / "out/trajectory.h5md") as file:
+        coordinates = file["coordinates"][:].astype(float)[:, atoms]
+    weights = masses_of(folder, atoms) if weighted else np.ones(len(atoms))
+    centred = [frame - weights @ frame / weights.sum() for frame in coordinates]
+    superposed = np.array([turned(frame, centred[reference], weights) for frame in centred[::stride]])
+    expected = np.sqrt(superposed.var(axis=0).sum(axis=1))
+    assert expected.min() > 1e-3
+    np.testing.assert_allclose(result["rmsf"], expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(result["b_factor"], 8 / 3 * np.pi**2 * (expected / ANGSTROM) ** 2, rtol=1e-9)
+    if weighted:
+        return
+    AlignTraj(universe, universe, select=selection, in_memory=True).run()
+    # positions turned in f32, as for variances
+    np.testing.assert_allclose(result["rmsf"], ANGSTROM * RMSF(chosen).run().results.rmsf, rtol=VARIANCE)
+
+
+def check_dihedrals(folder, result, kinds):
+    """MDTraj, whose residues of an angle are found by order; its arithmetic is f32."""
+    trajectory = mdtraj.load(str(folder / "out/trajectory.h5"))
+    assert len(result["time"]) == len(trajectory)
+    for name, compute in [
+        ("phi", mdtraj.compute_phi),
+        ("psi", mdtraj.compute_psi),
+        ("omega", mdtraj.compute_omega),
+        ("chi1", mdtraj.compute_chi1),
+    ]:
+        atoms, expected = compute(trajectory)
+        # of the second atom: φ begins in the residue before
+        residues = [trajectory.topology.atom(four[1]).residue.index for four in atoms]
+        np.testing.assert_array_equal(result[f"{name}_residue"], residues)
+        found = result[name][:]
+        assert found.shape == expected.shape, (name, found.shape)
+        if name not in kinds:
+            continue
+        off = (found - np.degrees(expected) + 180) % 360 - 180
+        assert np.abs(off).max() < 2e-3, (name, np.abs(off).max())
+        assert np.ptp(found) > 1
+
+
 def main(folder):
     universe = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out/trajectory.h5md")
     packed = MDAnalysis.Universe(folder / "out/final.pdb", folder / "out/fine.xtc")
@@ -225,6 +271,12 @@ def main(folder):
         "rmsd-seventh": lambda f, r, u: check_reference(f, r, u, frame_of(u, 7), "mass", 2),
         "rmsd-start": lambda f, r, _: check_reference(f, r, packed, start_of(f), "equal", 1),
     }
+    checks["rmsf-weighted"] = lambda f, r, u: check_fluctuation(f, r, u, "protein", 7, True, 2)
+    # a residue between two caps has no ω by MDTraj's rules
+    checks["dihedrals-water"] = lambda f, r, _: check_dihedrals(f, r, ["phi", "psi", "chi1"])
+    checks["dihedrals-chain"] = lambda f, r, _: check_dihedrals(f / "chain", r, ["phi", "psi", "omega", "chi1"])
+    # the last: it superposes the frames of the universe
+    checks["rmsf-first"] = lambda f, r, u: check_fluctuation(f, r, u, "protein and not element H", 0, False, 1)
     for name, check in checks.items():
         with h5py.File(folder / f"{name}.h5") as result:
             check(folder, result, universe)

@@ -1,0 +1,154 @@
+//! Dihedral angles of proteins: φ, ψ, ω, χ₁.
+
+use super::ObservableOptions;
+use super::output::{Array, Findings, Values};
+use super::pass::{Observable, SelectedFrame, Selection, Selector};
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::FrameSource;
+use crate::system::Topology;
+use crate::term::Dihedral;
+use crate::vec3::Vec3;
+
+/// Names that the fourth atom of χ₁ may have (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9): of two
+/// branches the first.
+const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
+
+/// File of the result: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with /phi_residue, … (0-based
+/// residues of the topology), /time, /step, /atoms
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {}
+
+impl ObservableOptions for Options {
+    fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+        Ok(Box::new(Dihedrals::default()))
+    }
+}
+
+/// The dihedral angles of the residues whose four atoms are selected, in degrees.
+#[derive(Clone, Debug, Default)]
+pub struct Dihedrals {
+    kinds: Vec<Kind>,
+    frames: usize,
+}
+
+/// One angle of every residue that has it.
+#[derive(Clone, Debug)]
+struct Kind {
+    /// of the array of the angles, and of that of the residues
+    names: [&'static str; 2],
+    residues: Vec<u32>,
+    /// places in the selection
+    atoms: Vec<[usize; 4]>,
+    /// degrees, frame after frame
+    values: Vec<f32>,
+}
+
+/// Atoms of the residues of a chain by name.
+struct Chain<'a> {
+    topology: &'a Topology,
+    /// for every atom its place in the selection
+    places: Vec<Option<usize>>,
+    /// for every residue the one before it, whose C is bonded to its N
+    before: Vec<Option<usize>>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(selection: &Selection<'a>) -> Self {
+        let topology = selection.topology;
+        let mut places = vec![None; topology.atoms.len()];
+        for (place, &atom) in selection.atoms.iter().enumerate() {
+            places[atom as usize] = Some(place);
+        }
+        let mut before = vec![None; topology.residues.len()];
+        for &[i, j] in &topology.connectivity {
+            for (carbon, nitrogen) in [(i, j), (j, i)] {
+                let [carbon, nitrogen] = [carbon, nitrogen].map(|atom| &topology.atoms[atom as usize]);
+                let is_peptide = carbon.name.as_str() == "C" && nitrogen.name.as_str() == "N";
+                if is_peptide && carbon.residue != nitrogen.residue {
+                    before[nitrogen.residue as usize] = Some(carbon.residue as usize);
+                }
+            }
+        }
+        Chain { topology, places, before }
+    }
+
+    /// The selected atom of this name.
+    fn atom(&self, residue: usize, name: &str) -> Option<usize> {
+        let mut atoms = self.topology.residue_atoms(residue);
+        atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
+    }
+
+    /// φ, ψ, ω and χ₁; ω belongs to the residue before the peptide bond, as in MDTraj and MDAnalysis.
+    fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 4] {
+        let own = |name| self.atom(residue, name);
+        let of = |residue: Option<usize>, name| residue.and_then(|residue| self.atom(residue, name));
+        let all = |atoms: [Option<usize>; 4]| match atoms {
+            [Some(i), Some(j), Some(k), Some(l)] => Some([i, j, k, l]),
+            _ => None,
+        };
+        [
+            all([of(self.before[residue], "C"), own("N"), own("CA"), own("C")]),
+            all([own("N"), own("CA"), own("C"), of(after, "N")]),
+            all([own("CA"), own("C"), of(after, "N"), of(after, "CA")]),
+            all([own("N"), own("CA"), own("CB"), GAMMA.iter().find_map(|name| self.atom(residue, name))]),
+        ]
+    }
+}
+
+impl Observable for Dihedrals {
+    fn memory(&self, frames: usize, atoms: usize) -> f64 {
+        // a residue has four angles, and four atoms or more
+        size_of::<f32>() as f64 * frames as f64 * atoms as f64
+    }
+
+    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
+        let chain = Chain::new(selection);
+        let mut after = vec![None; chain.before.len()];
+        for (residue, before) in chain.before.iter().enumerate() {
+            if let Some(before) = *before {
+                after[before] = Some(residue);
+            }
+        }
+        let names =
+            [["phi", "phi_residue"], ["psi", "psi_residue"], ["omega", "omega_residue"], ["chi1", "chi1_residue"]];
+        self.kinds = names.map(|names| Kind { names, residues: vec![], atoms: vec![], values: vec![] }).to_vec();
+        for (residue, &after) in after.iter().enumerate() {
+            for (kind, atoms) in self.kinds.iter_mut().zip(chain.angles(residue, after)) {
+                if let Some(atoms) = atoms {
+                    kind.residues.push(residue as u32);
+                    kind.atoms.push(atoms);
+                }
+            }
+        }
+        if self.kinds.iter().all(|kind| kind.atoms.is_empty()) {
+            return Err(Problem::new("the selection has no dihedral angle of a protein")
+                .help("select residues of a protein with their atoms N, CA, C (and CB and the next one for chi1)")
+                .into());
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
+        for kind in &mut self.kinds {
+            let angle = |&atoms: &[usize; 4]| {
+                let [i, j, k, l]: [Vec3; 4] = atoms.map(|place| frame.positions[place]);
+                Dihedral::new([i - j, k - j, l - k]).angle().to_degrees() as f32
+            };
+            kind.values.extend(kind.atoms.iter().map(angle));
+        }
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Findings> {
+        let mut findings = Findings::default();
+        for Kind { names: [name, residue], residues, values, .. } in self.kinds.drain(..) {
+            findings.summary.push(format!("{name:<13}{} residues", residues.len()));
+            let shape = vec![self.frames, residues.len()];
+            findings.arrays.push(Array { name, shape, values: Values::Single(values), unit: "degree" });
+            let shape = vec![residues.len()];
+            findings.arrays.push(Array { name: residue, shape, values: Values::Whole(residues), unit: "" });
+        }
+        Ok(findings)
+    }
+}
