@@ -20,6 +20,7 @@ from errors import standard_error
 
 INPUT = pathlib.Path(__file__).resolve().parents[2] / "inputs" / "ala2-vacuum" / "exchange.toml"
 WORST = 4.0  # standard errors
+FEWEST_FRAMES = 100  # of a basin, below which its means say nothing
 # C of ACE, N CA C of ALA, N of NME
 PHI, PSI = (4, 6, 8, 14), (6, 8, 14, 16)
 
@@ -66,6 +67,9 @@ def main():
     single = observables(folder / "peptide-alone", 100.0)
     worst = 0.0
     for name, values in state.items():
+        if min(len(values), len(single[name])) < FEWEST_FRAMES:
+            print(f"{name}: {len(values)} frames by exchange, {len(single[name])} alone: not compared")
+            continue
         means, errors = zip(*[(of.mean(), standard_error(of)) for of in (values, single[name])])
         off = (means[0] - means[1]) / math.hypot(*errors)
         worst = max(worst, abs(off))
