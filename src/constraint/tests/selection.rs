@@ -118,9 +118,9 @@ fn plan(topology: &Topology, constraints: &Constraints) -> ConstraintPlan {
 fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
     // `gmx grompp` of GROMACS 2027 with these constraints: entries CONSTR and nrdf of `gmx dump`
     for (kind, bonds, free) in [
-        (ConstraintKind::HBonds, 111, 15_351),
-        (ConstraintKind::AllBonds, 207, 15_255),
-        (ConstraintKind::HAngles, 273, 15_189),
+        (ConstraintKind::HBonds, 111, 14_679),
+        (ConstraintKind::AllBonds, 207, 14_583),
+        (ConstraintKind::HAngles, 273, 14_517),
     ] {
         let (topology, constraints, positions) = helix(kind);
         assert_eq!(constraints.bonds.len(), bonds, "{kind:?}");
