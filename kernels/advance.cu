@@ -80,7 +80,7 @@ extern "C" __global__ void advance_refreshed_sums(const Arguments a, const doubl
 }
 
 // The barostat's last step: scales position and velocity of the centre of mass of each update group, see
-// `src/ensemble/barostat.rs`.
+// `src/engine/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
     double length, speed;

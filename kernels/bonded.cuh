@@ -1,8 +1,8 @@
 // Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints: a thread per term, warps of one kind. The
-// lists of `BONDED_LISTS_TABLE` are those of the table in `src/system/bonded.rs`.
+// lists of `BONDED_LISTS_TABLE` are those of the table in `src/engine/system/bonded.rs`.
 //
 // Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
-// maps are computed in it, as in `src/backend/cpu/bonded.rs`.
+// maps are computed in it, as in `src/engine/backend/cpu/bonded.rs`.
 
 // r_i − r_j, nearest image.
 __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, u32 i, u32 j) {

@@ -1,4 +1,4 @@
-// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the counterpart of `src/cell.rs`.
+// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the counterpart of `src/engine/cell.rs`.
 
 // The lattice vector na a + nb b + nc c, nm.
 __device__ inline Vec3<double> lattice_shift(const Lattice& cell, double na, double nb, double nc) {
@@ -41,7 +41,7 @@ __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& i
     return r;
 }
 
-// Lattice shifts are numbered as in `src/pair/list.rs`: (na, nb, nc), each −2 … 2.
+// Lattice shifts are numbered as in `src/engine/pair/list.rs`: (na, nb, nc), each −2 … 2.
 __device__ inline u32 shift_number(int na, int nb, int nc) {
     return u32(((na + 2) * 5 + nb + 2) * 5 + nc + 2);
 }

@@ -1,4 +1,4 @@
-// Coupled constraints, the counterpart of `src/constraint/coupled.rs`: a block of threads for each cluster of constraints
+// Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`: a block of threads for each cluster of constraints
 // connected by shared atoms. All arithmetic is in double precision.
 //
 // The iteration is that of the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bond vectors, for all

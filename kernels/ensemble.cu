@@ -1,4 +1,4 @@
-// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/ensemble`. The host draws all random
+// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/engine/ensemble`. The host draws all random
 // numbers, and reads none of the results.
 
 // The factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
@@ -164,7 +164,7 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
 
 // The angular velocity ω (rad/ps) of an angular momentum (amu nm²/ps) and a tensor of inertia (amu nm²): I ω = L, by
 // cofactors. Where all atoms are on a line, I has no inverse, and ω is perpendicular to the line: both other moments are
-// half the trace. The counterpart of `angular_velocity` in `src/ensemble/motion.rs`.
+// half the trace. The counterpart of `angular_velocity` in `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);

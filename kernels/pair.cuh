@@ -1,6 +1,6 @@
 // Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
-// `src/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/backend/cpu/pair_lj.rs`; switches are those of
-// `src/term/lj_switch.rs`.
+// `src/engine/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/engine/backend/cpu/pair_lj.rs`; switches are those of
+// `src/engine/term/lj_switch.rs`.
 
 // f/r in kJ/mol/nm², and energies in kJ/mol.
 struct PairTerm {

@@ -1,5 +1,5 @@
-// Velocities that a thermostat renews in part, the counterpart of `src/ensemble/refreshment.rs` and `src/backend/refresh.rs`;
-// and their random numbers, those of `src/rng` to the bit: only sums, products, quotients and square roots.
+// Velocities that a thermostat renews in part, the counterpart of `src/engine/ensemble/refreshment.rs` and `src/engine/backend/refresh.rs`;
+// and their random numbers, those of `src/engine/rng` to the bit: only sums, products, quotients and square roots.
 
 // Philox4x32 with ten rounds.
 __device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {

@@ -1,5 +1,5 @@
 // Position restraints: a harmonic well with a flat bottom about a reference that may follow the cell; the counterpart of
-// `src/restraint`. The kernel of bonded terms computes them.
+// `src/engine/restraint`. The kernel of bonded terms computes them.
 
 // Where a point (nm) of the cell that references belong to is in the present one.
 __device__ inline Vec3<double> moved(const Lattice& then, const Lattice& now, Vec3<double> r) {

@@ -1,4 +1,4 @@
-// SETTLE in double precision, the counterpart of `src/constraint/settle.rs`, which has the derivation.
+// SETTLE in double precision, the counterpart of `src/engine/constraint/settle.rs`, which has the derivation.
 
 // Geometry and masses of one kind of rigid water.
 struct SettleShape {

@@ -1,5 +1,5 @@
 // SHAKE cluster: constraints from one centre to N leaves, in double precision, the counterpart of
-// `src/constraint/shake.rs`: SHAKE in matrix form with the matrix of the old bonds, factored once.
+// `src/engine/constraint/shake.rs`: SHAKE in matrix form with the matrix of the old bonds, factored once.
 
 // Masses (1/amu) and squared lengths (nm²).
 template <int N>

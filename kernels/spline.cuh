@@ -1,4 +1,4 @@
-// Cardinal B-splines, the counterpart of `src/pme/spline.rs`.
+// Cardinal B-splines, the counterpart of `src/engine/pme/spline.rs`.
 
 // From the values of order n − 1 to those of order n, in place.
 template <class T>

@@ -1,4 +1,4 @@
-// Potential functions: forces and energy of one term. Each function is the counterpart of that in `src/term/` with its
+// Potential functions: forces and energy of one term. Each function is the counterpart of that in `src/engine/term/` with its
 // name.
 //
 // Forces are those on the named atoms in kJ/mol/nm. Displacements are minimum images and, where T is float, were formed in

@@ -1,4 +1,4 @@
-// Virtual sites, the counterpart of `src/virtual_sites`: positions from those of atoms, and forces back onto these. One
+// Virtual sites, the counterpart of `src/engine/virtual_sites`: positions from those of atoms, and forces back onto these. One
 // thread per cluster of sites that follow from each other. All arithmetic is in double precision.
 
 // u/|u|
@@ -24,7 +24,7 @@ struct LocalFrame {
     }
 };
 
-// A site with what it follows from. Its parameters are listed in `src/backend/cuda/layout/sites.rs`.
+// A site with what it follows from. Its parameters are listed in `src/engine/backend/cuda/layout/sites.rs`.
 struct Site {
     const Arguments& a;
     VirtualSite site;

@@ -1,4 +1,4 @@
-//! The protocol of `src/team.rs` over all interleavings, by `loom`.
+//! The protocol of `src/engine/team.rs` over all interleavings, by `loom`.
 //!
 //! This is a model: the fields and steps of `Shared`, `Open`, `serve` and `next` by their names, without what carries
 //! items. Members look once before they sleep, as though their patience were at its end. `loom` knows no total order of

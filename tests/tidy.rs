@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the bottom up; a module uses those of its own row and of the rows above it in this list.
 const LAYERS: [&[&str]; 17] = [
-    &["units", "error", "memory", "team", "ranks"],
+    &["arrays", "units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose"],
     &["simd"],
     &["term"],
@@ -58,9 +58,10 @@ impl Source {
         Source { path: path.into(), text: text.into() }
     }
 
-    /// `src/pair/list.rs` and `src/pair.rs` belong to `pair`.
+    /// `src/run/plan.rs` belongs to `run`; `src/engine/pair/list.rs` and `src/engine/pair.rs` belong to `pair`.
     fn module(&self) -> String {
-        let name = self.path.iter().nth(1).expect("every path is src/…").to_string_lossy();
+        let below = self.path.iter().skip(1).find(|name| *name != "engine");
+        let name = below.expect("every path is src/…").to_string_lossy();
         name.trim_end_matches(".rs").to_owned()
     }
 

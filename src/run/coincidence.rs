@@ -43,7 +43,7 @@ fn interact(system: &System, [i, j]: [usize; 2]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Sample;
+    use crate::testing::Sample;
 
     #[test]
     fn both_atoms_are_named_in_any_image() {

@@ -386,10 +386,10 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Sample;
     use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
     use crate::run::plan::RunOptions;
     use crate::run::stage_output::StageOutput;
+    use crate::testing::Sample;
 
     fn engine(automatic: bool) -> Engine {
         Engine::with_gpu(0, automatic)

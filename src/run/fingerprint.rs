@@ -153,7 +153,7 @@ fn force_settings(settings: &ForceSettings) -> [Reading<'_>; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Sample;
+    use crate::testing::Sample;
 
     type Change = fn(&mut System);
 

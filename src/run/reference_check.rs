@@ -222,11 +222,11 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Sample;
     use crate::backend::{Cpu, CpuOptions, Host, Workload};
     use crate::simd::Level as Simd;
     use crate::system::{Electrostatics, Exclusions, PmeParameters};
     use crate::team::Team;
+    use crate::testing::Sample;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     /// ps; atoms are predicted so far for the inner list

@@ -141,10 +141,11 @@ pub(super) fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::{Emulated, Kernel, Sample};
+    use crate::backend::cuda::{Emulated, Kernel};
     use crate::backend::{Cpu, CpuOptions, Host};
     use crate::simd::Level;
     use crate::team::Team;
+    use crate::testing::Sample;
     use crate::vec3::vec3;
 
     fn compared(sample: &Sample, device: Emulated) -> Verdict {

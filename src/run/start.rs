@@ -99,7 +99,7 @@ fn constrained(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::Sample;
+    use crate::testing::Sample;
 
     const TIMESTEP: f64 = 0.002;
     const TEMPERATURE: f64 = 300.0;

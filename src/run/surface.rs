@@ -97,12 +97,13 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::{Cuda, Emulated, Sample};
+    use crate::backend::cuda::{Cuda, Emulated};
     use crate::backend::{Host, Reference};
     use crate::pair::ListSchedule;
     use crate::run::minimize::{MinimizeSettings, Minimizer};
     use crate::simd::Level;
     use crate::team::Team;
+    use crate::testing::Sample;
     use crate::vec3::vec3;
 
     /// What lists reach beyond the cutoff, nm.

@@ -2,14 +2,13 @@
 
 use super::tests::{barostat, dynamics, go};
 use super::*;
-use crate::backend::cuda::Sample;
-use crate::backend::domains_on_ranks;
 use crate::backend::{Cpu, CpuOptions, Domains, Host, Serving};
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::error::Error;
 use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::team::Team;
+use crate::testing::{Sample, divisible, on_ranks};
 
 const RANKS: usize = 4;
 /// Four lives of a list.
@@ -50,11 +49,10 @@ fn run<B: Backend>(mut simulation: Simulation<'_, B>, steps: u64) -> (State, Obs
 }
 
 fn compare(dynamics: &Dynamics) {
-    let sample = domains_on_ranks::sample("peptide-ff19sb");
+    let sample = divisible("peptide-ff19sb");
     let begin = || (&sample.state, StageProgress::default());
-    let (ours, observed) = domains_on_ranks::on_ranks(RANKS, |serving| {
-        run(start(&sample, divided(serving, &sample), dynamics, begin()), STEPS)
-    });
+    let (ours, observed) =
+        on_ranks(RANKS, |serving| run(start(&sample, divided(serving, &sample), dynamics, begin()), STEPS));
     let (theirs, expected) = run(start(&sample, alone(&sample), dynamics, begin()), STEPS);
     let furthest = ours.positions.iter().zip(&theirs.positions).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
     assert!(furthest < POSITIONS, "{furthest} nm apart");
@@ -99,9 +97,9 @@ fn temperature_groups() {
 
 #[test]
 fn a_restart_goes_on_bitwise() {
-    let sample = domains_on_ranks::sample("peptide-ff19sb");
+    let sample = divisible("peptide-ff19sb");
     let dynamics = dynamics(ThermostatKind::Langevin, Some(barostat(3)));
-    let [whole, parts] = domains_on_ranks::on_ranks(RANKS, |serving| {
+    let [whole, parts] = on_ranks(RANKS, |serving| {
         let begin = || (&sample.state, StageProgress::default());
         let whole = go(&mut start(&sample, divided(serving, &sample), &dynamics, begin()), STEPS);
         let mut first = start(&sample, divided(serving, &sample), &dynamics, begin());
@@ -116,11 +114,11 @@ fn a_restart_goes_on_bitwise() {
 
 #[test]
 fn an_atom_that_flies_off_stops_all_ranks_and_is_named() {
-    let mut sample = domains_on_ranks::sample("peptide-ff19sb");
+    let mut sample = divisible("peptide-ff19sb");
     let last = sample.state.positions.len() - 1;
     sample.state.velocities[last] = Vec3::splat(3e4);
     let dynamics = dynamics(ThermostatKind::VRescale, None);
-    let (error, before) = domains_on_ranks::on_ranks(RANKS, |serving| {
+    let (error, before) = on_ranks(RANKS, |serving| {
         let begin = (&sample.state, StageProgress::default());
         let mut simulation = start(&sample, divided(serving, &sample), &dynamics, begin);
         let error = (0..20).find_map(|_| simulation.step(Wanted { energies: true }, |_| Ok(())).err());

@@ -1,7 +1,6 @@
 //! A replica that gets another temperature between two steps, on an emulated device and on the host.
 
 use super::*;
-use crate::backend::cuda::Sample;
 use crate::backend::{Host, Reference};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::exchange::scale_velocities;
@@ -10,6 +9,7 @@ use crate::ensemble::thermostat::ThermostatKind;
 use crate::run::plan::Velocities;
 use crate::simd::Level;
 use crate::team::Team;
+use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
 /// After the couplings of step 2, whose work is not all booked then.

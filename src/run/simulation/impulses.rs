@@ -2,7 +2,6 @@
 
 use super::refreshment::{atoms, start};
 use super::*;
-use crate::backend::cuda::Sample;
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Host, Phases, Reference};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -11,6 +10,7 @@ use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
 use crate::system::{DispersionCorrection, Electrostatics, PmeParameters};
 use crate::team::Team;
+use crate::testing::Sample;
 use crate::vec3::vec3;
 
 const TIMESTEP: f64 = 0.002;

@@ -1,7 +1,7 @@
 //! Runs on an emulated device against runs on the host with reference forces.
 
 use super::*;
-use crate::backend::cuda::{Cuda, Emulated, Sample};
+use crate::backend::cuda::{Cuda, Emulated};
 use crate::backend::{External, Host, Reference};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
@@ -11,6 +11,7 @@ use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
 use crate::system::Coupling;
 use crate::team::Team;
+use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
 /// One lifetime of the sample's lists and a little.

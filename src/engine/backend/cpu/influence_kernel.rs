@@ -1,0 +1,135 @@
+//! The influence function, and energy and virial of a spectrum, sixteen wave vectors at a time.
+
+use crate::arrays::{from_fn, map};
+use crate::cell::PeriodicCell;
+use crate::compute::Split;
+use crate::pme::{Influence, MeshPotential, gaussian, reciprocal_rows};
+use crate::simd::{Aligned16, Kernel, LANES, Simd};
+use crate::vec3::{Mat3, Vec3};
+
+/// Wave vectors of sixteen k_x at one k_y.
+struct Waves {
+    /// a*, and k_x; zero beyond the grid
+    along_x: (Vec3, [f64; LANES]),
+    /// k_y b*
+    along_y: Vec3,
+    /// c*
+    along_z: Vec3,
+}
+
+impl Waves {
+    #[inline(always)]
+    fn new(influence: &Influence, cell: &PeriodicCell, [first, y]: [usize; 2]) -> Self {
+        let [a, b, c] = reciprocal_rows(cell);
+        let mut numbers = [0.0; LANES];
+        for x in first..influence.inverse_moduli(0).len().min(first + LANES) {
+            numbers[x - first] = influence.signed(0, x);
+        }
+        Waves { along_x: (a, numbers), along_y: b * influence.signed(1, y), along_z: c }
+    }
+
+    /// x, y, z (1/nm) and the squares of those at this k_z.
+    #[inline(always)]
+    fn at(&self, k_z: f64) -> ([[f64; LANES]; 3], [f64; LANES]) {
+        let (a, numbers) = &self.along_x;
+        let rest = self.along_y + self.along_z * k_z;
+        let axis = |a: f64, rest: f64| map(*numbers, |k| a * k + rest);
+        let waves = [axis(a.x, rest.x), axis(a.y, rest.y), axis(a.z, rest.z)];
+        let square = |lane: usize| {
+            waves[0][lane] * waves[0][lane] + waves[1][lane] * waves[1][lane] + waves[2][lane] * waves[2][lane]
+        };
+        (waves, from_fn(square))
+    }
+}
+
+/// The influence function of sixteen x at one k_y, and all z, divided by the potential's constant.
+pub(super) struct Fill<'a> {
+    pub(super) influence: &'a Influence,
+    pub(super) cell: &'a PeriodicCell,
+    pub(super) green: &'a mut [Aligned16],
+    /// first x, and k_y
+    pub(super) place: [usize; 2],
+}
+
+impl Kernel for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Fill { influence, cell, green, place } = self;
+        let (potential, alpha, waves) = (influence.potential(), influence.alpha(), Waves::new(influence, cell, place));
+        let [first, y] = place;
+        let factor = influence.inverse_moduli(1)[y] / cell.volume() / potential.constant();
+        let mut factors = [0.0; LANES];
+        let moduli = &influence.inverse_moduli(0)[first..];
+        for lane in 0..moduli.len().min(LANES) {
+            factors[lane] = moduli[lane] * factor;
+        }
+        let moduli = influence.inverse_moduli(2);
+        for z in 0..green.len().min(moduli.len()) {
+            let (green, modulus) = (&mut green[z], moduli[z]);
+            let (_, squares) = waves.at(influence.signed(2, z));
+            // calls, apart from what is computed for several lanes at once
+            let gaussians = map(squares, |squared| gaussian(squared, alpha));
+            for lane in 0..LANES {
+                let transform = potential.transform(squares[lane], gaussians[lane], alpha);
+                green.0[lane] = (transform * factors[lane] * modulus) as f32;
+            }
+        }
+    }
+}
+
+/// ½ Σ G |S|² of sixteen x at one k_y, with its virial.
+pub(super) struct Sum<'a> {
+    pub(super) influence: &'a Influence,
+    pub(super) cell: &'a PeriodicCell,
+    pub(super) spectrum: &'a Split,
+    pub(super) green: &'a [Aligned16],
+    /// first x, and k_y
+    pub(super) place: [usize; 2],
+    pub(super) points: [usize; 3],
+}
+
+impl Kernel for Sum<'_> {
+    type Output = (f64, Mat3);
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        let (potential, alpha) = (self.influence.potential(), self.influence.alpha());
+        // a loop for each, of which the first has no call
+        match potential {
+            MeshPotential::Coulomb => self.add(|squared| MeshPotential::Coulomb.virial_factor(squared, alpha)),
+            MeshPotential::Dispersion => self.add(|squared| potential.virial_factor(squared, alpha)),
+        }
+    }
+}
+
+impl Sum<'_> {
+    #[inline(always)]
+    fn add(self, virial_factor: impl Fn(f64) -> f64) -> (f64, Mat3) {
+        const PAIRS: [[usize; 2]; 6] = [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]];
+        let Sum { influence, cell, spectrum, green, place, points } = self;
+        let waves = Waves::new(influence, cell, place);
+        let half = if place[1] == 0 || 2 * place[1] == points[1] { 0.5 } else { 1.0 };
+        let (mut energies, mut virials) = ([0.0; LANES], [[0.0; LANES]; 6]);
+        for z in 0..spectrum.re.len().min(green.len()) {
+            let (re, im, green) = (&spectrum.re[z], &spectrum.im[z], &green[z]);
+            let (waves, squares) = waves.at(influence.signed(2, z));
+            let mut parts = [0.0; LANES];
+            for lane in 0..LANES {
+                let [re, im, green] = map([re.0[lane], im.0[lane], green.0[lane]], f64::from);
+                let part = half * green * (re * re + im * im);
+                energies[lane] += part;
+                parts[lane] = -part * virial_factor(squares[lane]);
+            }
+            for k in 0..6 {
+                let [i, j] = PAIRS[k];
+                for lane in 0..LANES {
+                    virials[k][lane] += parts[lane] * waves[i][lane] * waves[j][lane];
+                }
+            }
+        }
+        let [xx, xy, xz, yy, yz, zz] = map(virials, |lanes| lanes.iter().sum());
+        (energies.iter().sum(), Mat3([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    }
+}

@@ -1,0 +1,493 @@
+//! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
+
+mod far_exclusions;
+
+use super::apart::kept_apart;
+use super::mesh::{Mesh, MeshInput};
+use super::pair_dispersion::LjPme;
+use super::pair_input::{CoulombTables, PairInput, PairOutput};
+use super::pair_kernel::shift_virial;
+use super::pair_types::PairTypes;
+use super::pair_variants::{Variant, end_of, run};
+use crate::backend::PairCounts;
+use crate::backend::domains::Share;
+use crate::backend::potential::CoulombPotential;
+use crate::cell::PeriodicCell;
+use crate::memory;
+use crate::pair::{
+    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
+    Region, SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
+};
+use crate::pme::MeshPotential;
+use crate::simd::{AlignedArrays, Level};
+use crate::system::{Atom, Electrostatics, LjModifier, System, Topology};
+use crate::team::{Team, locked};
+use crate::term::LjSwitch;
+use crate::units::COULOMB;
+use crate::vec3::{Mat3, Vec3};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// As a fraction of the cutoff: near excluded pairs are closer than this, and their other images are further apart, since
+/// the cell is at least two cutoffs wide.
+const IMAGE_REACH: f64 = 1.0;
+/// Without a cutoff, smaller distances are clamped to this (nm): only overlapping atoms.
+const CLOSEST: f32 = 0.01;
+
+/// Largest error of force polynomials relative to 1/r³: as that of the tables, far below the total of 2·10⁻⁵.
+const FORCE_TOLERANCE: f64 = 5e-6;
+/// The same for energies, relative to 1/r, and for excluded pairs: these are many at few distances, so that their
+/// errors add up; half of the total of 10⁻⁶ is left for other errors.
+const ENERGY_TOLERANCE: f64 = 5e-7;
+
+/// Maximum number of list chunks in a search task, for load balance. The contents of a chunk do not depend on it.
+const CHUNKS: usize = 64;
+/// Blocks per task of packing and force reduction.
+const BLOCKS: usize = 64;
+
+/// Force buffer of one part of the work.
+#[derive(Default)]
+struct ThreadBuffer {
+    forces: AlignedArrays<24>,
+    /// blocks that receive forces
+    touched: Vec<bool>,
+    chunks: Range<usize>,
+    output: PairOutput,
+}
+
+/// Pair interactions of one system.
+pub(super) struct Nonbonded {
+    team: Arc<Team>,
+    level: Level,
+    /// √Coulomb · charge, by atom
+    charges: Vec<f32>,
+    types: PairTypes,
+    /// Lennard-Jones type of the system, by atom
+    lj_types: Vec<u32>,
+    has_lj: Vec<bool>,
+    /// Lennard-Jones types that interact with any
+    interacting_types: Vec<bool>,
+    /// atoms without charge, where they are kept apart; else empty
+    apart_atoms: Vec<bool>,
+    exclusions: SymmetricExclusions,
+    excluded_pairs: Vec<[u32; 2]>,
+    far_exclusions: Vec<[u32; 2]>,
+    coulomb: CoulombPotential,
+    /// of all excluded pairs, if the atoms of each were at one place, kJ/mol; the kernel adds what their distance makes of it.
+    /// The energies of excluded pairs are many at few distances, as those of rigid water: roundings of the whole in `f32` would
+    /// add up
+    excluded_at_contact: f64,
+    tables: CoulombTables,
+    /// of Lennard-Jones interactions
+    end: u8,
+    split: bool,
+    cutoff: f64,
+    cutoff_lj: f64,
+    lj_shift: f32,
+    c4_shift: f32,
+    lj_switch: Option<LjSwitch<f64>>,
+    lj_pme: Option<LjPme>,
+    schedule: ListSchedule,
+    pub grid: Grid,
+    pub slot_charges: AlignedArrays<8>,
+    /// √c6 for LJ-PME; empty without
+    pub slot_root_c6: AlignedArrays<8>,
+    slot_lj: AlignedArrays<16>,
+    slot_types: AlignedArrays<8>,
+    /// exceptions from the combination rule, by cluster; empty where there are none
+    cluster_marks: Vec<Marks>,
+    /// atoms of each block with Lennard-Jones interactions, as bits
+    lj_lanes: Vec<u8>,
+    pub packed: AlignedArrays<24>,
+    outer: PairList,
+    inner: PairList,
+    /// one for each thread
+    scratch: Vec<Mutex<SearchScratch>>,
+    ranges: Vec<Range<usize>>,
+    thread_buffers: Vec<ThreadBuffer>,
+    /// summed forces of each block
+    pub total: AlignedArrays<24>,
+    /// those of reciprocal space where they are kept apart
+    pub apart: AlignedArrays<24>,
+    virial_parts: Vec<Mat3>,
+}
+
+impl Nonbonded {
+    pub(super) fn new(system: &System, schedule: ListSchedule, parts: usize, level: Level, team: Arc<Team>) -> Self {
+        let settings = &system.settings;
+        let atoms = &system.topology.atoms;
+        let coulomb = CoulombPotential::new(settings);
+        let cutoff = settings.cutoff.unwrap_or(f64::INFINITY);
+        let cutoff_lj = settings.cutoff_lj.unwrap_or(f64::INFINITY);
+        let nonbonded = &system.nonbonded;
+        let types = 0..nonbonded.types as u32;
+        let interacts: Vec<bool> =
+            types.clone().map(|t| types.clone().any(|other| nonbonded.interact(t, other))).collect();
+        let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
+        excluded_pairs.extend(system.topology.exclusions.pairs());
+        let charges = kernel_charges(settings.electrostatics, atoms);
+        let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
+        let excluded_at_contact =
+            coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
+        let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
+        let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
+        let has_lj: Vec<bool> = atoms.iter().map(|a| interacts[a.lj_type as usize]).collect();
+        Nonbonded {
+            team,
+            level,
+            types: PairTypes::new(system),
+            lj_types: atoms.iter().map(|a| a.lj_type).collect(),
+            interacting_types: interacts,
+            apart_atoms: kept_apart(&charges, &has_lj),
+            charges,
+            has_lj,
+            exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
+            excluded_pairs,
+            far_exclusions: vec![],
+            tables: coulomb_tables(&coulomb, settings.cutoff, ENERGY_TOLERANCE),
+            coulomb,
+            excluded_at_contact,
+            end: end_of(settings),
+            split: cutoff != cutoff_lj,
+            cutoff,
+            cutoff_lj,
+            lj_shift: shift(6),
+            c4_shift: shift(4),
+            lj_switch: settings.lj_switch(),
+            lj_pme: LjPme::new(system),
+            schedule,
+            grid: Grid::default(),
+            slot_charges: AlignedArrays::default(),
+            slot_root_c6: AlignedArrays::default(),
+            slot_lj: AlignedArrays::default(),
+            slot_types: AlignedArrays::default(),
+            cluster_marks: vec![],
+            lj_lanes: vec![],
+            packed: AlignedArrays::default(),
+            outer: PairList::default(),
+            inner: PairList::default(),
+            scratch: (0..parts).map(|_| Mutex::default()).collect(),
+            ranges: vec![],
+            thread_buffers: (0..parts).map(|_| ThreadBuffer::default()).collect(),
+            total: AlignedArrays::default(),
+            apart: AlignedArrays::default(),
+            virial_parts: vec![],
+        }
+    }
+
+    /// From now on the atoms are those of a domain. `first`: this is the rank that counts what is to be counted once.
+    pub(super) fn select(&mut self, electrostatics: Electrostatics, share: Share, region: Region, first: bool) {
+        let Share { topology: Topology { atoms, exclusions, .. }, excluded } = share;
+        self.charges = kernel_charges(electrostatics, &atoms);
+        self.lj_types.clear();
+        self.lj_types.extend(atoms.iter().map(|atom| atom.lj_type));
+        self.has_lj.clear();
+        self.has_lj.extend(self.lj_types.iter().map(|&lj_type| self.interacting_types[lj_type as usize]));
+        self.apart_atoms = kept_apart(&self.charges, &self.has_lj);
+        self.exclusions = SymmetricExclusions::new(atoms.len(), &exclusions);
+        self.excluded_pairs = excluded;
+        if !first {
+            self.excluded_at_contact = 0.0;
+        }
+        if let Some(lj_pme) = &mut self.lj_pme {
+            lj_pme.select(&self.lj_types);
+        }
+        self.grid.region = Some(region);
+    }
+
+    /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
+    pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
+        self.grid.build(cell, positions, &self.has_lj, &self.apart_atoms);
+        self.fill_slots();
+        let blocks = self.grid.blocks();
+        self.packed.resize(blocks);
+        self.total.resize(blocks);
+        self.find_far_exclusions(cell, positions);
+        self.pack(positions);
+        self.outer.resize(&self.grid);
+        let input = SearchInput {
+            grid: &self.grid,
+            packed: &self.packed,
+            cell,
+            exclusions: &self.exclusions,
+            far_exclusions: &self.far_exclusions,
+            exclusion_reach: IMAGE_REACH * self.cutoff,
+            has_lj: &self.has_lj,
+            marks: &self.cluster_marks,
+            radius: self.schedule.outer,
+        };
+        let (scratch, level) = (&self.scratch, self.level);
+        self.outer.chunks.par_iter_mut().enumerate().with_max_len(CHUNKS).for_each(|(index, chunk)| {
+            let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
+            let mut scratch = locked(&scratch[thread]);
+            search_chunk(level, input, index, &mut scratch, chunk);
+        });
+        self.outer.split(self.thread_buffers.len(), &mut self.ranges);
+    }
+
+    /// Charges and Lennard-Jones parameters by slot.
+    fn fill_slots(&mut self) {
+        let blocks = self.grid.blocks();
+        self.slot_charges.resize(blocks);
+        self.slot_lj.resize(blocks);
+        self.slot_types.resize(blocks);
+        memory::resize(&mut self.lj_lanes, blocks, 0);
+        let Nonbonded { grid, types, lj_types, has_lj, charges, slot_charges, slot_lj, slot_types, lj_lanes, .. } =
+            self;
+        let PairTypes { parameters, of_type, count, marks, .. } = types;
+        let empty = *count as u32 - 1;
+        let slots = slot_charges.par_iter_mut().zip(slot_lj.par_iter_mut()).zip(slot_types.par_iter_mut());
+        let slots = slots.zip(lj_lanes).zip(grid.slot_atom.par_chunks(BLOCK));
+        slots.with_min_len(BLOCKS).for_each(|((((slot_charges, slot_lj), slot_types), lanes), atoms)| {
+            *lanes = 0;
+            for (lane, &atom) in atoms.iter().enumerate() {
+                let known = (atom != NO_ATOM).then(|| (atom as usize, lj_types[atom as usize] as usize));
+                let [a, b] = known.map_or([0.0; 2], |(_, lj_type)| parameters[lj_type]);
+                (slot_lj[lane], slot_lj[lane + BLOCK]) = (a, b);
+                slot_types[lane] = f32::from_bits(known.map_or(empty, |(_, lj_type)| of_type[lj_type]));
+                slot_charges[lane] = known.map_or(0.0, |(atom, _)| charges[atom]);
+                *lanes |= u8::from(known.is_some_and(|(atom, _)| has_lj[atom])) << lane;
+            }
+        });
+        if let Some(LjPme { charges, .. }) = &self.lj_pme {
+            self.slot_root_c6.resize(blocks);
+            let slots = self.slot_root_c6.par_iter_mut().zip(grid.slot_atom.par_chunks(BLOCK));
+            slots.with_min_len(BLOCKS).for_each(|(slots, atoms)| {
+                for (slot, &atom) in slots.iter_mut().zip(atoms) {
+                    *slot = if atom == NO_ATOM { 0.0 } else { charges[atom as usize] };
+                }
+            });
+        }
+        if !marks.is_empty() {
+            let of_cluster =
+                |types: &[f32]| types.iter().fold(Marks::default(), |all, t| all | marks[t.to_bits() as usize]);
+            self.cluster_marks.clear();
+            self.cluster_marks.extend(slot_types.iter().flat_map(|types| types.chunks(CLUSTER)).map(of_cluster));
+        }
+    }
+
+    /// Reduce the outer list to pairs within the inner radius and a `margin` (nm) now, and partition the inner list over the
+    /// threads.
+    pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
+        self.pack(positions);
+        let cutoff = self.cutoff.max(self.cutoff_lj);
+        let buffer = if cutoff.is_finite() { self.schedule.inner - cutoff + margin } else { 0.0 };
+        let input = PruneInput {
+            grid: &self.grid,
+            packed: &self.packed,
+            cell,
+            lj_lanes: &self.lj_lanes,
+            reach: Reach { coulomb: self.cutoff + buffer, lj: self.cutoff_lj + buffer },
+        };
+        self.outer.assert_of(&self.grid);
+        self.inner.resize(&self.grid);
+        let (outer, level) = (&self.outer.chunks, self.level);
+        // mostly by the thread that will read the list, so that it is in that thread's cache
+        self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
+            prune_chunk(level, input, outer, inner);
+        });
+        self.inner.split(self.thread_buffers.len(), &mut self.ranges);
+        let (inner, blocks) = (&self.inner, self.grid.blocks());
+        self.team.for_each(self.thread_buffers.par_iter_mut().zip(&self.ranges), |(buffer, range)| {
+            buffer.chunks = range.clone();
+            buffer.forces.resize(blocks);
+            buffer.touched.clear();
+            buffer.touched.resize(blocks, false);
+            for chunk in &inner.chunks[range.clone()] {
+                chunk.entries.iter().for_each(|entry| buffer.touched[entry.cluster as usize / 2] = true);
+                chunk.masked.iter().for_each(|pair| buffer.touched[pair.block as usize] = true);
+                chunk.plain.iter().for_each(|&block| buffer.touched[block as usize] = true);
+            }
+        });
+    }
+
+    /// Update the origins of the slots after a change of the cell.
+    pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
+        self.grid.place(cell);
+    }
+
+    /// Offsets of all slots for the current positions.
+    pub(super) fn pack(&mut self, positions: &[Vec3]) {
+        let grid = &self.grid;
+        self.team.for_each(self.packed.par_chunks_mut(BLOCKS).enumerate(), |(chunk, packed)| {
+            for (index, to) in packed.iter_mut().enumerate() {
+                grid.pack_block(chunk * BLOCKS + index, positions, to);
+            }
+        });
+    }
+
+    /// Number of parts of the work partition.
+    pub(super) fn parts(&self) -> usize {
+        self.thread_buffers.len()
+    }
+
+    /// Sizes of the lists.
+    pub(super) fn counts(&self) -> PairCounts {
+        PairCounts::new(&self.outer, &self.inner)
+    }
+
+    /// Run the kernel on every part of the work partition, then `work(part, item)` on the same thread with the part's item
+    /// of `items`.
+    pub(super) fn forces<T: Send>(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        energy: bool,
+        items: &mut [T],
+        work: impl Fn(usize, &mut T) + Sync,
+    ) {
+        let input = PairInput {
+            grid: &self.grid,
+            cell,
+            packed: &self.packed,
+            charges: &self.slot_charges,
+            lj: &self.slot_lj,
+            slot_types: &self.slot_types,
+            type_table: &self.types.table,
+            types: self.types.count,
+            c4_table: &self.types.c4,
+            type_rows: &self.types.rows,
+            coulomb: &self.tables,
+            cutoff_squared: (self.cutoff * self.cutoff) as f32,
+            cutoff_lj_squared: (self.cutoff_lj * self.cutoff_lj) as f32,
+            lj_shift: self.lj_shift,
+            c4_shift: self.c4_shift,
+            lj_switch: self.lj_switch,
+            dispersion: &self.slot_root_c6,
+            dispersion_tables: self.lj_pme.as_ref().map(|lj_pme| &lj_pme.tables),
+        };
+        let (inner, level) = (&self.inner, self.level);
+        let variant = Variant { rule: self.types.rule, end: self.end, split: self.split, energy };
+        self.team.for_each(self.thread_buffers.par_iter_mut().zip(items).enumerate(), |(index, (buffer, item))| {
+            for (block, _) in buffer.forces.iter_mut().zip(&buffer.touched).filter(|(_, touched)| **touched) {
+                *block = [0.0; 24];
+            }
+            buffer.output = PairOutput::default();
+            let ThreadBuffer { forces, chunks, output, .. } = buffer;
+            run(level, variant, input, (inner, chunks.clone()), (forces, output));
+            work(index, item);
+        });
+    }
+
+    /// Reduce the forces of all thread buffers into `total`, in their order.
+    pub(super) fn sum(&mut self) {
+        let thread_buffers = &self.thread_buffers;
+        self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
+            for (block, to) in (chunk * BLOCKS..).zip(total) {
+                // in registers, with few wide stores, see `Grid::pack_block`
+                let mut sums = [0.0; 24];
+                for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
+                    let forces = &buffer.forces[block];
+                    for k in 0..24 {
+                        sums[k] += forces[k];
+                    }
+                }
+                *to = sums;
+            }
+        });
+    }
+
+    /// Before forces are gathered that are kept apart.
+    pub(super) fn clear_apart(&mut self) {
+        self.apart.resize(self.total.len());
+        self.team.for_each(self.apart.par_chunks_mut(BLOCKS), |blocks| blocks.fill([0.0; 24]));
+    }
+
+    /// Add the forces of a mesh to `total`, or to what is kept apart.
+    pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
+        let home = self.grid.home_blocks();
+        let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
+        let (charges, charged) = of_mesh(mesh, grid, slot_charges, slot_root_c6);
+        let input = MeshInput { grid, cell, packed, charges, charged };
+        let sums = if apart { other } else { total };
+        team.for_each(sums[..home].par_chunks_mut(BLOCKS).enumerate(), |(chunk, sums)| {
+            let first = chunk * BLOCKS;
+            mesh.gather(input, first..first + sums.len(), sums);
+        });
+    }
+
+    /// Input of a mesh.
+    pub(super) fn mesh_input<'a>(&'a self, mesh: &Mesh, cell: &'a PeriodicCell) -> MeshInput<'a> {
+        let (charges, charged) = of_mesh(mesh, &self.grid, &self.slot_charges, &self.slot_root_c6);
+        MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
+    }
+
+    /// Energies (Lennard-Jones, Coulomb) of the last call, without what [`Self::far_exclusions`] visits.
+    pub(super) fn energies(&self) -> (f64, f64) {
+        self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
+            (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
+        })
+    }
+
+    /// Virial of the forces in `total`, those of the pairs alone: Σ r⊗F over wrapped positions and Σ shift⊗F over
+    /// lattice shifts.
+    pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
+        let Nonbonded { total, virial_parts, grid, packed, .. } = self;
+        let parts = total.par_chunks(BLOCKS).enumerate();
+        parts.map(|(chunk, forces)| block_virial(grid, packed, chunk * BLOCKS, forces)).collect_into_vec(virial_parts);
+        let inside = virial_parts.iter().fold(Mat3::ZERO, |a, &b| a + b);
+        self.thread_buffers.iter().fold(inside, |sum, buffer| sum + shift_virial(cell, &buffer.output.shift_forces))
+    }
+}
+
+/// Of all atoms.
+fn kernel_charges(electrostatics: Electrostatics, atoms: &[Atom]) -> Vec<f32> {
+    let are_charged = electrostatics != Electrostatics::Off;
+    atoms.iter().map(|atom| if are_charged { kernel_charge(atom.charge) } else { 0.0 }).collect()
+}
+
+/// √Coulomb · charge as the kernels read it, of a charge in e.
+pub(super) fn kernel_charge(charge: f64) -> f32 {
+    (COULOMB.sqrt() * charge) as f32
+}
+
+/// The charges of a mesh's potential, by slot, and the number of blocks that have them.
+fn of_mesh<'a>(
+    mesh: &Mesh,
+    grid: &Grid,
+    coulomb: &'a [[f32; 8]],
+    dispersion: &'a [[f32; 8]],
+) -> (&'a [[f32; 8]], usize) {
+    match mesh.potential {
+        MeshPotential::Coulomb => (coulomb, grid.main_blocks()),
+        MeshPotential::Dispersion => (dispersion, grid.home_blocks()),
+    }
+}
+
+/// Σ r⊗F of consecutive blocks from `first` on, r the wrapped positions.
+fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
+    let mut sum = Mat3::ZERO;
+    for (block, forces) in (first..).zip(forces) {
+        let centre = grid.centres[block].map(f64::from);
+        for lane in 0..BLOCK {
+            if grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
+                continue;
+            }
+            let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
+            let r = Vec3::from([0, 1, 2].map(|k| centre[k] + at(k, &packed[block])));
+            sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
+        }
+    }
+    sum
+}
+
+/// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
+/// `energy_tolerance`: largest error of the energy polynomial relative to 1/r.
+pub(in crate::backend) fn coulomb_tables(
+    coulomb: &CoulombPotential,
+    cutoff: Option<f64>,
+    energy_tolerance: f64,
+) -> CoulombTables {
+    let none = |_: f64| 0.0;
+    let at_contact = coulomb.excluded_at_contact();
+    let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
+        Some(cutoff) => RadialTable::new(function, singular, tolerance, cutoff),
+        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, tolerance, 1.0) },
+    };
+    CoulombTables {
+        force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE),
+        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, energy_tolerance),
+        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none, ENERGY_TOLERANCE),
+        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, &none, ENERGY_TOLERANCE),
+    }
+}

@@ -1,0 +1,496 @@
+//! The non-bonded kernel: one source for every instruction set, combination rule and output.
+//!
+//! An i-cluster's four atoms are in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
+//! atoms is loaded twice into each vector, and is computed with both or only one of them. Per sixteen pairs, with r² from
+//! block-relative offsets:
+//!
+//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] as the level evaluates it ([`Radial`]), LJ from 1/r².
+//!
+//! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies are computed by the same
+//! arithmetic with additional tables, so that computing them does not change the forces.
+
+use super::pair_dispersion::DispersionTerms;
+use super::pair_input::{LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED, is_switched};
+use super::pair_lj::{BlockLj, LjTerms};
+use super::pair_radial::{Inverse, Radial};
+use super::pair_rows::{Fixed, Near, Rows, apply, positions};
+use crate::cell::PeriodicCell;
+use crate::pair::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image};
+use crate::simd::{Float, Kernel, Simd};
+use crate::vec3::{Vec3, vec3};
+use std::ops::Range;
+
+/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ. `END`: how
+/// Lennard-Jones interactions end.
+pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
+    pub input: PairInput<'a>,
+    pub list: &'a PairList,
+    pub range: Range<usize>,
+    pub forces: &'a mut [[f32; 24]],
+    pub output: &'a mut PairOutput,
+}
+
+impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kernel
+    for PairKernel<'_, RULE, SPLIT, END, ENERGY>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        if S::RARE && RULE != UNLIMITED {
+            let PairKernel { input, list, range, forces, output } = self;
+            // with energies, which nobody reads where they are not asked for
+            PairKernel::<TYPE_TABLE, true, END, true> { input, list, range, forces, output }.general::<S>();
+        } else {
+            self.compute::<S>();
+        }
+    }
+}
+
+impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
+    /// For levels without instructions of their own: instantiated once for all rules and cutoffs.
+    #[inline(never)]
+    fn general<S: Simd>(self) {
+        self.compute::<S>();
+    }
+
+    #[inline(always)]
+    fn compute<S: Simd>(self) {
+        let PairKernel { input, list, range, forces, output } = self;
+        list.assert_of(input.grid);
+        assert_lengths::<END>(&input, forces);
+        let fixed = Fixed::<S>::new(&input);
+        let mut scratch = [Staged::<S>::zero(); BATCH];
+        for chunk in &list.chunks[range] {
+            for entry in &chunk.entries {
+                let mut rows = Rows::<S, 2>::load::<END>(&input, entry);
+                let mut sums = Sums::<S>::zero();
+                for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
+                    let near = Near::new(&fixed, &rows, pair.block);
+                    let distances = Distances::new::<RULE, true>(&fixed, &near);
+                    let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, true, 2, 2>(
+                        &fixed, &rows, &distances, pair, &mut sums,
+                    );
+                    apply(&near, f, &mut rows.force, forces);
+                }
+                if !entry.coulomb {
+                    without_charges::<S, RULE, END, ENERGY>(&fixed, &mut rows, (entry, chunk), forces, &mut sums);
+                    finish::<S, ENERGY>(rows, entry, &sums, forces, output);
+                    continue;
+                }
+                // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
+                macro_rules! both_rows {
+                    ($lj:literal) => {
+                        unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(
+                            &fixed,
+                            &mut rows,
+                            &chunk.plain[entry.both()],
+                            forces,
+                            &mut sums,
+                        )
+                    };
+                }
+                match entry.lj_rows {
+                    _ if !S::TABLES => {}
+                    LjRows::Half if !ENERGY => both_rows!(1),
+                    LjRows::None if !ENERGY => both_rows!(0),
+                    _ => both_rows!(2),
+                }
+                // one instantiation per vector, so that its registers are known at compile time
+                macro_rules! one_row {
+                    ($half:literal) => {
+                        single::<S, RULE, SPLIT, END, ENERGY, $half>(
+                            &fixed,
+                            &mut rows,
+                            (entry, chunk),
+                            forces,
+                            (&mut sums, &mut scratch),
+                        )
+                    };
+                }
+                one_row!(0);
+                one_row!(1);
+                let far_blocks = &chunk.plain[entry.far()];
+                if SPLIT && !far_blocks.is_empty() {
+                    if entry.lj_rows == LjRows::All {
+                        far::<S, RULE, END, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
+                    } else {
+                        let mut row = rows.row(0);
+                        far::<S, RULE, END, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
+                        rows.add_forces(0, &row);
+                    }
+                }
+                finish::<S, ENERGY>(rows, entry, &sums, forces, output);
+            }
+        }
+    }
+}
+
+/// Adds what an entry gives.
+#[inline(always)]
+fn finish<S: Simd, const ENERGY: bool>(
+    rows: Rows<S, 2>,
+    entry: &Entry,
+    sums: &Sums<S>,
+    forces: &mut [[f32; 24]],
+    output: &mut PairOutput,
+) {
+    rows.finish(entry, forces, output);
+    if ENERGY {
+        output.lj += f64::from(sums.lj.sum());
+        output.coulomb += f64::from(sums.coulomb.sum());
+    }
+}
+
+/// Every array has one element per block of the grid.
+fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
+    let blocks = input.grid.blocks();
+    assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
+    assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
+    assert!(END != LJ_PME || input.dispersion.len() == blocks);
+}
+
+/// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
+/// time, and processes all blocks with one vector after the other.
+#[inline(always)]
+fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool, const HALF: usize>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, 2>,
+    (entry, chunk): (&Entry, &ListChunk),
+    forces: &mut [[f32; 24]],
+    (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
+) {
+    let blocks = &chunk.plain[if S::TABLES { entry.single(HALF) } else { entry.row(HALF) }];
+    if blocks.is_empty() {
+        return;
+    }
+    let mut row = rows.row(HALF);
+    let lj = ENERGY || HALF < entry.lj_rows.vectors();
+    match (S::TABLES || ENERGY, lj) {
+        (true, true) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
+        (true, false) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
+        (false, true) => staged::<S, RULE, SPLIT, END, 1>(fixed, &mut row, blocks, forces, scratch),
+        (false, false) => staged::<S, RULE, SPLIT, END, 0>(fixed, &mut row, blocks, forces, scratch),
+    }
+    rows.add_forces(HALF, &row);
+}
+
+/// Squared distances of i-atoms and a block, and the part of the force that depends on them only.
+struct Distances<S: Simd, const N: usize> {
+    block: usize,
+    /// nm², where needed clamped to the lowest for which forces are computed
+    r2: [S::F; N],
+    /// nm², not clamped
+    true_r2: [S::F; N],
+    /// as [`Radial::regular`]
+    regular: [S::F; N],
+}
+
+impl<S: Simd, const N: usize> Distances<S, N> {
+    #[inline(always)]
+    fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
+        // pairs that could be too close for the tables are in masked blocks: see `pair::prune`
+        let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.clamped(fixed) };
+        let mut regular = r2;
+        for row in 0..N {
+            regular[row] = fixed.force.regular::<RULE>(r2[row]);
+        }
+        Distances { block: near.block, r2, true_r2: near.r2, regular }
+    }
+}
+
+/// Energy sums of one entry.
+struct Sums<S: Simd> {
+    lj: S::F,
+    coulomb: S::F,
+}
+
+impl<S: Simd> Sums<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Sums { lj: S::F::splat(0.0), coulomb: S::F::splat(0.0) }
+    }
+}
+
+/// All pairs of a block interact.
+const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
+
+/// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. Software pipelining: the
+/// distances of the next block are computed along with the forces of this one, since either dependency chain alone is
+/// longer than the out-of-order window of a processor.
+#[inline(always)]
+fn unmasked<
+    S: Simd,
+    const RULE: u8,
+    const SPLIT: bool,
+    const END: u8,
+    const ENERGY: bool,
+    const N: usize,
+    const LJ: usize,
+>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, N>,
+    blocks: &[u32],
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let (Some(&first), Some(&last)) = (blocks.first(), blocks.last()) else { return };
+    let mut near = Near::new(fixed, rows, first);
+    let mut total = [[S::F::splat(0.0); N]; 3];
+    for n in 1..=blocks.len() {
+        let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
+        let distances = Distances::new::<RULE, false>(fixed, &near);
+        let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
+        apply(&near, f, &mut total, forces);
+        near = next;
+    }
+    rows.add(&total);
+}
+
+/// Blocks per batch of [`staged`]: most ranges are one or two batches, and intermediate results stay in the first-level
+/// cache (5 kB).
+const BATCH: usize = 16;
+
+/// Intermediate results of the stages for one block.
+#[derive(Clone, Copy)]
+struct Staged<S: Simd> {
+    /// as [`positions`], once
+    positions: [[f32; 8]; 3],
+    r2: S::F,
+    /// as [`Radial::regular`]
+    regular: S::F,
+    /// force over distance
+    force: S::F,
+}
+
+impl<S: Simd> Staged<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        let zero = S::F::splat(0.0);
+        Staged { positions: [[0.0; 8]; 3], r2: zero, regular: zero, force: zero }
+    }
+}
+
+/// As [`unmasked`] for one vector, without energies, in four short loops: where a vector takes two registers, the
+/// operations of one block fill the out-of-order window, and shorter dependency chains are needed to overlap blocks.
+/// The constants of each loop also fit into sixteen registers, above all the coefficients of the polynomial.
+#[inline(always)]
+fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
+    fixed: &Fixed<'_, S>,
+    row: &mut Rows<S, 1>,
+    blocks: &[u32],
+    forces: &mut [[f32; 24]],
+    scratch: &mut [Staged<S>; BATCH],
+) {
+    let mut sums = Sums::zero();
+    let mut total = [[S::F::splat(0.0); 1]; 3];
+    let mut rest = blocks;
+    while !rest.is_empty() {
+        let (blocks, others) = rest.split_at(rest.len().min(BATCH));
+        rest = others;
+        for k in 0..blocks.len() {
+            let (block, stage) = (blocks[k], &mut scratch[k]);
+            let positions = positions(fixed, row, block);
+            for k in 0..3 {
+                positions[k].store_low(&mut stage.positions[k]);
+            }
+            [stage.r2] = Near::at(row, block, positions).clamped(fixed);
+        }
+        for stage in &mut scratch[..blocks.len()] {
+            stage.regular = fixed.force.regular::<RULE>(stage.r2);
+        }
+        for k in 0..blocks.len() {
+            let (block, stage) = (blocks[k], &mut scratch[k]);
+            let Staged { r2, regular, .. } = *stage;
+            let distances = Distances { block: block as usize, r2: [r2], true_r2: [r2], regular: [regular] };
+            [stage.force] =
+                radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
+        }
+        for k in 0..blocks.len() {
+            let (block, stage) = (blocks[k], &scratch[k]);
+            let [x, y, z] = &stage.positions;
+            let positions = [S::F::load_twice(x), S::F::load_twice(y), S::F::load_twice(z)];
+            apply(&Near::at(row, block, positions), [stage.force], &mut total, forces);
+        }
+    }
+    row.add(&total);
+}
+
+/// The plain blocks of an entry without Coulomb interactions.
+#[inline(always)]
+fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, 2>,
+    (entry, chunk): (&Entry, &ListChunk),
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let both = entry.lj_rows == LjRows::All;
+    if both {
+        far::<S, RULE, END, ENERGY, 2>(fixed, rows, &chunk.plain[entry.both()], forces, sums);
+    }
+    for half in 0..entry.lj_rows.vectors() {
+        let mut row = rows.row(half);
+        let blocks = if both { entry.single(half) } else { entry.row(half) };
+        far::<S, RULE, END, ENERGY, 1>(fixed, &mut row, &chunk.plain[blocks], forces, sums);
+        rows.add_forces(half, &row);
+    }
+}
+
+/// Blocks within reach of Lennard-Jones interactions only.
+#[inline(always)]
+fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, N>,
+    blocks: &[u32],
+    forces: &mut [[f32; 24]],
+    sums: &mut Sums<S>,
+) {
+    let cutoff_squared = S::F::splat(fixed.input.cutoff_lj_squared);
+    let mut total = [[S::F::splat(0.0); N]; 3];
+    for &block in blocks {
+        let near = Near::new(fixed, rows, block);
+        // SAFETY: as in `positions`
+        let lj = unsafe { BlockLj::load::<RULE>(fixed.input, near.block) };
+        // SAFETY: as in `positions`
+        let root_c6 = unsafe { root_c6::<S, END>(fixed.input, near.block) };
+        let mut f = [S::F::splat(0.0); N];
+        for row in 0..N {
+            let inside = near.r2[row].lt(cutoff_squared);
+            let inverse = Inverse::<S>::of_far::<END>(near.r2[row]);
+            let i = [rows.lj[0][row], rows.lj[1][row]];
+            let mut terms = LjTerms::<S>::new::<RULE, END>(fixed, (near.r2[row], &inverse), i, rows.types[row], lj);
+            if END == LJ_PME {
+                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, near.r2[row]));
+            }
+            if ENERGY {
+                sums.lj += terms.energy.keep(inside);
+            }
+            f[row] = terms.force.keep(inside);
+        }
+        apply(&near, f, &mut total, forces);
+    }
+    rows.add(&total);
+}
+
+/// Forces over distance of i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones interactions.
+#[inline(always)]
+fn radial_forces<
+    S: Simd,
+    const RULE: u8,
+    const SPLIT: bool,
+    const END: u8,
+    const ENERGY: bool,
+    const MASKED: bool,
+    const N: usize,
+    const LJ: usize,
+>(
+    fixed: &Fixed<'_, S>,
+    rows: &Rows<S, N>,
+    distances: &Distances<S, N>,
+    pair: &MaskedPair,
+    sums: &mut Sums<S>,
+) -> [S::F; N] {
+    let input = fixed.input;
+    let block = distances.block;
+    // SAFETY: as in `positions`
+    let charge = S::F::load_twice(unsafe { fixed.charges.get_unchecked(block) });
+    // SAFETY: as in `positions`
+    let lj = if LJ > 0 { unsafe { BlockLj::load::<RULE>(input, block) } } else { BlockLj::none() };
+    // SAFETY: as in `positions`
+    let root_c6 = unsafe { root_c6::<S, END>(input, block) };
+    let mut forces = [S::F::splat(0.0); N];
+    for row in 0..N {
+        let r2 = distances.r2[row];
+        let mut inside = r2.lt(fixed.cutoff_squared);
+        let mut inside_lj = if SPLIT { r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
+        if MASKED {
+            let interacting = S::F::mask((pair.interacting >> (16 * row)) as u16);
+            inside = S::F::and(inside, interacting);
+            inside_lj = S::F::and(inside_lj, interacting);
+        }
+        let charges = rows.charge[row] * charge;
+        let inverse = Inverse::<S>::new::<RULE, END>(r2);
+        let radial = fixed.force.force::<RULE>(r2, &inverse, distances.regular[row]);
+        if ENERGY {
+            let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, &inverse);
+            sums.coulomb += (charges * energy).keep(inside);
+        }
+        forces[row] = if row < LJ {
+            let i = [rows.lj[0][row], rows.lj[1][row]];
+            let distance = (r2, &inverse);
+            let mut terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
+                // SAFETY: as in `positions`
+                let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
+                LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, distance, i, rows.types[row], lj)
+            } else {
+                LjTerms::<S>::new::<RULE, END>(fixed, distance, i, rows.types[row], lj)
+            };
+            if END == LJ_PME {
+                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
+            }
+            if MASKED && !is_switched(END) && pair.excepted && !input.c4_table.is_empty() {
+                // SAFETY: as in `positions`
+                unsafe { terms.add_induced_dipoles(input, inverse.square, rows.types[row], block) };
+            }
+            if ENERGY {
+                sums.lj += terms.energy.keep(inside_lj);
+            }
+            if SPLIT {
+                charges.mul_add(radial.keep(inside), terms.force.keep(inside_lj))
+            } else {
+                charges.mul_add(radial, terms.force).keep(inside)
+            }
+        } else {
+            (charges * radial).keep(inside)
+        };
+        if ENERGY {
+            // below the lowest distance the force f·d has the potential ½ f (lowest² − r²): minimisers need consistency
+            sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
+        }
+        let excluded_bits = (pair.excluded >> (16 * row)) as u16;
+        if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
+            let excluded = S::F::mask(excluded_bits);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2, true);
+            forces[row] += (charges * force).keep(excluded);
+            if ENERGY {
+                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2, false);
+                sums.coulomb += (charges * energy).keep(excluded);
+            }
+            if END == LJ_PME && row < LJ {
+                let dispersion = DispersionTerms::<S>::new(fixed, rows.root_c6[row] * root_c6, r2);
+                forces[row] += dispersion.force.keep(excluded);
+                if ENERGY {
+                    sums.lj += dispersion.energy.keep(excluded);
+                }
+            }
+        }
+    }
+    forces
+}
+
+/// √c6 of a block's atoms for LJ-PME.
+///
+/// # Safety
+/// `block` is one of the blocks that the arrays of `input` are of.
+#[inline(always)]
+unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -> S::F {
+    if END != LJ_PME {
+        return S::F::splat(0.0);
+    }
+    // SAFETY: the caller's promise
+    S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
+}
+
+/// Σ shift ⊗ force over lattice shifts: the part of the virial beyond that of positions in the home image.
+pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
+    let mut virial = crate::vec3::Mat3::ZERO;
+    if let Some(cell) = cell {
+        for (index, &force) in shift_forces.iter().enumerate() {
+            if force != vec3(0.0, 0.0, 0.0) {
+                virial += crate::vec3::Mat3::outer(cell.shift(shift_image(index)), force);
+            }
+        }
+    }
+    virial
+}

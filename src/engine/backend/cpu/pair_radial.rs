@@ -1,0 +1,117 @@
+//! Coulomb functions of the pair kernel: from tables in registers where the level has enough, otherwise forces from 1/r
+//! and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal, with few distinct
+//! distances, errors of a polynomial would add up.
+
+use super::pair_input::{UNLIMITED, is_switched};
+use crate::arrays::map;
+use crate::pair::{FIRST_TERMS, RadialTable};
+use crate::simd::{Float, Simd};
+
+/// A radial function as the level evaluates it.
+pub(super) struct Radial<'a, S: Simd> {
+    function: &'a RadialTable,
+    bins: <S::F as Float>::Bins,
+}
+
+/// Powers of the inverse distance; unused ones are eliminated by the compiler. Switched interactions need the first.
+pub(super) struct Inverse<S: Simd> {
+    /// 1/r
+    pub(super) first: S::F,
+    /// 1/r²
+    pub(super) square: S::F,
+}
+
+impl<S: Simd> Inverse<S> {
+    #[inline(always)]
+    pub(super) fn new<const RULE: u8, const END: u8>(r2: S::F) -> Self {
+        if !is_switched(END) && (S::TABLES || RULE == UNLIMITED) {
+            let square = r2.recip_fast();
+            Inverse { first: square.sqrt(), square }
+        } else {
+            let first = r2.recip_sqrt_fast();
+            Inverse { first, square: first * first }
+        }
+    }
+}
+
+impl<S: Simd> Inverse<S> {
+    /// Of pairs without Coulomb interactions.
+    #[inline(always)]
+    pub(super) fn of_far<const END: u8>(r2: S::F) -> Self {
+        if is_switched(END) {
+            let first = r2.recip_sqrt_fast();
+            return Inverse { first, square: first * first };
+        }
+        let square = r2.recip_fast();
+        Inverse { first: square.sqrt(), square }
+    }
+}
+
+impl<'a, S: Simd> Radial<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(function: &'a RadialTable) -> Self {
+        Radial { function, bins: S::F::bins(&function.tables) }
+    }
+
+    /// The regular (polynomial) part of the force of interacting pairs, on levels without tables.
+    #[inline(always)]
+    pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
+        if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
+    }
+
+    /// The force of interacting pairs; without a cutoff that of 1/r. `regular` is from [`Self::regular`].
+    #[inline(always)]
+    pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
+        if RULE == UNLIMITED {
+            inverse.square * inverse.first
+        } else if S::TABLES {
+            self.table(r2)
+        } else {
+            inverse.square.mul_add(inverse.first, regular)
+        }
+    }
+
+    /// The energy of interacting pairs; without a cutoff that of 1/r.
+    #[inline(always)]
+    pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
+        if RULE == UNLIMITED { inverse.first } else { self.table(r2) }
+    }
+
+    /// A function without singular part.
+    #[inline(always)]
+    pub(super) fn smooth(&self, r2: S::F, force: bool) -> S::F {
+        if S::TABLES || !force { self.table(r2) } else { self.polynomial(r2) }
+    }
+
+    #[inline(always)]
+    pub(super) fn table(&self, r2: S::F) -> S::F {
+        let [a0, a1, a2, a3, a4] = r2.look_up(&self.bins);
+        let u = r2.bin_offset();
+        a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
+    }
+
+    /// Even and odd powers of u separately: two short chains of multiply-adds instead of a long one.
+    #[inline(always)]
+    pub(super) fn polynomial(&self, r2: S::F) -> S::F {
+        let polynomial = &self.function.smooth;
+        let c = |k: usize| S::F::splat(polynomial.first[k]);
+        let u = S::F::splat(polynomial.centre) - r2;
+        let square = u * u;
+        let (mut even, mut odd) = (c(FIRST_TERMS - 1), c(FIRST_TERMS - 2));
+        if let [highest, more @ ..] = polynomial.more.as_slice() {
+            let mut pair = map(*highest, S::F::splat);
+            for next in more {
+                pair = [pair[0].mul_add(square, S::F::splat(next[0])), pair[1].mul_add(square, S::F::splat(next[1]))];
+            }
+            (even, odd) = (pair[0].mul_add(square, even), pair[1].mul_add(square, odd));
+        }
+        for k in (0..FIRST_TERMS - 2).rev() {
+            if k % 2 == 0 {
+                even = even.mul_add(square, c(k));
+            } else {
+                odd = odd.mul_add(square, c(k));
+            }
+        }
+        odd.mul_add(u, even)
+    }
+}

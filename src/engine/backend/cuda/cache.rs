@@ -1,0 +1,247 @@
+//! Cache of compiled kernels, in memory for further GPUs of the process and on disk for the next start.
+//!
+//! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a file that
+//! is truncated, damaged or foreign is compiled anew, and without access to the disk programs are kept in memory only.
+
+use crate::error::Result;
+use crate::team::locked;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+/// Maximum number of cached programs: some kinds of GPUs, compilers and versions of this program.
+const MOST: usize = 16;
+/// Bytes of a hash.
+const HASH: usize = 32;
+
+/// All inputs of the compilation.
+#[derive(Clone, Copy)]
+pub(super) struct Recipe<'a> {
+    /// the whole text
+    pub(super) source: &'a str,
+    /// options, the architecture among them
+    pub(super) options: &'a [&'a str],
+    /// version of the compiler
+    pub(super) compiler: [i32; 2],
+    /// version of this program
+    pub(super) version: &'a str,
+}
+
+impl Recipe<'_> {
+    fn hash(&self) -> [u8; HASH] {
+        let compiler = format!("{:?}", self.compiler);
+        let parts = [self.version, compiler.as_str(), self.source].into_iter().chain(self.options.iter().copied());
+        let mut hash = Sha256::new();
+        for part in parts {
+            // with its length, so that no two lists of parts are the same bytes
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        hash.finalize().into()
+    }
+}
+
+/// The cache.
+#[derive(Default)]
+pub struct Programs {
+    folder: Option<PathBuf>,
+    /// those of this process
+    here: Mutex<Vec<([u8; HASH], Vec<u8>)>>,
+}
+
+impl Programs {
+    /// With a folder on disk, which may not exist yet.
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Programs { folder, here: Mutex::default() }
+    }
+
+    /// The cached program, or the result of `compile`, which is then cached.
+    pub(super) fn get(&self, recipe: &Recipe, compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let key = recipe.hash();
+        let mut here = locked(&self.here);
+        if let Some((_, program)) = here.iter().find(|(other, _)| *other == key) {
+            return Ok(program.clone());
+        }
+        let program = cached(self.folder.as_deref(), &key, compile)?;
+        here.push((key, program.clone()));
+        Ok(program)
+    }
+}
+
+/// The program in `folder`, or the result of `compile`, which is then stored there.
+fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+    let Some(folder) = folder else { return compile() };
+    let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = folder.join(name + ".cubin");
+    if let Some(program) = fs::read(&path).ok().and_then(|bytes| checked(key, &bytes)) {
+        return Ok(program);
+    }
+    let program = compile()?;
+    // a folder that cannot be written is ignored
+    let _ = keep(folder, &path, key, &program);
+    Ok(program)
+}
+
+/// The header of a file: the hash of its name and its program, which detects any change or truncation.
+fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
+    Sha256::new().chain_update(key).chain_update(program).finalize().into()
+}
+
+/// The program of a file whose header matches.
+fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
+    let (found, program) = bytes.split_first_chunk::<HASH>()?;
+    (*found == checksum(key, program)).then(|| program.to_vec())
+}
+
+/// Writes a file atomically, and removes old files.
+fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&checksum(key, program))?;
+    file.write_all(program)?;
+    file.persist(path)?;
+    prune(folder)
+}
+
+/// Removes the oldest files, including those left by killed processes. The folder holds nothing else.
+fn prune(folder: &Path) -> io::Result<()> {
+    let mut files: Vec<_> = fs::read_dir(folder)?.flatten().collect();
+    files.sort_by_key(|file| file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
+    let extra = files.len().saturating_sub(MOST);
+    files[..extra].iter().try_for_each(|file| fs::remove_file(file.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    const RECIPE: Recipe = Recipe { source: "kernel", options: &["--a", "sm_90"], compiler: [12, 9], version: "1.0.0" };
+    const PROGRAM: &[u8] = b"\x7fELF and so on";
+
+    /// What comes out, and whether it was compiled for that.
+    fn get(programs: &Programs, recipe: &Recipe) -> (Vec<u8>, bool) {
+        let mut compiled = false;
+        let program = programs.get(recipe, || {
+            compiled = true;
+            Ok(PROGRAM.to_vec())
+        });
+        (program.expect("a program"), compiled)
+    }
+
+    /// The same in another process.
+    fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
+        get(&Programs::new(Some(folder.to_owned())), recipe)
+    }
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path()).collect()
+    }
+
+    fn only_file(folder: &Path) -> PathBuf {
+        let [file] = &files(folder)[..] else { panic!("one file") };
+        file.clone()
+    }
+
+    #[test]
+    fn a_program_is_compiled_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("not/yet/there");
+        assert_eq!(through(&below, &RECIPE), (PROGRAM.to_vec(), true));
+        assert_eq!(through(&below, &RECIPE), (PROGRAM.to_vec(), false));
+        assert_eq!(only_file(&below).extension(), Some("cubin".as_ref()));
+    }
+
+    #[test]
+    fn everything_that_decides_makes_another_program() {
+        let others = [
+            Recipe { source: "Kernel", ..RECIPE },
+            Recipe { options: &["--a", "sm_80"], ..RECIPE },
+            Recipe { options: &["--asm_90"], ..RECIPE },
+            Recipe { options: &[], ..RECIPE },
+            Recipe { compiler: [12, 8], ..RECIPE },
+            Recipe { compiler: [13, 9], ..RECIPE },
+            Recipe { version: "1.0.1", ..RECIPE },
+        ];
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(through(folder.path(), &RECIPE).1);
+        for (index, other) in others.iter().enumerate() {
+            assert!(through(folder.path(), other).1, "{index} is taken for another");
+        }
+        assert_eq!(files(folder.path()).len(), 1 + others.len());
+        assert!(!through(folder.path(), &RECIPE).1);
+    }
+
+    #[test]
+    fn a_file_that_is_not_as_it_was_written_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        through(folder.path(), &RECIPE);
+        let path = only_file(folder.path());
+        let whole = fs::read(&path).expect("a file");
+        let flipped = |at: usize| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            bytes
+        };
+        let longer = [&whole[..], b"x"].concat();
+        let damaged = [flipped(0), flipped(HASH), flipped(whole.len() - 1), longer];
+        let short = (0..whole.len()).map(|length| whole[..length].to_vec());
+        for bytes in damaged.into_iter().chain(short) {
+            fs::write(&path, &bytes).expect("a file");
+            assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
+            assert_eq!(fs::read(&path).expect("a file"), whole);
+        }
+        // nor is a file under another's name
+        through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
+        let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
+        fs::copy(other, &path).expect("a copy");
+        assert!(through(folder.path(), &RECIPE).1);
+    }
+
+    #[test]
+    fn a_process_compiles_once_where_no_folder_can_be_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "no folder").expect("a file");
+        for unusable in [file.as_path(), &file.join("below"), Path::new("/proc/md")] {
+            assert_eq!(through(unusable, &RECIPE), (PROGRAM.to_vec(), true));
+            assert_eq!(through(unusable, &RECIPE), (PROGRAM.to_vec(), true));
+        }
+        for programs in [Programs::new(Some(file)), Programs::default()] {
+            assert_eq!(get(&programs, &RECIPE), (PROGRAM.to_vec(), true));
+            assert_eq!(get(&programs, &RECIPE), (PROGRAM.to_vec(), false));
+            assert!(get(&programs, &Recipe { version: "2.0.0", ..RECIPE }).1);
+        }
+    }
+
+    #[test]
+    fn what_does_not_compile_is_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::new(Some(folder.path().to_owned()));
+        assert!(programs.get(&RECIPE, || Err(Error::Device("does not compile".into()))).is_err());
+        assert_eq!(files(folder.path()).len(), 0);
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = |n: usize| folder.path().join(format!("{n}.tmp"));
+        for n in 0..MOST + 3 {
+            let file = fs::File::create(name(n)).expect("a file");
+            // the highest number is the oldest
+            let age = std::time::Duration::from_secs(3600 * (n as u64 + 1));
+            file.set_modified(SystemTime::now() - age).expect("a time");
+        }
+        through(folder.path(), &RECIPE);
+        let mut left = files(folder.path());
+        left.retain(|file| file.extension() == Some("tmp".as_ref()));
+        left.sort();
+        let mut expected: Vec<PathBuf> = (0..MOST - 1).map(name).collect();
+        expected.sort();
+        assert_eq!(left, expected);
+        assert!(!through(folder.path(), &RECIPE).1);
+    }
+}

@@ -1,0 +1,144 @@
+//! The interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
+//! one; tests run the same backend on an emulated one.
+
+use super::kernel::Kernel;
+use super::layout::Arguments;
+use super::shared::{Element, Pointer};
+use crate::error::Result;
+use std::cell::Cell;
+
+/// Which way a Fourier transform goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// grid to spectrum
+    Forward,
+    /// spectrum to grid, not normalised; the spectrum is lost
+    Inverse,
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Launch {
+    pub(super) kernel: Kernel,
+    /// total number of threads, rounded up to whole blocks
+    pub threads: u32,
+    /// threads of a block
+    pub block: u32,
+    /// bytes of shared memory of a block, beside those that the kernel declares
+    pub shared: u32,
+    /// the kernel's number argument; its meaning is in the kernel's comment
+    pub parameter: f64,
+}
+
+/// The kind of work that is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// a search or a pruning
+    Lists,
+    /// a step
+    Step,
+}
+
+/// How long a launch took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    pub(super) timing: Timing,
+    /// [`Kernel::Solve`] for a transform
+    pub(super) kernel: Kernel,
+    pub(super) seconds: f64,
+}
+
+/// A GPU or its emulation. Work is done in the order of the calls; only reading waits for it.
+pub trait Device: Send {
+    /// For the log.
+    fn name(&self) -> String;
+    /// Shared memory that a block of threads may have, bytes.
+    fn shared_memory(&self) -> u32;
+    /// Memory that is valid as long as the device, or until it is freed.
+    fn allocate(&self, bytes: usize) -> Result<u64>;
+    /// Give memory back.
+    fn free(&self, address: u64) -> Result<()>;
+    /// Copy from the host.
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+    /// Copy to the host, when all work has been done.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
+    /// Copy on the device.
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
+    /// Fill with zeros.
+    fn clear(&self, address: u64, bytes: usize) -> Result<()>;
+    /// Start a kernel.
+    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()>;
+    /// Plan transforms of a real grid of this size.
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
+    /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
+    /// Both pieces of work, concurrently if that is possible. Neither calls this again.
+    fn concurrently(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()>;
+    /// Do `work`, which only launches kernels and transforms. It may be captured as a CUDA graph, which is replayed as long
+    /// as `key` is the same.
+    fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
+    /// Do `work`, one launch after the other, and time each.
+    fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.timing().set(Some(timing));
+        let done = work(self);
+        self.timing().set(None);
+        done
+    }
+    /// The kind of work while launches are timed.
+    fn timing(&self) -> &Cell<Option<Timing>>;
+    /// The times since the last call; waits for the launches.
+    fn spans(&self) -> Result<Vec<Span>>;
+    /// Wait until all work has been done.
+    fn wait(&self) -> Result<()>;
+}
+
+/// An array on the device with these elements.
+pub(super) fn store<T: Element>(device: &impl Device, elements: &[T]) -> Result<Pointer<T>> {
+    let pointer = allocate(device, elements.len())?;
+    device.write(pointer.0, bytemuck::cast_slice(elements))?;
+    Ok(pointer)
+}
+
+/// An array on the device, not yet filled.
+pub(super) fn allocate<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
+    Ok(Pointer::new(device.allocate(size_of::<T>() * length.max(1))?))
+}
+
+/// An array of zeros.
+pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
+    let pointer = allocate(device, length)?;
+    clear(device, pointer, length)?;
+    Ok(pointer)
+}
+
+/// Fills an array with zeros.
+pub(super) fn clear<T: Element>(device: &impl Device, pointer: Pointer<T>, length: usize) -> Result<()> {
+    device.clear(pointer.0, size_of::<T>() * length)
+}
+
+/// Overwrites an array.
+pub(super) fn write<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &[T]) -> Result<()> {
+    device.write(pointer.0, bytemuck::cast_slice(elements))
+}
+
+/// Reads an array into `elements`, all of it.
+pub(super) fn read<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &mut [T]) -> Result<()> {
+    device.read(pointer.0, bytemuck::cast_slice_mut(elements))
+}
+
+/// Reads one structure.
+pub(super) fn read_one<T: Element>(device: &impl Device, pointer: Pointer<T>) -> Result<T> {
+    let mut one = [T::zeroed()];
+    read(device, pointer, &mut one)?;
+    Ok(one[0])
+}
+
+/// Copies between two arrays.
+pub(super) fn copy<T: Element>(device: &impl Device, from: Pointer<T>, to: Pointer<T>, length: usize) -> Result<()> {
+    device.copy(from.0, to.0, size_of::<T>() * length)
+}

@@ -1,0 +1,239 @@
+//! An emulated device: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
+
+use super::{bounded, library};
+use crate::backend::cuda::cache::Programs;
+use crate::backend::cuda::device::{Device, Direction, Launch, Span, Timing};
+use crate::backend::cuda::kernel::Kernel;
+use crate::backend::cuda::layout::Arguments;
+use crate::compute::Fft3;
+use crate::error::{Error, Result};
+use num_complex::Complex;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// Guard words of 16 bytes before and after an array, which kernels must not touch.
+const GUARD: usize = 4;
+/// Their value, and that of uninitialised memory: NaN as a float.
+const UNTOUCHED: u128 = u128::MAX;
+
+/// Kernels of one transform in three dimensions, at most: one per dimension.
+const KERNELS_PER_TRANSFORM: u32 = 3;
+
+/// Threads of a block that any kernel can have: with 255 registers each, the maximum, they use the 65 536 of a
+/// multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
+const UNBOUNDED: u32 = 256;
+
+/// Shared memory of a block, bytes: Hopper's.
+const SHARED_MEMORY: u32 = 227 * 1024;
+
+/// Counts of device operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// times the host has waited for the device
+    pub waits: u32,
+    /// kernels, those of transforms among them
+    pub kernels: u32,
+    /// kernels of the longest sequence that may be captured
+    pub longest_captured: u32,
+}
+
+/// Nominal seconds of a launch or a transform.
+pub(in crate::backend::cuda) const LAUNCH: f64 = 1.0;
+
+/// The emulated device; blocks and threads run in one of three orders.
+pub struct Emulated {
+    order: u32,
+    /// a kernel that does nothing
+    forgotten: Option<Kernel>,
+    arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
+    full: Cell<bool>,
+    transforms: Option<RefCell<Fft3<f32>>>,
+    tally: Cell<Tally>,
+    timing: Cell<Option<Timing>>,
+    spans: RefCell<Vec<Span>>,
+}
+
+impl Emulated {
+    /// An empty device whose blocks and threads run in order 0, 1 or 2.
+    pub fn new(order: u32) -> Self {
+        Emulated {
+            order,
+            forgotten: None,
+            arrays: RefCell::default(),
+            full: Cell::new(false),
+            transforms: None,
+            tally: Cell::default(),
+            timing: Cell::default(),
+            spans: RefCell::default(),
+        }
+    }
+
+    /// As a GPU is opened: number 0 works, on any other the kernel of this number does nothing.
+    pub fn open(number: u32, _: &Programs) -> Result<Self> {
+        Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
+    }
+
+    /// A faulty device: this kernel does nothing.
+    pub fn without(kernel: Kernel) -> Self {
+        Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
+    }
+
+    /// From now on allocations fail.
+    pub fn fill(&self) {
+        self.full.set(true);
+    }
+
+    /// Since the beginning.
+    pub fn tally(&self) -> Tally {
+        self.tally.get()
+    }
+
+    fn count(&self, waits: u32, kernels: u32) {
+        let tally = self.tally.get();
+        self.tally.set(Tally { waits: tally.waits + waits, kernels: tally.kernels + kernels, ..tally });
+    }
+
+    fn span(&self, kernel: Kernel) {
+        let span = |timing| Span { timing, kernel, seconds: LAUNCH };
+        self.spans.borrow_mut().extend(self.timing.get().map(span));
+    }
+
+    /// An array's bytes.
+    fn with<R>(&self, address: u64, length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+        let mut arrays = self.arrays.borrow_mut();
+        let (start, array) = arrays.range_mut(..=address).next_back().expect("an address of this device");
+        let offset = (address - start) as usize + 16 * GUARD;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(array);
+        assert!(offset + length <= bytes.len() - 16 * GUARD, "a copy beyond an array");
+        work(&mut bytes[offset..offset + length])
+    }
+
+    /// Panics where a kernel has written outside an array.
+    fn check_guards(&self, launch: Launch) {
+        for array in self.arrays.borrow().values() {
+            let guards = array[..GUARD].iter().chain(&array[array.len() - GUARD..]);
+            assert!(guards.into_iter().all(|&word| word == UNTOUCHED), "{launch:?} writes outside an array");
+        }
+    }
+}
+
+impl Device for Emulated {
+    fn name(&self) -> String {
+        "emulated GPU".into()
+    }
+
+    fn shared_memory(&self) -> u32 {
+        SHARED_MEMORY
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64> {
+        if self.full.get() {
+            return Err(Error::Device("out of memory".into()));
+        }
+        let array = vec![UNTOUCHED; bytes.div_ceil(16) + 2 * GUARD];
+        let address = array.as_ptr() as u64 + 16 * GUARD as u64;
+        self.arrays.borrow_mut().insert(address, array);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) -> Result<()> {
+        self.arrays.borrow_mut().remove(&address).expect("an array of this device");
+        Ok(())
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.with(address, bytes.len(), |array| array.copy_from_slice(bytes));
+        Ok(())
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.count(1, 0);
+        self.with(address, bytes.len(), |array| bytes.copy_from_slice(array));
+        Ok(())
+    }
+
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let between = self.with(from, bytes, |array| array.to_vec());
+        self.write(to, &between)
+    }
+
+    fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        self.with(address, bytes, |array| array.fill(0));
+        Ok(())
+    }
+
+    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        if launch.threads == 0 || self.forgotten == Some(launch.kernel) {
+            return Ok(());
+        }
+        assert!(launch.shared <= SHARED_MEMORY, "{launch:?} has too much shared memory");
+        assert!(launch.block <= UNBOUNDED || bounded(launch.kernel), "{launch:?} may have too many registers");
+        self.count(0, 1);
+        self.span(launch.kernel);
+        let geometry = [launch.threads.div_ceil(launch.block), launch.block, launch.shared];
+        let outcome = library().launch(launch.kernel, geometry, arguments, launch.parameter, self.order);
+        self.check_guards(launch);
+        outcome.map_err(Error::Device)
+    }
+
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
+        self.transforms = Some(RefCell::new(Fft3::new(size)));
+        Ok(())
+    }
+
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        self.count(0, KERNELS_PER_TRANSFORM);
+        self.span(Kernel::Solve);
+        let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
+        let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
+        // SAFETY: two different arrays of this device, of the sizes that the plan has
+        let (grid, spectrum) = unsafe {
+            (
+                std::slice::from_raw_parts_mut(grid as *mut f32, points),
+                std::slice::from_raw_parts_mut(spectrum as *mut Complex<f32>, waves),
+            )
+        };
+        match direction {
+            Direction::Forward => plan.forward(grid, spectrum),
+            Direction::Inverse => plan.inverse(spectrum, grid),
+        }
+        Ok(())
+    }
+
+    fn concurrently(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()> {
+        // the order must not matter
+        if self.order == 0 {
+            first(self)?;
+            second(self)
+        } else {
+            second(self)?;
+            first(self)
+        }
+    }
+
+    fn run_captured(&self, _: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        let before = self.tally.get().kernels;
+        work(self)?;
+        let tally = self.tally.get();
+        self.tally.set(Tally { longest_captured: tally.longest_captured.max(tally.kernels - before), ..tally });
+        Ok(())
+    }
+
+    fn timing(&self) -> &Cell<Option<Timing>> {
+        &self.timing
+    }
+
+    fn spans(&self) -> Result<Vec<Span>> {
+        Ok(self.spans.take())
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.count(1, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! The kernels compiled as host C++, for tests: single terms ([`Library::term`]), and whole launches.
+//!
+//! `emulator.hpp` emulates the parts of CUDA that kernels use. The source of the kernels is the one that a GPU gets.
+
+pub(crate) mod device;
+
+use super::kernel::Kernel;
+use super::layout::Arguments;
+use super::source;
+use std::ffi::{CStr, c_char};
+use std::fmt::Write;
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+/// Sources other than kernels: the emulated part of CUDA before the kernels, terms as plain functions after them.
+const BEFORE: &str = include_str!("emulator.hpp");
+const BEHIND: &str = include_str!("terms.cpp");
+
+/// The compiled kernels.
+pub(crate) struct Library {
+    library: libloading::Library,
+    /// launches share the variables of the emulator
+    launching: Mutex<()>,
+}
+
+/// Compiled once for all tests of a process.
+pub(crate) fn library() -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(Library::compile)
+}
+
+/// Whether the compiler knows how many threads a block of this kernel has.
+fn bounded(kernel: Kernel) -> bool {
+    let name = format!(" {}(const Arguments", kernel.name());
+    source::text().lines().any(|line| line.contains("__launch_bounds__") && line.contains(&name))
+}
+
+/// The kernels by their numbers.
+fn table() -> String {
+    let mut text = String::from(
+        "extern \"C\" const char* emulate(unsigned kernel, const Arguments* a, double p, unsigned grid, unsigned size,\n\
+         unsigned shared, unsigned order) {\nstatic void (*const table[])(const Arguments, const double) = {\n",
+    );
+    for kernel in Kernel::ALL {
+        let _ = writeln!(text, "{},", kernel.name());
+    }
+    text + "};\nstatic void (*chosen)(const Arguments, const double);\nchosen = table[kernel];\n\
+            return emulation::run([](const void* a, double p) { chosen(*static_cast<const Arguments*>(a), p); }, a, p,\n\
+            grid, size, shared, order);\n}\n"
+}
+
+type Emulate = unsafe extern "C" fn(u32, *const Arguments, f64, u32, u32, u32, u32) -> *const c_char;
+
+impl Library {
+    fn compile() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the compiled kernels");
+        let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
+        std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table())).expect("room for the text");
+        // contraction would differ from machine to machine; a kernel may have the name of a function of the C library
+        let options =
+            ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
+        let compiler = Command::new("c++")
+            .args(options)
+            .args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
+            .arg(&object)
+            .arg(&text)
+            .output();
+        let compiler = compiler.expect("a C++ compiler, c++ (package g++), for the kernels");
+        assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
+        // SAFETY: the library has no initialisers but those of C++ containers
+        let library = unsafe { libloading::Library::new(&object) }.expect("the compiled kernels load");
+        Library { library, launching: Mutex::new(()) }
+    }
+
+    /// A term as a function of numbers, `f32` unless its name says otherwise.
+    #[cfg(test)]
+    pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
+        &self,
+        name: &str,
+        input: &[T; IN],
+    ) -> [T; OUT] {
+        let mut output = [T::default(); OUT];
+        // SAFETY: the functions of `terms.cpp` have this signature, and touch no more than the caller's formula has
+        unsafe {
+            let term: libloading::Symbol<unsafe extern "C" fn(*const T, *mut T)> =
+                self.library.get(name).expect("a term of terms.cpp");
+            term(input.as_ptr(), output.as_mut_ptr());
+        }
+        output
+    }
+
+    /// Runs a kernel with `grid` blocks of `size` threads, which share so many bytes; `order` 0, 1, 2 is that of blocks and
+    /// threads.
+    pub(super) fn launch(
+        &self,
+        kernel: Kernel,
+        [grid, size, shared]: [u32; 3],
+        arguments: &Arguments,
+        parameter: f64,
+        order: u32,
+    ) -> Result<(), String> {
+        let _guard = self.launching.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // SAFETY: the addresses in `arguments` are those of arrays of the sizes it states, and nobody else is here
+        let fault = unsafe {
+            let emulate: libloading::Symbol<Emulate> = self.library.get("emulate").expect("the table of kernels");
+            let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);
+            if fault.is_null() { None } else { Some(CStr::from_ptr(fault).to_string_lossy().into_owned()) }
+        };
+        fault.map_or(Ok(()), |what| Err(format!("{}: {what}", kernel.name())))
+    }
+}

@@ -1,0 +1,436 @@
+//! A real GPU through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on them.
+
+use super::cache::Programs;
+use super::compiler;
+use super::device::{Device, Direction, Launch, Span, Timing};
+use super::kernel::Kernel;
+use super::layout::Arguments;
+use crate::compute::cuda::{self, DeviceFft, failed};
+use crate::error::{Error, Result};
+use cudarc::driver::result;
+use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, sys};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// CUDA graphs that are kept: a step without output, one with kinetic energies, one with the virial, each with positions to be
+/// packed; and the first without; and some to spare.
+const GRAPHS: usize = 8;
+
+/// The oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics on a function that a driver lacks; those
+/// called here are older.
+const OLDEST_DRIVER: i32 = 11070;
+
+/// How graphs are instantiated: each kernel keeps the priority of the stream on which it was captured. Without this all have
+/// that of the stream that launches the graph, and the kernels of PME wait until the last block of the pairs begins.
+const PRIORITIES: sys::CUgraphInstantiate_flags =
+    sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+/// The version of the driver, a thousand times the major and ten times the minor.
+fn driver() -> Option<i32> {
+    let mut version = 0;
+    // SAFETY: outlives the call
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok().map(|()| version)
+}
+
+/// A version number as text.
+fn version(number: i32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
+/// Refuses a driver that is too old.
+fn check_driver(driver: Option<i32>) -> Result<()> {
+    let Some(old) = driver.filter(|&driver| driver < OLDEST_DRIVER) else { return Ok(()) };
+    let (old, least) = (version(old), version(OLDEST_DRIVER));
+    Err(Error::Device(format!("the driver is of CUDA {old}, and {least} is the least; install a newer one")))
+}
+
+/// A context on the GPU of this number, after checks of the driver, the run-time compiler and the compute capability.
+fn context(number: u32) -> Result<Arc<CudaContext>> {
+    let context = cuda::context(number)?;
+    check_driver(driver())?;
+    compiler::check()?;
+    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    if capability < compiler::OLDEST {
+        let ((major, minor), (least, and)) = (capability, compiler::OLDEST);
+        let what = format!("the GPU has compute capability {major}.{minor}, and {least}.{and} is the least");
+        return Err(Error::Device(what));
+    }
+    Ok(context)
+}
+
+/// The name of the GPU of this number, or why it cannot be used.
+pub(super) fn find(number: u32) -> Result<String> {
+    context(number)?.name().map_err(failed("no name"))
+}
+
+/// Peak rates and memory size of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// operations per second in `f32`
+    pub flops: f64,
+    /// bytes per second to and from its memory
+    pub bandwidth: f64,
+    /// size of its memory, bytes
+    pub memory: f64,
+}
+
+/// Multiply-adds in `f32` per clock and multiprocessor (CUDA C++ Programming Guide, arithmetic instructions).
+fn lanes(capability: (i32, i32)) -> f64 {
+    match capability {
+        (7, _) | (8, 0) => 64.0,
+        _ => 128.0,
+    }
+}
+
+/// Peak rates of the GPU of this number, from its clocks and widths.
+pub fn limits(number: u32) -> Result<Limits> {
+    use sys::CUdevice_attribute as Attribute;
+    let context = context(number)?;
+    let attribute = |which| context.attribute(which).map(f64::from).map_err(failed("an attribute"));
+    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let [clock, memory_clock] = [
+        // kHz
+        1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+    ];
+    let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    Ok(Limits {
+        // a multiply-add is two operations, and memory transfers twice in a clock
+        flops: 2.0 * lanes(capability) * processors * clock,
+        bandwidth: 2.0 * memory_clock * bits / 8.0,
+        memory: context.total_mem().map_err(failed("no memory size"))? as f64,
+    })
+}
+
+/// Seconds between two events on one stream; waits for the second.
+fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
+    type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    let what = "the time between events";
+    behind.synchronize().map_err(failed(what))?;
+    let mut milliseconds = 0.0;
+    // SAFETY: a function of this type in every driver (that which `CudaEvent::elapsed_ms` calls is in those of CUDA 12.8 on,
+    // and its absence a panic); both events have been recorded with times
+    unsafe {
+        let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime");
+        let elapsed = elapsed.map_err(|error| Error::Device(format!("CUDA: {what}: {error}")))?;
+        elapsed(&mut milliseconds, before.cu_event(), behind.cu_event()).result().map_err(failed(what))?;
+    }
+    Ok(1e-3 * f64::from(milliseconds))
+}
+
+/// The error for compiled kernels that do not load: nearly always the driver is older than the compiler.
+fn does_not_load(error: result::DriverError) -> Error {
+    let driver = driver().map_or("unknown".into(), version);
+    let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
+    Error::Device(format!(
+        "CUDA: the kernels do not load: {error:?}; the driver is of CUDA {driver}, the run-time compiler (libnvrtc) of \
+         {compiler}: install a newer driver, or a compiler of the driver's version"
+    ))
+}
+
+/// Lets the kernels of planes, which alone may need it, have more shared memory than a block is given unasked: as much as
+/// this GPU has for a block, bytes.
+fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
+    const OF_DEVICE: sys::CUdevice_attribute =
+        sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    const OF_FUNCTION: sys::CUfunction_attribute =
+        sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let what = "shared memory";
+    let bytes = context.attribute(OF_DEVICE).map_err(failed(what))?;
+    for kernel in [Kernel::TransformPlanes, Kernel::RestorePlanes] {
+        // SAFETY: a function of the module that was just loaded
+        unsafe { result::function::set_function_attribute(functions[kernel as usize], OF_FUNCTION, bytes) }
+            .map_err(failed(what))?;
+    }
+    Ok(u32::try_from(bytes).unwrap_or(0))
+}
+
+/// A GPU with the compiled kernels.
+pub struct Gpu {
+    context: Arc<CudaContext>,
+    /// stream of all work that is not concurrent
+    main: Arc<CudaStream>,
+    /// stream of concurrent work: PME
+    beside: Arc<CudaStream>,
+    /// whether it receives launches now
+    is_beside: Cell<bool>,
+    module: sys::CUmodule,
+    /// by index of the kernel
+    functions: Vec<sys::CUfunction>,
+    /// that a block may have, bytes
+    shared_memory: u32,
+    /// on the stream of PME
+    transforms: Option<DeviceFft>,
+    allocated: RefCell<Vec<u64>>,
+    /// set while launches are timed
+    timing: Cell<Option<Timing>>,
+    /// events before and after them
+    spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
+    /// captured steps by key, latest last; `None` after the first run, which is not captured
+    graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
+}
+
+// SAFETY: the driver's handles may be used by any thread that has bound the context, which every operation does; a `Gpu`
+// has one owner at a time, so that nothing is used by two threads at once
+unsafe impl Send for Gpu {}
+
+impl Gpu {
+    /// The GPU of this number, with kernels compiled for it or taken from the cache.
+    pub fn open(number: u32, programs: &Programs) -> Result<Self> {
+        let context = context(number)?;
+        let main = context.new_stream().map_err(failed("no stream"))?;
+        // PME has short kernels: their blocks take priority over those of the pairs, which fill the GPU
+        let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
+        let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
+        let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+        let image = compiler::program(capability, programs)?;
+        // SAFETY: a program of the compiler's; the context is bound since it was made
+        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
+        let function = |kernel: &Kernel| {
+            let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
+            // SAFETY: the module is unloaded only with this structure
+            unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
+        };
+        let functions = Kernel::ALL.iter().map(function).collect::<Result<Vec<_>>>()?;
+        let shared_memory = grant_shared_memory(&context, &functions)?;
+        Ok(Gpu {
+            context,
+            main,
+            beside,
+            is_beside: Cell::new(false),
+            module,
+            functions,
+            shared_memory,
+            transforms: None,
+            allocated: RefCell::default(),
+            timing: Cell::default(),
+            spans: RefCell::default(),
+            graphs: RefCell::default(),
+        })
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
+    }
+
+    /// The stream that receives launches now.
+    fn stream(&self) -> &Arc<CudaStream> {
+        if self.is_beside.get() { &self.beside } else { &self.main }
+    }
+
+    /// Calls `start`, which launches `kernel`, between two events if launches are timed.
+    fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(timing) = self.timing.get() else { return start() };
+        let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let event = || self.stream().record_event(flags).map_err(failed("an event"));
+        let before = event()?;
+        start()?;
+        self.spans.borrow_mut().push((timing, kernel, [before, event()?]));
+        Ok(())
+    }
+
+    /// Captures the launches of `work` as a graph. `work` has run once before: all that the driver and cuFFT load or
+    /// allocate when a kernel first runs is there.
+    fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
+        let what = "a step cannot be captured";
+        self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
+        let done = work(self);
+        // the capture must end before an error is passed on
+        let graph = self.main.end_capture(PRIORITIES).map_err(failed(what));
+        done?;
+        graph?.ok_or_else(|| Error::Internal("a step without launches was captured".into()))
+    }
+}
+
+impl Device for Gpu {
+    fn name(&self) -> String {
+        let name = self.context.name().unwrap_or_default();
+        let slow = self
+            .transforms
+            .as_ref()
+            .and_then(DeviceFft::slow)
+            .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
+        cuda::title(&name, self.context.ordinal()) + &slow
+    }
+
+    fn shared_memory(&self) -> u32 {
+        self.shared_memory
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64> {
+        let address = cuda::allocate(&self.context, bytes)?;
+        self.allocated.borrow_mut().push(address);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) -> Result<()> {
+        self.wait()?;
+        self.graphs.borrow_mut().clear();
+        self.allocated.borrow_mut().retain(|&other| other != address);
+        // SAFETY: allocated above, and no work is in flight that could use it
+        unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
+    }
+
+    // empty arrays are skipped: a system may have no bonds, and the driver does not document copies of zero bytes
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.bind()?;
+        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done: a GPU that reads the host's
+        // memory itself may still do so when the call has returned
+        unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
+            .map_err(failed("copying to the GPU"))?;
+        self.wait()
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return self.wait();
+        }
+        self.bind()?;
+        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done
+        unsafe { result::memcpy_dtoh_async(bytes, address, self.main.cu_stream()) }
+            .map_err(failed("copying from the GPU"))?;
+        self.wait()
+    }
+
+    fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        // SAFETY: the caller's arrays have so many bytes
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.main.cu_stream()) }
+            .map_err(failed("copying on the GPU"))
+    }
+
+    fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        // SAFETY: the caller's array has so many bytes
+        unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }.map_err(failed("clearing memory"))
+    }
+
+    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
+        let Launch { kernel, threads, block, shared, parameter } = launch;
+        if threads == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        let pointer = |value: *const c_void| value.cast_mut();
+        let mut parameters = [pointer((&raw const *arguments).cast()), pointer((&raw const parameter).cast())];
+        let function = self.functions[kernel as usize];
+        let (grid, stream) = ((threads.div_ceil(block), 1, 1), self.stream().cu_stream());
+        self.between_events(kernel, || {
+            // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays
+            // behind the addresses live as long as this device
+            unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
+                .map_err(failed(kernel.name()))
+        })
+    }
+
+    fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()> {
+        self.transforms = Some(DeviceFft::new(size, &self.beside)?);
+        Ok(())
+    }
+
+    fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
+        let Some(transforms) = &self.transforms else {
+            return Err(Error::Internal("a transform that was not planned".into()));
+        };
+        self.bind()?;
+        self.between_events(Kernel::Solve, || {
+            // SAFETY: arrays of the planned sizes; transforms run on the stream of PME, as do the kernels before and
+            // after them
+            unsafe {
+                match direction {
+                    Direction::Forward => transforms.forward(grid, spectrum),
+                    Direction::Inverse => transforms.inverse(spectrum, grid),
+                }
+            }
+        })
+    }
+
+    fn concurrently(
+        &self,
+        first: impl FnOnce(&Self) -> Result<()>,
+        second: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()> {
+        let what = "concurrent work";
+        if self.is_beside.get() {
+            return Err(Error::Internal("more concurrent work than there are streams".into()));
+        }
+        self.beside.join(&self.main).map_err(failed(what))?;
+        self.is_beside.set(true);
+        let done = first(self);
+        self.is_beside.set(false);
+        if self.timing.get().is_some() {
+            self.main.join(&self.beside).map_err(failed(what))?;
+        }
+        let done = done.and_then(|()| second(self));
+        // also after an error: a capture must not end with unjoined streams
+        self.main.join(&self.beside).map_err(failed(what))?;
+        done
+    }
+
+    fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        if !self.transforms.as_ref().is_none_or(DeviceFft::can_be_captured) {
+            return work(self);
+        }
+        let mut graphs = self.graphs.borrow_mut();
+        let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
+            if graphs.len() == GRAPHS {
+                // the graph may be running
+                self.wait()?;
+                graphs.remove(0);
+            }
+            graphs.push((key, None));
+            return work(self);
+        };
+        let graph = match graphs[index].1.take() {
+            Some(graph) => graph,
+            None => self.capture(work)?,
+        };
+        graphs[index].1.insert(graph).launch().map_err(failed("a captured step"))
+    }
+
+    fn timing(&self) -> &Cell<Option<Timing>> {
+        &self.timing
+    }
+
+    fn spans(&self) -> Result<Vec<Span>> {
+        let span = |(timing, kernel, [before, behind]): (Timing, Kernel, [CudaEvent; 2])| {
+            Ok(Span { timing, kernel, seconds: seconds_between(&before, &behind)? })
+        };
+        self.spans.take().into_iter().map(span).collect()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.main.synchronize().map_err(failed("the work on the GPU"))
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // errors cannot be reported here, and the driver frees all memory when the process ends
+        let _ = self.wait();
+        self.graphs.borrow_mut().clear();
+        self.spans.borrow_mut().clear();
+        self.transforms = None;
+        for &address in self.allocated.borrow().iter() {
+            // SAFETY: allocated by `allocate`, not freed since, and all work is done
+            let _ = unsafe { result::free_sync(address) };
+        }
+        // SAFETY: loaded by `open`; its functions are not used again
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}

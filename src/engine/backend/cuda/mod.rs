@@ -1,0 +1,445 @@
+//! The CUDA backend: state, lists and forces are in device memory, and the host reads only what a reporter needs.
+//!
+//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` the shared structures. Steps without
+//! output are captured as a CUDA graph and replayed; the host waits for the device only where it reads something. Start
+//! reading at [`Cuda`], then in `steps`.
+//!
+//! Couplings do not synchronise: their random numbers are drawn beforehand, or by the kernel that integrates, and kinetic
+//! energies, virial and cell stay on the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
+//!
+//! A step with PME and no coupled constraints is seven kernels: spreading, three that transform and solve, gathering, pairs
+//! with bonded terms, integration, which packs positions for the next; eight where they have changed otherwise, or sums are to
+//! be cleared. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
+//! solution and two transforms, each counted as three. Coupled constraints add one; virtual sites two; a rescaling of velocities
+//! one, their refreshment none; a barostat's step two (three with coupled constraints or virtual sites, four with both), and then a
+//! refreshment as many less one; the step after either one; removal of centre-of-mass motion two, or one without a cell. With
+//! velocity rescaling every ten steps that is 7.4 on average, and 7.6 with a barostat. PME runs beside pairs and bonded terms,
+//! its short kernels first.
+//!
+//! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
+//! halts the run there, and is reported at the next read.
+
+mod cache;
+mod clock;
+mod compiler;
+mod device;
+pub(crate) mod emulator;
+mod gpu;
+mod integration;
+mod kernel;
+mod lattice;
+mod layout;
+mod list_lifetime;
+mod lists;
+mod mesh;
+mod model;
+mod refreshment;
+mod replay;
+mod restraints;
+mod shared;
+mod source;
+mod steps;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod virtual_sites;
+mod volume_terms;
+
+use super::{Backend, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host};
+use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::multiple_time_steps::LongRange;
+use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::rescaling::Rescaling;
+use crate::ensemble::thermostat::VelocityChange;
+use crate::error::{Error, Problem, Result};
+use crate::pair::ListSchedule;
+use crate::restraint::{Restraining, RestraintProgress, Restraints};
+use crate::system::{Coupling, State, System};
+use crate::vec3::{Mat3, Vec3};
+use bytemuck::Zeroable;
+use clock::Clock;
+use device::{Timing, allocate, copy, read, read_one, write};
+use layout::{Arguments, Lattice, NO_ATOM, SUM_SCALE, Status};
+use list_lifetime::ListLifetime;
+use replay::StepRequest;
+use shared::Pointer;
+use std::cell::{Cell, RefCell};
+use sums::Sums;
+use volume_terms::VolumeTerms;
+
+pub use cache::Programs;
+pub use device::Device;
+pub use emulator::device::Emulated;
+pub use gpu::Gpu;
+pub use gpu::{Limits, limits};
+
+/// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
+pub fn find(number: u32) -> Result<String> {
+    gpu::find(number)
+}
+
+pub use kernel::Kernel;
+/// The atoms in the order in which the kernels sort them.
+#[cfg(test)]
+pub(crate) use tests::sorted_on_device;
+
+/// Refuses a system that the kernels do not support.
+pub fn check(system: &System) -> std::result::Result<(), Problem> {
+    model::check(system).map(|_| ())
+}
+
+/// Positions and cell at some moment.
+struct Snapshot {
+    cell: Pointer<Lattice>,
+    positions: Pointer<Vec3>,
+}
+
+/// A run on a device.
+pub struct Cuda<D> {
+    device: D,
+    arguments: Arguments,
+    /// Lennard-Jones rule of the kernels
+    rule: u32,
+    masses: Vec<f64>,
+    volume_terms: VolumeTerms,
+    /// the host's copy
+    cell: Cell<Option<PeriodicCell>>,
+    /// a barostat has changed it on the device since
+    cell_is_old: Cell<bool>,
+    snapshots: [Snapshot; 2],
+    evaluation: Evaluation,
+    /// positions before the step that failed, or the last that were uploaded
+    last_good: Vec<Vec3>,
+    /// forces that were requested without energies, to be launched with the step; whether with the virial
+    pending: Option<bool>,
+    /// the last integration has packed the positions, which have not changed since, and no forces have been added
+    packed: bool,
+    list_lifetime: ListLifetime,
+    /// what the device does at the next refreshment, if that is known
+    next_refreshment: Option<layout::Refreshment>,
+    /// changes with the arguments, of which captured graphs hold a copy
+    epoch: u64,
+    clock: RefCell<Clock>,
+    /// outer lists built so far
+    searches: u64,
+    /// the steps requested since the last search
+    step_requests: Vec<StepRequest>,
+    restraints: Restraining,
+}
+
+impl<D: Device> Cuda<D> {
+    /// What it runs on.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// A system on a device.
+    pub fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
+        super::check_system(system)?;
+        let (arguments, rule) = model::upload(&mut device, system, schedule)?;
+        let atoms = &system.topology.atoms;
+        let searched = Snapshot { cell: arguments.searched_cell, positions: arguments.searched };
+        let pruned = Snapshot { cell: allocate(&device, 1)?, positions: allocate(&device, atoms.len())? };
+        let mut cuda = Cuda {
+            snapshots: [searched, pruned],
+            device,
+            arguments,
+            rule,
+            masses: atoms.iter().map(|atom| atom.mass).collect(),
+            volume_terms: VolumeTerms::new(system),
+            cell: Cell::new(None),
+            cell_is_old: Cell::new(false),
+            evaluation: Evaluation::default(),
+            last_good: vec![],
+            pending: None,
+            packed: false,
+            list_lifetime: ListLifetime::new(),
+            next_refreshment: None,
+            epoch: 0,
+            clock: RefCell::default(),
+            searches: 0,
+            step_requests: vec![],
+            restraints: Restraining::default(),
+        };
+        cuda.arguments.trace_times_volume = 3.0 * cuda.volume_terms.virial(1.0);
+        Ok(cuda)
+    }
+
+    /// Status after the steps so far, or an error if one has failed; the positions before that step are then read.
+    fn check(&mut self) -> Result<Status> {
+        let result = sums::check(&self.device, &self.arguments);
+        if result.is_err() {
+            self.cell()?;
+            // a step with forces beyond all bounds is not done; of any other the positions before it are kept
+            let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
+            let Arguments { positions, old, .. } = self.arguments;
+            let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };
+            read(&self.device, last, &mut self.last_good)?;
+        }
+        result
+    }
+
+    fn snapshot(&self, list: ListLevel) -> Result<()> {
+        let (a, snapshot) = (&self.arguments, &self.snapshots[list as usize]);
+        copy(&self.device, a.cell, snapshot.cell, 1)?;
+        copy(&self.device, a.positions, snapshot.positions, self.masses.len())
+    }
+
+    /// Energies and virial: the kernels' sums plus the terms that depend on the volume only.
+    fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
+        let (mut energies, mut virial) = (sums.energies(), sums.virial());
+        if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
+            self.volume_terms.add(volume, &mut energies, &mut virial);
+        }
+        self.evaluation.energies = energies;
+        self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
+        Ok(())
+    }
+
+    /// Limit of the kinetic energy, summed over both half steps, kJ/mol.
+    fn largest_kinetic(&self) -> f64 {
+        host::failure::LARGEST_KINETIC * self.masses.len() as f64
+    }
+
+    /// Refuses a kinetic energy (kJ/mol) that is NaN or above the limit, and names the fastest atom.
+    fn check_motion(&mut self, kinetic: f64) -> Result<()> {
+        if kinetic <= self.largest_kinetic() {
+            return Ok(());
+        }
+        read(&self.device, self.arguments.old, &mut self.last_good)?;
+        Err(sums::flying_off(&self.device, &self.arguments)?)
+    }
+
+    fn read_state(&self, state: &mut State) -> Result<()> {
+        state.cell = self.cell()?;
+        state.positions.resize(self.masses.len(), Vec3::ZERO);
+        state.velocities.resize(self.masses.len(), Vec3::ZERO);
+        read(&self.device, self.arguments.positions, &mut state.positions)?;
+        read(&self.device, self.arguments.velocities, &mut state.velocities)
+    }
+}
+
+fn coupling(status: &Status) -> Coupling {
+    let Status { barostat_work, pending_scaling, pending_rescaling, .. } = *status;
+    let thermostat_work = status.thermostat_work + status.refreshment_work as f64 / SUM_SCALE;
+    let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
+    let pending_scaling = Vec3::splat(pending_scaling);
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
+}
+
+impl<D: Device> Cuda<D> {
+    /// Multiplies all velocities by the factor that follows from their kinetic energy.
+    fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
+        self.amend_last_request(|asked| asked.rescaling = Some(rescaling));
+        let Rescaling { kept, along, across } = rescaling;
+        let arguments = Arguments { rescaling: layout::Rescaling { kept, along, across }, ..self.arguments };
+        steps::rescale_velocities(&self.device, &arguments, self.largest_kinetic())
+    }
+}
+
+impl<D: Device> Backend for Cuda<D> {
+    fn description(&self) -> String {
+        self.device.name()
+    }
+
+    fn upload(&mut self, state: &State) -> Result<()> {
+        self.cell.set(state.cell);
+        self.cell_is_old.set(false);
+        let a = &self.arguments;
+        let Coupling { thermostat_work, barostat_work, pending_scaling, ref pending_rescaling, .. } = state.coupling;
+        let pending_rescaling = pending_rescaling.first().copied().unwrap_or_default();
+        let pending_scaling = pending_scaling.x;
+        let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
+        let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
+        write(&self.device, a.status, &[no_fault])?;
+        write(&self.device, a.positions, &state.positions)?;
+        write(&self.device, a.old, &state.positions)?;
+        write(&self.device, a.velocities, &state.velocities)?;
+        write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
+        self.last_good.clone_from(&state.positions);
+        virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
+        (self.pending, self.packed) = (None, false);
+        self.list_lifetime.restart();
+        self.next_refreshment = None;
+        self.step_requests.clear();
+        steps::derive_cell(&self.device, &self.arguments)
+    }
+
+    fn download(&self, state: &mut State) -> Result<()> {
+        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?);
+        self.read_state(state)
+    }
+
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+        (self.cell.get(), &self.last_good)
+    }
+
+    fn cell(&self) -> Result<Option<PeriodicCell>> {
+        if self.cell_is_old.get() {
+            self.cell.set(lattice::cell(&read_one(&self.device, self.arguments.cell)?));
+            self.cell_is_old.set(false);
+        }
+        Ok(self.cell.get())
+    }
+
+    fn build_lists(&mut self) -> Result<()> {
+        let cell = self.cell()?;
+        self.packed = false;
+        let a = &mut self.arguments;
+        let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
+        // the launches are done: the search has read the length of the list
+        let spans = self.device.spans()?;
+        let clock = self.clock.get_mut();
+        clock.lists_built();
+        clock.add(&spans);
+        self.epoch += u64::from(reallocated);
+        self.snapshot(ListLevel::Outer)?;
+        lists::reset_expiry(&self.device, &self.arguments)?;
+        self.list_lifetime.lists_built();
+        // steps that were not done are to be replayed
+        self.next_refreshment = None;
+        self.step_requests.clear();
+        self.searches += 1;
+        Ok(())
+    }
+
+    fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
+        loop {
+            if !must_know && !self.list_lifetime.is_check_due() {
+                return Ok(false);
+            }
+            lists::check_displacements(&self.device, &self.arguments)?;
+            let status = self.check()?;
+            if status.lists_expired == 0 {
+                self.list_lifetime.still_valid();
+                return Ok(false);
+            }
+            let undone = self.list_lifetime.expired(u64::from(status.steps));
+            self.clock.get_mut().undo(undone);
+            if undone == 0 {
+                return Ok(true);
+            }
+            self.replay(undone as usize, lists)?;
+        }
+    }
+
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
+        self.snapshot(ListLevel::Inner)?;
+        self.packed = false;
+        let positions = self.snapshots[ListLevel::Inner as usize].positions;
+        // predicted positions do not expire lists
+        let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
+        self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
+    }
+
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
+        let snapshot = &self.snapshots[list as usize];
+        state.cell = lattice::cell(&read_one(&self.device, snapshot.cell)?);
+        state.positions.resize(self.masses.len(), Vec3::ZERO);
+        read(&self.device, snapshot.positions, &mut state.positions)
+    }
+
+    fn forces(&mut self, workload: Workload) -> Result<()> {
+        if workload.long_range != LongRange::Ordinary {
+            return Err(Problem::new("this device has no multiple time steps").help("set run.device = \"cpu\"").into());
+        }
+        if !workload.energy {
+            self.pending = Some(workload.virial);
+            (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
+            return Ok(());
+        }
+        (self.pending, self.packed) = (None, false);
+        self.set_force_constants()?;
+        // callers that need energies have checked the lists
+        let unchecked = Arguments { check_displacements: 0, ..self.arguments };
+        steps::pack(&self.device, &unchecked)?;
+        steps::forces(&self.device, &unchecked, self.rule, true)?;
+        let sums = Sums::read(&self.device, &self.arguments)?;
+        if self.check()?.lists_expired != 0 {
+            return Err(Error::Internal("energies are requested while steps are still to be replayed".into()));
+        }
+        self.evaluate(&sums, workload)?;
+        sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
+    }
+
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        self.set_restraints(restraints, progress)
+    }
+
+    fn restraining(&self) -> Option<&Restraining> {
+        Some(&self.restraints)
+    }
+
+    fn set_restraint_time(&mut self, time: f64) {
+        self.restraints.set_time(time);
+    }
+
+    fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
+        self.restraint_progress_so_far()
+    }
+
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
+    }
+
+    fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
+        self.step(asked, None)
+    }
+
+    fn integrate_and_refresh(&mut self, asked: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        self.step(asked, Some(refreshment::on_device(refreshment)?))
+    }
+
+    fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
+        if self.cell.get().is_none() {
+            return Ok(());
+        }
+        if box_scaling.coupling != PressureCoupling::Isotropic {
+            let problem = Problem::new("this device scales cells isotropically only");
+            return Err(problem.help("set run.device = \"cpu\"").into());
+        }
+        self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
+        let Relaxation { rate, pressure, thermal, noise, stochastic } = box_scaling.relaxations[0];
+        let stochastic = u32::from(stochastic);
+        let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
+        self.cell_is_old.set(true);
+        self.packed = false;
+        steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
+    }
+
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
+        match change {
+            VelocityChange::Rescale(rescalings) if rescalings.len() == 1 => self.rescale_velocities(rescalings[0]),
+            VelocityChange::Refresh(refreshment) => self.refresh(refreshment::on_device(refreshment)?),
+            _ => Err(refreshment::lacking().into()),
+        }
+    }
+
+    fn coupling(&self) -> Result<Coupling> {
+        Ok(coupling(&read_one(&self.device, self.arguments.status)?))
+    }
+
+    fn remove_com_motion(&mut self) -> Result<()> {
+        self.amend_last_request(|asked| asked.com_removal = true);
+        match self.cell.get() {
+            Some(_) => steps::remove_translation(&self.device, &self.arguments, self.masses.iter().sum()),
+            None => steps::stop_motion(&self.device, &self.arguments),
+        }
+    }
+
+    fn phases(&self) -> Result<Phases> {
+        self.device.wait()?;
+        let mut clock = self.clock.borrow_mut();
+        clock.add(&self.device.spans()?);
+        Ok(clock.phases())
+    }
+
+    fn pair_counts(&self) -> Result<PairCounts> {
+        lists::count(&self.device, &self.arguments)
+    }
+}

@@ -1,0 +1,316 @@
+//! Domain decomposition: the atoms of one system shared by several ranks, each with those in its part of the cell.
+//!
+//! The first rank is to everything above it what a device is: [`Domains`], a backend. It tells the others what it is asked to do,
+//! and all do it together, each with [`Host`] around its own [`Domain`]; they wait for that in [`Serving`]. Positions go to the
+//! neighbours below in every step, forces come back ([`halo`]); atoms move to other ranks where pair lists are built
+//! ([`local`]); sums are formed only where somebody asks for them.
+
+mod division;
+mod field;
+mod halo;
+mod local;
+mod restrict;
+#[cfg(test)]
+mod tests;
+
+use super::{Backend, Cpu, CpuOptions, Evaluation, Host, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload};
+use crate::cell::PeriodicCell;
+use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::thermostat::VelocityChange;
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::ranks::Ranks;
+use crate::simd::Level;
+use crate::system::{Coupling, State, System};
+use crate::team::Team;
+use crate::vec3::Vec3;
+use division::Division;
+use field::Domain;
+pub(in crate::backend) use restrict::Share;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the first rank has the others do with it.
+#[derive(Serialize, Deserialize)]
+enum Order {
+    /// take a system; lists are of this schedule
+    Begin(Box<System>, ListSchedule),
+    Upload(State),
+    Download,
+    BuildLists,
+    PruneLists(f64),
+    ListsExpired(ListSchedule),
+    ListPositions(ListLevel),
+    PreviousPositions,
+    Forces(Workload),
+    Integrate(Leapfrog),
+    IntegrateAndRefresh(Leapfrog, Refreshment),
+    ScaleBox(BoxScaling),
+    SetTemperatureGroups(TemperatureGroups),
+    ChangeVelocities(VelocityChange),
+    RemoveMotion,
+    PairCounts,
+    /// leave the system
+    End,
+    /// nothing more is to be done
+    Quit,
+}
+
+/// How a rank computes.
+#[derive(Clone)]
+pub struct Serving {
+    /// all of them
+    pub ranks: Ranks,
+    /// parts of the work partition
+    pub parts: usize,
+    /// instruction set
+    pub level: Level,
+    /// threads
+    pub team: Arc<Team>,
+}
+
+impl Serving {
+    /// Does what the first rank says, on another, until [`Serving::dismiss`]. Errors are those of the first rank, too.
+    pub fn serve(&self) {
+        let mut host = None;
+        while let Some(order) = self.ranks.receive_from(0) {
+            match (order, &mut host) {
+                (Order::Begin(system, schedule), _) => host = self.host(*system, schedule).ok(),
+                (Order::End, _) => host = None,
+                (Order::Quit, _) => break,
+                // the first rank has the same error, and speaks
+                (order, Some(host)) => _ = obey(host, order),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// The other ranks stop serving.
+    pub fn dismiss(ranks: &Ranks) {
+        ranks.send_to_others(&Order::Quit);
+    }
+
+    /// Around a system of which nothing is at home yet; collective.
+    fn host(&self, system: System, schedule: ListSchedule) -> Result<Host<Domain>> {
+        let Serving { ranks, parts, level, team } = self;
+        let nothing = System {
+            topology: Default::default(),
+            nonbonded: Default::default(),
+            constraints: Default::default(),
+            settings: system.settings,
+        };
+        let options = CpuOptions { parts: *parts, level: *level, schedule };
+        let cpu = ranks.agree(Cpu::new(&system, options, Arc::clone(team)).map_err(Into::into))?;
+        let domain = Domain::new(ranks, system, cpu, schedule.outer);
+        Host::new(&nothing, domain, *level, Arc::clone(team))
+    }
+}
+
+/// Does what another rank does as well.
+fn obey(host: &mut Host<Domain>, order: Order) -> Result<()> {
+    match order {
+        Order::Begin(..) | Order::End | Order::Quit => Ok(()),
+        Order::Upload(state) => upload(host, &state),
+        Order::Download => download(host, &mut State::default()),
+        Order::BuildLists => host.build_lists(),
+        Order::PruneLists(lookahead) => host.prune_lists(lookahead),
+        Order::ListsExpired(lists) => host.lists_expired(&lists, true).map(|_| ()),
+        Order::ListPositions(list) => list_positions(host, list, &mut State::default()),
+        Order::PreviousPositions => {
+            host.field().collect(host.previous_positions().1, &mut vec![]);
+            Ok(())
+        }
+        Order::Forces(workload) => forces(host, workload, &mut Evaluation::default()),
+        Order::Integrate(step) => host.integrate(step).map(|_| ()),
+        Order::IntegrateAndRefresh(step, refreshment) => host.integrate_and_refresh(step, &refreshment).map(|_| ()),
+        Order::ScaleBox(scaling) => host.scale_box(scaling),
+        Order::SetTemperatureGroups(groups) => host.set_temperature_groups(&Arc::new(groups)),
+        Order::ChangeVelocities(change) => host.change_velocities(&change),
+        Order::RemoveMotion => host.remove_com_motion(),
+        Order::PairCounts => host.pair_counts().map(|_| ()),
+    }
+}
+
+fn upload(host: &mut Host<Domain>, state: &State) -> Result<()> {
+    if let Some(system) = host.field_mut().settle(state)? {
+        host.adopt(&system)?;
+    }
+    let own = host.field().part_of(state);
+    host.upload(&own)
+}
+
+fn download(host: &Host<Domain>, state: &mut State) -> Result<()> {
+    let mut own = State::default();
+    host.download(&mut own)?;
+    host.field().collect(&own.positions, &mut state.positions);
+    host.field().collect(&own.velocities, &mut state.velocities);
+    (state.cell, state.coupling) = (own.cell, own.coupling);
+    Ok(())
+}
+
+fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Result<()> {
+    let mut own = State::default();
+    host.list_positions(list, &mut own)?;
+    host.field().collect(&own.positions, &mut state.positions);
+    state.cell = own.cell;
+    Ok(())
+}
+
+/// Forces of all atoms reach the first rank where energies do.
+fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> Result<()> {
+    host.forces(workload)?;
+    let Evaluation { forces, energies, virial, .. } = host.evaluation();
+    (out.energies, out.virial) = (*energies, *virial);
+    if workload.energy {
+        host.field().collect(forces, &mut out.forces);
+    }
+    Ok(())
+}
+
+/// How a system would be divided among so many ranks, with outer lists of this radius (nm). Refuses what cannot be.
+pub fn describe_division(system: &System, state: &State, radius: f64, ranks: usize) -> Result<String> {
+    Ok(Division::of((system, &system.constrained_groups()), state, radius, ranks)?.to_string())
+}
+
+/// The system of all ranks, on the first.
+pub struct Domains {
+    ranks: Ranks,
+    host: Host<Domain>,
+    evaluation: Evaluation,
+    /// of all atoms, before a step that failed
+    previous: Vec<Vec3>,
+}
+
+impl Domains {
+    /// Shares a system among ranks, the others of which serve. Refuses what only one rank can compute.
+    pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
+        let ranks = serving.ranks.clone();
+        ranks.send_to_others(&Order::Begin(Box::new(system.clone()), schedule));
+        let host = serving.host(system.clone(), schedule)?;
+        Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
+    }
+
+    /// Tells the others, and does it too.
+    fn order(&mut self, order: Order) -> Result<()> {
+        self.ranks.send_to_others(&order);
+        let done = obey(&mut self.host, order);
+        self.after(done)
+    }
+
+    /// After a failure of all ranks: the last good positions.
+    fn after<T>(&mut self, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.ranks.send_to_others(&Order::PreviousPositions);
+            self.host.field().collect(self.host.previous_positions().1, &mut self.previous);
+        }
+        done
+    }
+}
+
+impl Drop for Domains {
+    fn drop(&mut self) {
+        self.ranks.send_to_others(&Order::End);
+    }
+}
+
+impl Backend for Domains {
+    fn description(&self) -> String {
+        let (ranks, own) = (self.ranks.count(), self.host.description());
+        match self.host.field().division() {
+            Some(division) => format!("{own} on each of {ranks} ranks, {division}"),
+            None => format!("{own} on each of {ranks} ranks"),
+        }
+    }
+
+    fn upload(&mut self, state: &State) -> Result<()> {
+        self.order(Order::Upload(state.clone()))
+    }
+
+    fn download(&self, state: &mut State) -> Result<()> {
+        self.ranks.send_to_others(&Order::Download);
+        download(&self.host, state)
+    }
+
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+        (self.host.previous_positions().0, &self.previous)
+    }
+
+    fn cell(&self) -> Result<Option<PeriodicCell>> {
+        self.host.cell()
+    }
+
+    fn build_lists(&mut self) -> Result<()> {
+        self.order(Order::BuildLists)
+    }
+
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
+        self.order(Order::PruneLists(lookahead))
+    }
+
+    fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
+        self.ranks.send_to_others(&Order::ListsExpired(*lists));
+        self.host.lists_expired(lists, must_know)
+    }
+
+    fn searches(&self) -> u64 {
+        self.host.searches()
+    }
+
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
+        self.ranks.send_to_others(&Order::ListPositions(list));
+        list_positions(&self.host, list, state)
+    }
+
+    fn forces(&mut self, workload: Workload) -> Result<()> {
+        self.ranks.send_to_others(&Order::Forces(workload));
+        let done = forces(&mut self.host, workload, &mut self.evaluation);
+        self.after(done)
+    }
+
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
+    }
+
+    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
+        self.ranks.send_to_others(&Order::Integrate(step));
+        let done = self.host.integrate(step);
+        self.after(done)
+    }
+
+    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        self.ranks.send_to_others(&Order::IntegrateAndRefresh(step, refreshment.clone()));
+        let done = self.host.integrate_and_refresh(step, refreshment);
+        self.after(done)
+    }
+
+    fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
+        self.order(Order::ScaleBox(box_scaling))
+    }
+
+    fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {
+        self.order(Order::SetTemperatureGroups(TemperatureGroups::clone(groups)))
+    }
+
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
+        self.order(Order::ChangeVelocities(change.clone()))
+    }
+
+    fn coupling(&self) -> Result<Coupling> {
+        self.host.coupling()
+    }
+
+    fn remove_com_motion(&mut self) -> Result<()> {
+        self.order(Order::RemoveMotion)
+    }
+
+    fn phases(&self) -> Result<Phases> {
+        self.host.phases()
+    }
+
+    fn pair_counts(&self) -> Result<PairCounts> {
+        self.ranks.send_to_others(&Order::PairCounts);
+        self.host.pair_counts()
+    }
+}

@@ -1,0 +1,67 @@
+//! Forces of a system on several ranks, which are threads here, against the double-precision reference, and sums, which the mesh
+//! has its part in, against one rank.
+
+use super::*;
+use crate::backend::Reference;
+use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
+
+const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
+/// Of forces, by the rounding of mixed precision: the project's bar.
+const FORCES: f64 = 2e-5;
+/// Of energies and virials: relative to the sum of the sizes of their terms.
+const SUMS: f64 = 2e-6;
+
+fn compare(name: &str, count: usize) {
+    let Sample { system, state } = sample(name);
+    let reference = Reference::new(&system).unwrap();
+    let mut expected = Host::new(&system, reference, Level::Portable, Team::single()).unwrap();
+    expected.upload(&state).unwrap();
+    expected.forces(EVERYTHING).unwrap();
+    let mut placed = State::default();
+    expected.download(&mut placed).unwrap();
+    let expected = expected.evaluation();
+    let evaluation = on_ranks(count, |serving| {
+        let mut domains = Domains::new(serving, &system, ListSchedule::exact(CUTOFF + 0.03)).unwrap();
+        domains.upload(&state).unwrap();
+        domains.build_lists().unwrap();
+        domains.prune_lists(0.0).unwrap();
+        domains.forces(EVERYTHING).unwrap();
+        let mut back = State::default();
+        domains.download(&mut back).unwrap();
+        // virtual sites are where they belong
+        assert!(back.positions == placed.positions && back.velocities == placed.velocities);
+        domains.evaluation().clone()
+    });
+    let rms = |forces: &[Vec3]| forces.iter().map(|f| f.norm_squared()).sum::<f64>().sqrt();
+    let differences: Vec<Vec3> =
+        evaluation.forces.iter().zip(&expected.forces).map(|(ours, theirs)| *ours - *theirs).collect();
+    let error = rms(&differences) / rms(&expected.forces);
+    assert!(error < FORCES, "{name} on {count} ranks: {error}");
+    let schedule = ListSchedule::exact(CUTOFF + 0.03);
+    let options = CpuOptions { parts: 1, level: Level::Portable, schedule };
+    let cpu = Cpu::new(&system, options, Team::single()).unwrap();
+    let mut alone = Host::new(&system, cpu, Level::Portable, Team::single()).unwrap();
+    alone.upload(&state).unwrap();
+    alone.build_lists().unwrap();
+    alone.prune_lists(0.0).unwrap();
+    alone.forces(EVERYTHING).unwrap();
+    let expected = alone.evaluation();
+    let scale: f64 = expected.energies.values().iter().map(|energy| energy.abs()).sum();
+    for ((what, ours), theirs) in evaluation.energies.named().zip(expected.energies.values()) {
+        assert!((ours - theirs).abs() < SUMS * scale, "{name} on {count} ranks, {what}: {ours}, not {theirs}");
+    }
+    for (ours, theirs) in evaluation.virial.0.as_flattened().iter().zip(expected.virial.0.as_flattened()) {
+        assert!((ours - theirs).abs() < SUMS * scale, "{name} on {count} ranks, virial: {ours}, not {theirs}");
+    }
+}
+
+#[test]
+fn forces_are_those_of_one_rank() {
+    for count in [1, 2, 4, 8] {
+        ["octahedron", "tip5p", "tip4pew"].into_iter().for_each(|name| compare(name, count));
+    }
+    // these cells are wide enough for three
+    for count in [2, 3, 6, 8, 12] {
+        ["peptide-ff19sb", "peptide-charmm36"].into_iter().for_each(|name| compare(name, count));
+    }
+}

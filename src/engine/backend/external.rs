@@ -1,0 +1,46 @@
+//! Forces of the user's own, added to those of the force field.
+
+use crate::cell::PeriodicCell;
+use crate::vec3::{Mat3, Vec3};
+
+/// Energy and virial of an external force.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct External {
+    /// kJ/mol
+    pub energy: f64,
+    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for a field that does not move with the box
+    pub virial: Mat3,
+}
+
+/// A force that the force field does not know: an applied field, a wall, a bias, another program's.
+///
+/// It acts at every evaluation of forces, in dynamics, minimisation and single points alike, after the force field and
+/// before constraints. Its energy is [`Energies::external`](super::Energies::external). A closure with the arguments of
+/// [`ExternalForce::apply`] is one, too:
+///
+/// ```
+/// use md_engine::backend::External;
+/// use md_engine::cell::PeriodicCell;
+/// use md_engine::vec3::Vec3;
+///
+/// // 5 kJ/mol/nm along x on the first atom: E = −F x
+/// let pull = |_: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]| {
+///     forces[0].x += 5.0;
+///     External { energy: -5.0 * positions[0].x, ..External::default() }
+/// };
+/// # fn takes(_: impl md_engine::backend::ExternalForce) {}
+/// # takes(pull);
+/// ```
+pub trait ExternalForce: Send {
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, topology order, not wrapped into the cell).
+    fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External;
+}
+
+impl<F> ExternalForce for F
+where
+    F: FnMut(Option<&PeriodicCell>, &[Vec3], &mut [Vec3]) -> External + Send,
+{
+    fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External {
+        self(cell, positions, forces)
+    }
+}

@@ -1,0 +1,473 @@
+//! Integration in host memory: the state, leapfrog, constraints and couplings around any [`ForceField`].
+//!
+//! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that the bits do not depend on
+//! the number of threads.
+
+use super::centres::GroupSums;
+use super::leapfrog::{Section, StepResult};
+use super::refresh::Refresh;
+use super::{
+    Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
+    Workload,
+};
+use crate::cell::PeriodicCell;
+use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
+use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::groups::{PerGroup, TemperatureGroups};
+use crate::ensemble::motion::{momentum, remove_translation_and_rotation, remove_velocity};
+use crate::ensemble::multiple_time_steps::LongRange;
+use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::pair::ListSchedule;
+use crate::restraint::{Applied, Restraining, RestraintProgress, Restraints};
+use crate::simd::Level;
+use crate::system::{Constraints, Coupling, Molecules, State, System};
+use crate::team::Team;
+use crate::vec3::{Mat3, Vec3};
+use crate::virtual_sites::SitePlan;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+use volume::TrialScratch;
+
+pub(super) mod failure;
+mod impulse;
+mod scaling;
+mod volume;
+
+mod velocities;
+
+/// Atoms per unit of parallel work.
+const ATOMS: usize = 1024;
+
+/// The state of a run in host memory.
+pub struct Host<F> {
+    field: F,
+    external: Vec<Box<dyn ExternalForce>>,
+    restraints: Restraining,
+    level: Level,
+    team: Arc<Team>,
+    masses: Vec<f64>,
+    /// 1/mass, zero for massless sites, amu⁻¹
+    inverse_masses: Vec<f64>,
+    constraints: ConstraintPlan,
+    is_constrained: bool,
+    sites: SitePlan,
+    /// the longer cutoff, nm; infinite without one
+    cutoff: f64,
+    cell: Option<PeriodicCell>,
+    positions: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    /// positions at the start of the last step
+    old: Vec<Vec3>,
+    /// positions and cell of the last search, and of the last pruning
+    searched: (Vec<Vec3>, Option<PeriodicCell>),
+    pruned: (Vec<Vec3>, Option<PeriodicCell>),
+    evaluation: Evaluation,
+    coupling: Coupling,
+    /// change of accelerations by constraints
+    accelerations: Vec<Vec3>,
+    /// of the last step, ps
+    timestep: f64,
+    /// of the present velocities, after the last step and a barostat, kJ/mol
+    kinetic_after: f64,
+    /// of the last step, one for each section of the constraints
+    step_results: Vec<StepResult>,
+    /// atoms that constraints hold together
+    groups: Molecules,
+    /// atoms at home that share a heat bath, and those of the whole system; `None` where all do
+    temperature_groups: Option<Arc<TemperatureGroups>>,
+    all_temperature_groups: Option<Arc<TemperatureGroups>>,
+    /// position and velocity of the centre of mass of each, where a barostat acts
+    centres: Vec<[Vec3; 2]>,
+    /// velocities that a thermostat has scaled, before the next step
+    scaled: Vec<Vec3>,
+    /// partial sums over the atoms of temperature groups, and over groups
+    parts: Vec<[f64; 2]>,
+    parts_along: Vec<Vec3>,
+    /// whole molecules, whose centres of mass trial moves of the volume scale
+    molecules: Molecules,
+    trial: TrialScratch,
+    group_parts: Vec<GroupSums>,
+    /// why the last step failed, where other processes do not know it yet
+    failure: Option<Error>,
+    phases: Phases,
+    searches: u64,
+}
+
+impl<F: ForceField> Host<F> {
+    /// Around a force field of the same system.
+    pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
+        let constraints = ConstraintPlan::new(&Constraints::default(), &[])?;
+        let mut host = Host {
+            field,
+            external: vec![],
+            restraints: Restraining::default(),
+            level,
+            team,
+            masses: vec![],
+            inverse_masses: vec![],
+            step_results: vec![],
+            constraints,
+            is_constrained: false,
+            sites: SitePlan::default(),
+            cutoff: system.settings.longest_cutoff(),
+            cell: None,
+            positions: vec![],
+            velocities: vec![],
+            old: vec![],
+            searched: (vec![], None),
+            pruned: (vec![], None),
+            evaluation: Evaluation::default(),
+            coupling: Coupling::default(),
+            accelerations: vec![],
+            timestep: 0.0,
+            kinetic_after: 0.0,
+            centres: vec![],
+            scaled: vec![],
+            parts: vec![],
+            parts_along: vec![],
+            molecules: Molecules::default(),
+            trial: TrialScratch::default(),
+            group_parts: vec![],
+            groups: Molecules::default(),
+            temperature_groups: None,
+            all_temperature_groups: None,
+            failure: None,
+            phases: Phases::default(),
+            searches: 0,
+        };
+        host.adopt(system)?;
+        Ok(host)
+    }
+
+    /// What computes the forces.
+    pub(super) fn field(&self) -> &F {
+        &self.field
+    }
+
+    /// As [`Host::field`].
+    pub(super) fn field_mut(&mut self) -> &mut F {
+        &mut self.field
+    }
+
+    /// From now on the atoms at home are those of `system`.
+    pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
+        let topology = &system.topology;
+        // there may be constraints elsewhere only, whose work all processes book
+        self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
+        self.masses.clear();
+        self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
+        self.inverse_masses.clear();
+        self.inverse_masses.extend(self.masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }));
+        let constraints = || ConstraintPlan::new(&system.constraints, &self.masses);
+        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
+        self.constraints = constraints?;
+        self.step_results.clear();
+        self.step_results.resize(self.constraints.sections(), StepResult::NONE);
+        self.sites = SitePlan::new(topology);
+        self.parts_along = vec![Vec3::ZERO; topology.atoms.len().div_ceil(ATOMS)];
+        self.molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        self.group_parts = vec![GroupSums::default(); groups.len().div_ceil(ATOMS)];
+        self.groups = groups;
+        self.take_part();
+        Ok(())
+    }
+
+    /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints, and
+    /// to those of a refreshment that follows.
+    fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
+        std::mem::swap(&mut self.old, &mut self.positions);
+        let timestep = step.timestep;
+        let velocities = SharedVectors::new(&mut self.velocities);
+        let motion = &Motion {
+            old: &self.old,
+            positions: SharedVectors::new(&mut self.positions),
+            velocities: Some((velocities, 1.0 / timestep)),
+        };
+        // SAFETY: both are used by `unsafe` functions only, section by section
+        let half = &unsafe { motion.with_rate(2.0 / timestep) };
+        let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
+        let refresh = refreshment.map(|refreshment| Refresh {
+            motion: half,
+            groups,
+            temperature_groups,
+            refreshment,
+            home: self.field.home(),
+        });
+        let (velocities, _) = motion.velocities.as_ref().expect("given above");
+        let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
+        let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
+        let work = step.refreshed && self.is_constrained;
+        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
+            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work };
+            *result = part.advance(level, step.virial, refresh);
+        });
+        let mut sum = Mat3::ZERO;
+        for result in &self.step_results {
+            sum += result.constraint_virial.map_err(|failure| self.named(failure))?;
+        }
+        Ok(sum)
+    }
+
+    /// Kinetic energies half a step before and after the forces of the last step, the work of these, and the kinetic energy
+    /// of renewed velocities, kJ/mol.
+    fn step_sums(&self) -> [f64; 4] {
+        self.step_results.iter().fold([0.0; 4], |[before, after, work, renewed], result| {
+            [before + result.before, after + result.after, work + result.force_work, renewed + result.renewed]
+        })
+    }
+
+    /// A step, perhaps with a refreshment in its middle.
+    fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
+        let start = Instant::now();
+        if step.pending_work {
+            self.finish_barostat_work();
+            if !self.coupling.pending_rescaling.is_empty() {
+                memory::copy(&self.velocities, &mut self.scaled);
+            }
+        }
+        self.timestep = step.timestep;
+        let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
+        let grouped = step.kinetic && self.temperature_groups.is_some();
+        let mut of_groups = if grouped { self.kinetic_of_groups() } else { PerGroup::new() };
+        let virial = self.leapfrog(step, refreshment);
+        let mut constraint_virial = self.moved(virial)?.scaled(1.0 / step.timestep.powi(2));
+        if step.virial {
+            constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
+            self.field.sum(constraint_virial.0.as_flattened_mut());
+        }
+        self.sites.place(&self.team, &mut self.positions);
+        let mut sums = self.step_sums();
+        if step.kinetic || step.coupled || step.pending_work || step.refreshed {
+            self.field.sum(&mut sums);
+        }
+        let [before, after, force_work, renewed] = sums;
+        let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
+        if grouped {
+            of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
+        }
+        let constraint_work = if step.refreshed { self.book_constraint_work(after - before, force_work) } else { 0.0 };
+        self.kinetic_after = after;
+        self.restraints.book_work(step.timestep);
+        if step.pending_work {
+            self.finish_thermostat_work(step.refreshed);
+        }
+        if refreshment.is_some() {
+            self.book_refreshment(renewed);
+        }
+        let threads = self.team.threads() as f64;
+        let constraints =
+            self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
+        self.phases.constraints += constraints;
+        self.phases.update += start.elapsed().as_secs_f64() - constraints;
+        Ok(Kinetic { before, after, along, constraint_virial, of_groups, constraint_work })
+    }
+}
+
+impl<F: ForceField> Backend for Host<F> {
+    fn description(&self) -> String {
+        self.field.description()
+    }
+
+    fn upload(&mut self, state: &State) -> Result<()> {
+        self.cell = state.cell;
+        memory::copy(&state.positions, &mut self.positions);
+        self.sites.place(&self.team, &mut self.positions);
+        memory::copy(&state.velocities, &mut self.velocities);
+        memory::copy(&self.positions, &mut self.old);
+        self.coupling.clone_from(&state.coupling);
+        self.field.cell_changed(self.cell.as_ref());
+        Ok(())
+    }
+
+    fn download(&self, state: &mut State) -> Result<()> {
+        state.cell = self.cell;
+        memory::copy(&self.positions, &mut state.positions);
+        memory::copy(&self.velocities, &mut state.velocities);
+        state.coupling.clone_from(&self.coupling);
+        Ok(())
+    }
+
+    fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]) {
+        (self.cell, &self.old)
+    }
+
+    fn cell(&self) -> Result<Option<PeriodicCell>> {
+        Ok(self.cell)
+    }
+
+    fn build_lists(&mut self) -> Result<()> {
+        self.field.agree(self.failure.take())?;
+        self.searches += 1;
+        if let Some(system) = self.field.migrate(self.cell.as_ref(), &mut self.positions, &mut self.velocities)? {
+            self.adopt(&system)?;
+            memory::copy(&self.positions, &mut self.old);
+        }
+        self.field.rebuild(self.cell.as_ref(), &self.positions);
+        memory::copy(&self.positions, &mut self.searched.0);
+        self.searched.1 = self.cell;
+        Ok(())
+    }
+
+    fn lists_expired(&mut self, lists: &ListSchedule, _: bool) -> Result<bool> {
+        let (searched, cell) = &self.searched;
+        let scale = match (&self.cell, cell) {
+            (Some(now), Some(then)) => now.stretch_since(then),
+            _ => Vec3::splat(1.0),
+        };
+        // a maximum does not depend on the order
+        let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
+            .map(|(now, then)| (*now - then.stretched(scale)).norm_squared())
+            .reduce(|| 0.0, f64::max);
+        let longest_squared = self.field.largest(longest_squared);
+        Ok(lists.may_miss(self.cutoff, scale.x.min(scale.y).min(scale.z), longest_squared))
+    }
+
+    fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
+        let predicted = &mut self.pruned.0;
+        if lookahead > 0.0 && !self.velocities.is_empty() {
+            memory::resize(predicted, self.positions.len(), Vec3::ZERO);
+            let flights = predicted.par_iter_mut().zip(&self.positions).zip(&self.velocities);
+            self.team.for_each(flights, |((to, from), v)| *to = *from + *v * lookahead);
+            self.sites.place(&self.team, predicted);
+        } else {
+            memory::copy(&self.positions, predicted);
+        }
+        self.pruned.1 = self.cell;
+        self.field.prune(self.cell.as_ref(), &self.pruned.0, 0.0);
+        Ok(())
+    }
+
+    fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
+        let (positions, cell) = match list {
+            ListLevel::Outer => &self.searched,
+            ListLevel::Inner => &self.pruned,
+        };
+        memory::copy(positions, &mut state.positions);
+        state.cell = *cell;
+        Ok(())
+    }
+
+    fn forces(&mut self, workload: Workload) -> Result<()> {
+        let (cell, evaluation) = (self.cell.as_ref(), &mut self.evaluation);
+        self.field.evaluate(cell, &self.positions, workload, evaluation)?;
+        for force in &mut self.external {
+            let External { energy, virial } = force.apply(cell, &self.positions, &mut evaluation.forces);
+            evaluation.energies.external += if workload.energy { energy } else { 0.0 };
+            if workload.virial {
+                evaluation.virial += virial;
+            }
+        }
+        let Applied { positions, collective, virial } =
+            self.restraints.apply(cell, &self.positions, &mut evaluation.forces)?;
+        if workload.energy {
+            evaluation.energies.position_restraint += positions;
+            evaluation.energies.restraint += collective;
+        }
+        if workload.virial {
+            evaluation.virial += virial;
+        }
+        let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
+        if workload.virial {
+            evaluation.virial += virial;
+        }
+        if let LongRange::Apart { weight } = workload.long_range {
+            self.add_impulse(f64::from(weight), workload.virial);
+        }
+        self.sum_evaluation(workload)
+    }
+
+    fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
+        self.external.push(force);
+        Ok(())
+    }
+
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        self.restraints = Restraining::new(restraints.clone(), progress);
+        Ok(())
+    }
+
+    fn restraining(&self) -> Option<&Restraining> {
+        Some(&self.restraints)
+    }
+
+    fn set_restraint_time(&mut self, time: f64) {
+        self.restraints.set_time(time);
+    }
+
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
+    }
+
+    fn reciprocal_forces(&self, atoms: &[u32]) -> Option<Vec<Vec3>> {
+        let with_sites = self.sites.with_sites(atoms);
+        let mut forces = self.field.reciprocal_forces(self.cell.as_ref(), &with_sites)?;
+        self.sites.spread_listed(&self.positions, &with_sites, &mut forces);
+        let wanted = with_sites.iter().zip(forces).filter(|(atom, _)| atoms.binary_search(atom).is_ok());
+        Some(wanted.map(|(_, force)| force).collect())
+    }
+
+    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
+        self.move_atoms(step, None)
+    }
+
+    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
+        self.move_atoms(step, Some(refreshment))
+    }
+
+    fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
+        self.scale(box_scaling)
+    }
+
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        self.try_stretch(trial, workload, lists)
+    }
+
+    fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {
+        self.all_temperature_groups = Some(Arc::clone(groups));
+        self.take_part();
+        Ok(())
+    }
+
+    fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
+        match change {
+            VelocityChange::Rescale(rescalings) => self.rescale(rescalings),
+            VelocityChange::NoseHoover(chains) => self.rescale_by_chains(chains),
+            VelocityChange::Refresh(refreshment) => self.refresh(refreshment),
+        }
+    }
+
+    fn coupling(&self) -> Result<Coupling> {
+        Ok(self.coupling.clone())
+    }
+
+    fn remove_com_motion(&mut self) -> Result<()> {
+        if self.cell.is_some() {
+            let mut momentum = momentum(&self.masses, &self.velocities);
+            self.field.sum(&mut momentum);
+            remove_velocity(momentum, &self.masses, &mut self.velocities);
+        } else {
+            remove_translation_and_rotation(&self.masses, &self.positions, &mut self.velocities);
+        }
+        Ok(())
+    }
+
+    fn phases(&self) -> Result<Phases> {
+        let mut phases = self.field.phases();
+        phases.update += self.phases.update;
+        phases.constraints += self.phases.constraints;
+        Ok(phases)
+    }
+
+    fn pair_counts(&self) -> Result<PairCounts> {
+        Ok(self.field.pair_counts())
+    }
+}

@@ -1,0 +1,157 @@
+//! What thermostats do to velocities, and their work.
+
+use super::{ATOMS, ForceField, Host};
+use crate::backend::leapfrog::Section;
+use crate::backend::refresh::Refresh;
+use crate::constraint::{Motion, SharedVectors};
+use crate::ensemble::groups::PerGroup;
+use crate::ensemble::nose_hoover::NoseHoover;
+use crate::ensemble::refreshment::Refreshment;
+use crate::ensemble::rescaling::{Rescaling, pending, pending_work, scaling_work};
+use crate::error::Result;
+use crate::memory;
+use crate::vec3::Mat3;
+use rayon::prelude::*;
+use smallvec::smallvec;
+use std::time::Instant;
+
+impl<F: ForceField> Host<F> {
+    /// Multiplies velocities by factors that follow from their kinetic energies, one for each temperature group.
+    pub(super) fn rescale(&mut self, rescalings: &[Rescaling]) -> Result<()> {
+        let kinetic = self.kinetic_of_groups();
+        let factors = rescalings.iter().zip(&kinetic).map(|(rescaling, &kinetic)| rescaling.factor(kinetic));
+        let factors: PerGroup<f64> = factors.collect::<Result<_>>()?;
+        self.multiply(&kinetic, &factors);
+        Ok(())
+    }
+
+    /// The same by Nosé–Hoover chains.
+    pub(super) fn rescale_by_chains(&mut self, couplings: &[NoseHoover]) -> Result<()> {
+        let kinetic = self.kinetic_of_groups();
+        let chains = &mut self.coupling.chains;
+        // chains start at rest
+        chains.resize(couplings.len(), Default::default());
+        let groups = couplings.iter().zip(&kinetic).zip(chains);
+        let factors = groups.map(|((coupling, &kinetic), chain)| coupling.factor(kinetic, chain));
+        let factors: PerGroup<f64> = factors.collect::<Result<_>>()?;
+        self.multiply(&kinetic, &factors);
+        Ok(())
+    }
+
+    /// Multiplies the velocities of each temperature group of these kinetic energies (kJ/mol), and books the first part of the
+    /// work.
+    fn multiply(&mut self, kinetic: &[f64], factors: &[f64]) {
+        let work: f64 = kinetic.iter().zip(factors).map(|(&kinetic, &factor)| scaling_work(kinetic, factor)).sum();
+        self.coupling.thermostat_work += work;
+        self.coupling.pending_rescaling.clear();
+        self.coupling.pending_rescaling.extend(factors.iter().map(|&factor| pending(factor)));
+        let groups = self.temperature_groups.as_deref();
+        let atoms = self.velocities.par_iter_mut().with_min_len(ATOMS).enumerate();
+        self.team.for_each(atoms, |(atom, v)| *v = *v * factors[groups.map_or(0, |groups| groups.of_atom(atom))]);
+    }
+
+    /// Of the present velocities of each temperature group, kJ/mol.
+    pub(super) fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
+        if self.temperature_groups.is_none() {
+            return smallvec![self.kinetic_after];
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        let (masses, velocities) = (&self.masses, &self.velocities);
+        let sums = self.sum_by_group(&mut parts, |atom| [0.5 * masses[atom] * velocities[atom].norm_squared(), 0.0]);
+        self.parts = parts;
+        sums.into_iter().map(|[kinetic, _]| kinetic).collect()
+    }
+
+    /// Sums over the atoms of each temperature group, always in the same order; `parts` is scratch memory.
+    fn sum_by_group(&self, parts: &mut Vec<[f64; 2]>, of: impl Fn(usize) -> [f64; 2] + Sync) -> PerGroup<[f64; 2]> {
+        let (atoms, groups) = (self.masses.len(), self.temperature_groups.as_deref());
+        let count = groups.map_or(1, |groups| groups.degrees_of_freedom().len());
+        memory::resize(parts, atoms.div_ceil(ATOMS) * count, [0.0; 2]);
+        self.team.for_each(parts.par_chunks_mut(count).enumerate(), |(chunk, sums)| {
+            sums.fill([0.0; 2]);
+            for atom in chunk * ATOMS..((chunk + 1) * ATOMS).min(atoms) {
+                let sum = &mut sums[groups.map_or(0, |groups| groups.of_atom(atom))];
+                let [a, b] = of(atom);
+                *sum = [sum[0] + a, sum[1] + b];
+            }
+        });
+        let mut sums: PerGroup<[f64; 2]> = smallvec![[0.0; 2]; count];
+        for (part, group) in parts.iter().zip((0..count).cycle()) {
+            sums[group] = [sums[group][0] + part[0], sums[group][1] + part[1]];
+        }
+        self.field.sum(sums.as_flattened_mut());
+        sums
+    }
+
+    /// After a step: books the rest of the work of a rescaling. In a stage in which velocities are `refreshed` that of the
+    /// constraint forces is booked already.
+    pub(super) fn finish_thermostat_work(&mut self, refreshed: bool) {
+        if self.coupling.pending_rescaling.is_empty() {
+            return;
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        let (masses, timestep, forces) = (&self.masses, self.timestep, self.evaluation.acting());
+        let (scaled, velocities) = (&self.scaled, &self.velocities);
+        // dt Σ v·F of the scaled velocities, and Σ m v·Δv with the change of them by constraints in this step, kJ/mol
+        let works = self.sum_by_group(&mut parts, |atom| {
+            let v = scaled[atom];
+            let by_forces = v.dot(forces[atom]) * timestep;
+            let by_constraints = if refreshed { 0.0 } else { masses[atom] * v.dot(velocities[atom] - v) - by_forces };
+            [by_forces, by_constraints]
+        });
+        self.parts = parts;
+        let works = self.coupling.pending_rescaling.drain(..).zip(works);
+        let work: f64 = works.map(|(pending, [forces, constraints])| pending_work(pending, forces, constraints)).sum();
+        self.coupling.thermostat_work += work;
+    }
+
+    /// Renews velocities in part, in the middle of the last move.
+    pub(super) fn refresh(&mut self, refreshment: &Refreshment) -> Result<()> {
+        let start = Instant::now();
+        let velocities = SharedVectors::new(&mut self.velocities);
+        let motion = &Motion {
+            old: &self.old,
+            positions: SharedVectors::new(&mut self.positions),
+            // half a step of the move is mended
+            velocities: Some((velocities, 2.0 / self.timestep)),
+        };
+        let (velocities, _) = motion.velocities.as_ref().expect("given above");
+        let (plan, forces, level, timestep) = (&self.constraints, self.evaluation.acting(), self.level, self.timestep);
+        let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
+        let temperature_groups = self.temperature_groups.as_deref();
+        let refresh = Refresh { motion, groups, temperature_groups, refreshment, home: self.field.home() };
+        self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
+            let section =
+                Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work: false };
+            match refresh.apply(level, &section) {
+                Ok(renewed) => result.renewed = renewed,
+                Err(failure) => result.constraint_virial = Err(failure),
+            }
+        });
+        let failed = self.step_results.iter().find_map(|result| result.constraint_virial.err());
+        self.moved(failed.map_or(Ok(Mat3::ZERO), |failure| Err(self.named(failure).into())))?;
+        self.sites.place(&self.team, &mut self.positions);
+        let mut renewed = [self.step_results.iter().map(|result| result.renewed).sum::<f64>()];
+        self.field.sum(&mut renewed);
+        self.book_refreshment(renewed[0]);
+        self.phases.update += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Books the work of the constraint forces of a step that has changed the kinetic energy so, of which the other forces have
+    /// done a part, and returns it, kJ/mol.
+    pub(super) fn book_constraint_work(&mut self, change: f64, by_forces: f64) -> f64 {
+        if !self.is_constrained {
+            return 0.0;
+        }
+        let work = change - by_forces;
+        self.coupling.thermostat_work += work;
+        work
+    }
+
+    /// Books the work of a refreshment after which the kinetic energy is `renewed`, kJ/mol.
+    pub(super) fn book_refreshment(&mut self, renewed: f64) {
+        self.coupling.thermostat_work += renewed - self.kinetic_after;
+        self.kinetic_after = renewed;
+    }
+}

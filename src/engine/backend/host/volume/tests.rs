@@ -1,0 +1,109 @@
+use super::*;
+use crate::backend::Reference;
+use crate::simd::Level;
+use crate::system::State;
+use crate::team::Team;
+use crate::testing::Sample;
+
+const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
+const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
+/// Rounding of positions of some nm, nm.
+const POSITION: f64 = 1e-12;
+
+/// Of x and y, by a fifth of Δ.
+fn trial(threshold: f64) -> VolumeTrial {
+    VolumeTrial {
+        extent: 1,
+        directions: &[0, 1],
+        pressure: 0.06,
+        surface_tension: 1.0,
+        compressibility: 7.5e-4,
+        kt: 2.5,
+        change: 0.2,
+        threshold,
+        timestep: 0.002,
+    }
+}
+
+fn host(sample: &Sample, state: &State) -> Host<Reference> {
+    let reference = Reference::new(&sample.system).unwrap();
+    let mut host = Host::new(&sample.system, reference, Level::Portable, Team::single()).unwrap();
+    host.upload(state).unwrap();
+    host.forces(EVERYTHING).unwrap();
+    host
+}
+
+fn state_of(host: &Host<Reference>) -> State {
+    let mut state = State::default();
+    host.download(&mut state).unwrap();
+    state
+}
+
+#[test]
+fn a_refused_trial_leaves_every_bit() {
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
+        let mut host = host(&sample, &sample.state);
+        let (state, evaluation) = (state_of(&host), host.evaluation().clone());
+        host.try_volume(&trial(f64::INFINITY), EVERYTHING, &LISTS).unwrap();
+        let mut after = state_of(&host);
+        let moves = std::mem::take(&mut after.coupling.trials)[1];
+        assert!(after == state && (moves.tried, moves.accepted) == (1, 0));
+        assert!(host.evaluation().forces == evaluation.forces && host.evaluation().virial == evaluation.virial);
+        assert_eq!(host.evaluation().energies.potential(), evaluation.energies.potential());
+        assert!(moves.largest > 0.0);
+    }
+}
+
+#[test]
+fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
+    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
+        let mut host = host(&sample, &sample.state);
+        let (state, before) = (state_of(&host), host.evaluation().clone());
+        host.try_volume(&trial(0.0), EVERYTHING, &LISTS).unwrap();
+        let after = state_of(&host);
+        let [then, now] = [&state, &after].map(|state| state.cell.unwrap());
+        let stretch = now.stretch_since(&then);
+        assert!(stretch.x > 1.0001 && (stretch.x - stretch.y).abs() < 1e-15 && stretch.z == 1.0, "{stretch:?}");
+        let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let molecules = crate::system::Molecules::from_bonds(masses.len(), &sample.system.topology.connectivity);
+        assert!(molecules.len() < masses.len());
+        for molecule in (0..molecules.len()).map(|molecule| molecules.atoms(molecule)) {
+            let [from, to] = [&state, &after].map(|state| centre_of(molecule, &masses, &state.positions));
+            assert!((to - from.stretched(stretch)).norm() < POSITION);
+            for &atom in molecule {
+                let [a, b] = [&state, &after].map(|state| state.positions[atom as usize]);
+                assert!((b - a - (to - from)).norm() < POSITION);
+            }
+        }
+        assert!(after.velocities == state.velocities && after.coupling.trials[1].accepted == 1);
+        // forces are those of a host that starts there
+        let fresh = self::host(&sample, &after);
+        let energy = fresh.evaluation().energies.potential();
+        assert!((host.evaluation().energies.potential() - energy).abs() < 1e-9 * energy.abs());
+        let power: f64 = (fresh.evaluation().forces.iter().zip(&before.forces).zip(&state.velocities))
+            .map(|((after, before), v)| v.dot(*after - *before))
+            .sum();
+        let work = energy - before.energies.potential() + 0.001 * power;
+        assert!((after.coupling.barostat_work - work).abs() < 1e-6 * work.abs(), "{work}");
+        // to first order the energy changes as the virial of molecules says
+        let internal = (0..molecules.len()).map(|molecule| {
+            let atoms = molecules.atoms(molecule);
+            let centre = centre_of(atoms, &masses, &state.positions);
+            crate::backend::centres::internal_virial(atoms, centre, &state.positions, &before.forces)
+        });
+        let virial = before.virial.diagonal() - internal.sum::<Vec3>();
+        let predicted = -virial.dot(stretch.map(f64::ln));
+        let change = energy - before.energies.potential();
+        assert!((change - predicted).abs() < 0.2 * predicted.abs() + 1.0, "{change} against {predicted}");
+    }
+}
+
+#[test]
+fn a_cell_that_becomes_too_small_ends_the_run() {
+    let mut sample = Sample::load("water").rigid();
+    let edge = 2.0 * sample.system.settings.longest_cutoff() + 1e-4;
+    sample.state.cell = Some(PeriodicCell::orthorhombic([edge; 3]));
+    let mut host = host(&sample, &sample.state);
+    let refusal = host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap_err();
+    assert!(refusal.to_string().contains("the cell has shrunk so far"), "{refusal}");
+}

@@ -1,0 +1,128 @@
+//! A step of the leapfrog integrator with constraints, for one section of the atoms.
+
+use super::refresh::Refresh;
+use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
+use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::vec3::{Mat3, Vec3};
+use std::time::{Duration, Instant};
+
+/// Σ ½ m v²
+#[inline(always)]
+pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
+    let masses = &masses[..velocities.len()];
+    let mut sum = 0.0;
+    for i in 0..velocities.len() {
+        sum += 0.5 * masses[i] * velocities[i].norm_squared();
+    }
+    sum
+}
+
+/// The same, and Σ v·F if it is wanted; in one loop, in which neither sum waits for the other.
+#[inline(always)]
+fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
+    if !work {
+        return [kinetic(velocities, masses), 0.0];
+    }
+    let (masses, forces) = (&masses[..velocities.len()], &forces[..velocities.len()]);
+    let [mut kinetic, mut power] = [0.0; 2];
+    for i in 0..velocities.len() {
+        kinetic += 0.5 * masses[i] * velocities[i].norm_squared();
+        power += velocities[i].dot(forces[i]);
+    }
+    [kinetic, power]
+}
+
+/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    pub(super) plan: &'a ConstraintPlan,
+    pub(super) section: usize,
+    pub(super) motion: &'a Motion<'a>,
+    pub(super) velocities: &'a SharedVectors<'a>,
+    pub(super) forces: &'a [Vec3],
+    pub(super) masses: &'a [f64],
+    pub(super) inverse_masses: &'a [f64],
+    pub(super) timestep: f64,
+    /// the work of the forces is wanted
+    pub(super) work: bool,
+}
+
+/// Its result.
+#[derive(Clone)]
+pub(super) struct StepResult {
+    /// kinetic energies half a step before and after, kJ/mol
+    pub(super) before: f64,
+    pub(super) after: f64,
+    /// ½ dt Σ F·(v(t−½) + v(t+½)) where it is wanted, kJ/mol
+    pub(super) force_work: f64,
+    /// kinetic energy of velocities that a thermostat has renewed in the middle of the move, kJ/mol
+    pub(super) renewed: f64,
+    /// Σ r⊗(m Δx) of the constraints
+    pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
+    /// time spent on them
+    pub(super) constraining: Duration,
+}
+
+impl StepResult {
+    /// before the first step
+    pub(super) const NONE: Self = StepResult {
+        before: 0.0,
+        after: 0.0,
+        force_work: 0.0,
+        renewed: 0.0,
+        constraint_virial: Ok(Mat3::ZERO),
+        constraining: Duration::ZERO,
+    };
+}
+
+impl Section<'_> {
+    /// Moves the atoms, with the virial of the constraints if it is wanted, and with a refreshment where it follows.
+    pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
+        if virial {
+            dispatch(level, LeapfrogKernel::<true>(*self, refresh))
+        } else {
+            dispatch(level, LeapfrogKernel::<false>(*self, refresh))
+        }
+    }
+}
+
+/// [`Section::advance`].
+struct LeapfrogKernel<'a, const VIRIAL: bool>(Section<'a>, Option<Refresh<'a>>);
+
+impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
+    type Output = StepResult;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> StepResult {
+        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work } = self.0;
+        let atoms = plan.atoms(section);
+        let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
+        let [before, power_before] = {
+            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
+            let (positions, velocities) =
+                unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
+            let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
+            let before = kinetic_and_power(velocities, masses, forces, work);
+            for i in 0..positions.len() {
+                velocities[i] += forces[i] * (inverse_masses[i] * timestep);
+                positions[i] = old[i] + velocities[i] * timestep;
+            }
+            before
+        };
+        let start = Instant::now();
+        // SAFETY: as above
+        let constraint_virial = unsafe { plan.apply::<VIRIAL>(S::LEVEL, section, motion) };
+        let constraining = start.elapsed();
+        // SAFETY: as above
+        let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
+        let force_work = 0.5 * timestep * (power_before + power_after);
+        let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };
+        if let Some(refresh) = self.1 {
+            match refresh.apply(S::LEVEL, &self.0) {
+                Ok(renewed) => result.renewed = renewed,
+                Err(failure) => result.constraint_virial = Err(failure),
+            }
+        }
+        result
+    }
+}

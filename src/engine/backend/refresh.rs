@@ -1,0 +1,122 @@
+//! A partial refreshment of velocities in the middle of a move, for one section of the atoms.
+
+use super::Home;
+use super::leapfrog::{Section, kinetic};
+use crate::arrays::map;
+use crate::constraint::{ConstraintFailure, Motion};
+use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::refreshment::{Refreshment, Renewal};
+use crate::rng::{Lanes, NORMALS, Purpose, indices_from, normals};
+use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::system::Molecules;
+use crate::vec3::vec3;
+
+/// v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), then the constraints of that half move.
+#[derive(Clone, Copy)]
+pub(super) struct Refresh<'a> {
+    /// of half of the last move
+    pub(super) motion: &'a Motion<'a>,
+    /// atoms that constraints hold together
+    pub(super) groups: &'a Molecules,
+    /// atoms that share a heat bath; `None` where all do
+    pub(super) temperature_groups: Option<&'a TemperatureGroups>,
+    pub(super) refreshment: &'a Refreshment,
+    /// by whose numbers random numbers are drawn, where several processes share the atoms
+    pub(super) home: Option<Home<'a>>,
+}
+
+impl Refresh<'_> {
+    /// For one section, after its move. Returns the kinetic energy of the new velocities, kJ/mol.
+    pub(super) fn apply(self, level: Level, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
+        dispatch(level, RefreshKernel(self, moved))
+    }
+
+    #[inline(always)]
+    fn renew<S: Simd>(self, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
+        let Section { plan, section, velocities, masses, inverse_masses, timestep, .. } = *moved;
+        let motion = self.motion;
+        let (key, half) = (self.refreshment.key, 0.5 * timestep);
+        let atoms = plan.atoms(section);
+        {
+            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
+            let (positions, velocities) =
+                unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
+            let mut done = 0;
+            while done < positions.len() {
+                let (first, end) = (atoms.start + done, positions.len().min(done + NORMALS));
+                let (positions, velocities) = (&mut positions[done..end], &mut velocities[done..end]);
+                done = end;
+                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.numbers(first));
+                let [lost, widths] = self.factors(first, positions.len(), inverse_masses);
+                for lane in 0..positions.len() {
+                    let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));
+                    let change = velocities[lane] * lost[lane] + noise * widths[lane];
+                    velocities[lane] += change;
+                    positions[lane] += change * half;
+                }
+            }
+        }
+        // SAFETY: as above
+        unsafe { plan.apply::<false>(S::LEVEL, section, motion) }?;
+        // SAFETY: as above
+        Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
+    }
+
+    /// Numbers in the topology of the atoms from `first` on; anything behind the last.
+    #[inline(always)]
+    #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
+    fn numbers(&self, first: usize) -> Lanes<u32> {
+        let Some(home) = self.home else { return indices_from(first as u32) };
+        let mut numbers = [0; NORMALS];
+        let known = &home.atoms[first..];
+        for lane in 0..known.len().min(NORMALS) {
+            numbers[lane] = known[lane];
+        }
+        numbers
+    }
+
+    /// Whether a renewal acts on an atom.
+    #[inline(always)]
+    fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
+        let group = self.groups.of_atom(atom);
+        let number = |group: usize| self.home.map_or(group as u32, |home| home.groups[group]);
+        renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
+    }
+
+    /// α − 1 and the width of the noise of `count` atoms from `first` on; both are zero where nothing acts.
+    #[inline(always)]
+    fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
+        let renewals = self.refreshment.renewals.as_slice();
+        let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
+        let inverse_masses = &inverse_masses[first..first + count];
+        if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, renewals) {
+            // a loop without branches
+            lost = [renewals[0].kept - 1.0; NORMALS];
+            let variance = renewals[0].variance();
+            for lane in 0..inverse_masses.len() {
+                widths[lane] = variance * inverse_masses[lane];
+            }
+        } else {
+            for lane in 0..inverse_masses.len() {
+                let (atom, inverse) = (first + lane, inverse_masses[lane]);
+                let renewal = &renewals[self.temperature_groups.map_or(0, |groups| groups.of_atom(atom))];
+                if self.acts_on(renewal, atom) {
+                    (lost[lane], widths[lane]) = (renewal.kept - 1.0, renewal.variance() * inverse);
+                }
+            }
+        }
+        [lost, map(widths, f64::sqrt)]
+    }
+}
+
+/// [`Refresh::apply`].
+struct RefreshKernel<'a>(Refresh<'a>, &'a Section<'a>);
+
+impl Kernel for RefreshKernel<'_> {
+    type Output = Result<f64, ConstraintFailure>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        self.0.renew::<S>(self.1)
+    }
+}

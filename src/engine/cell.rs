@@ -1,0 +1,273 @@
+//! The periodic cell: orthorhombic or triclinic, in the reduced lower-triangular form.
+//!
+//! Row vectors a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with
+//! |b_x| ≤ a_x/2, |c_x| ≤ a_x/2, |c_y| ≤ b_y/2 (the convention of GROMACS and OpenMM).
+//! Where there is no cell (vacuum), the owner holds `Option<PeriodicCell>` = `None`.
+
+use crate::vec3::{Vec3, vec3};
+
+/// Lattice vectors in nm, reduced lower-triangular form.
+///
+/// ```
+/// use md_engine::cell::PeriodicCell;
+/// use md_engine::vec3::vec3;
+///
+/// let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
+/// assert_eq!((cell.volume(), cell.max_cutoff()), (24.0, 1.0));
+/// assert_eq!(cell.minimum_image(vec3(1.5, 0.0, -3.0)), vec3(-0.5, 0.0, 1.0));
+/// // a truncated octahedron has 4√3/9 of the volume of the cube of its edge
+/// let octahedron = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).expect("a cell");
+/// assert!((octahedron.volume() / 27.0 - 4.0 * 3f64.sqrt() / 9.0).abs() < 1e-12);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PeriodicCell {
+    rows: [Vec3; 3],
+}
+
+/// cos of the truncated octahedron's angle is −1/3; files print it as 109.4712190°.
+const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
+/// Printed angles carry 7 decimals at best; within this of the exact value they mean the exact value.
+const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
+
+impl PeriodicCell {
+    /// A rectangular cell with edges in nm.
+    pub fn orthorhombic(edges: [f64; 3]) -> Self {
+        Self { rows: [vec3(edges[0], 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])] }
+    }
+
+    /// From three row vectors (nm) with a along x and b in the xy plane, reduced on the way.
+    /// `None` where the vectors are not of that form, not finite, or span no positive volume.
+    pub fn from_rows(rows: [Vec3; 3]) -> Option<Self> {
+        let [a, mut b, mut c] = rows;
+        let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
+        let positive = a.x > 0.0 && b.y > 0.0 && c.z > 0.0;
+        let finite = rows.iter().all(|row| row.is_finite());
+        if !(lower_triangular && positive && finite) {
+            return None;
+        }
+        c = c - b * excess(c.y / b.y);
+        c = c - a * excess(c.x / a.x);
+        b = b - a * excess(b.x / a.x);
+        Some(Self { rows: [a, b, c] })
+    }
+
+    /// From edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a and b.
+    /// `None` where they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
+    pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
+        let [a, b, c] = lengths;
+        if lengths.iter().any(|&length| length <= 0.0) || !angles_degrees.iter().all(|&v| 0.0 < v && v < 180.0) {
+            return None;
+        }
+        let cosines = angles_degrees.map(|angle| {
+            if angle == 90.0 {
+                0.0
+            } else if (angle - OCTAHEDRON_ANGLE_DEGREES).abs() < OCTAHEDRON_SNAP_DEGREES {
+                -1.0 / 3.0
+            } else if (angle - (180.0 - OCTAHEDRON_ANGLE_DEGREES)).abs() < OCTAHEDRON_SNAP_DEGREES {
+                1.0 / 3.0
+            } else {
+                angle.to_radians().cos()
+            }
+        });
+        let [cos_alpha, cos_beta, cos_gamma] = cosines;
+        let sin_gamma = (1.0 - cos_gamma * cos_gamma).sqrt();
+        let cx = c * cos_beta;
+        let cy = c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma;
+        let cz = (c * c - cx * cx - cy * cy).sqrt();
+        Self::from_rows([vec3(a, 0.0, 0.0), vec3(b * cos_gamma, b * sin_gamma, 0.0), vec3(cx, cy, cz)])
+    }
+
+    /// The row vectors a, b, c in nm.
+    #[inline(always)]
+    pub fn rows(&self) -> [Vec3; 3] {
+        self.rows
+    }
+
+    /// Edge lengths in nm and angles α, β, γ in degrees.
+    pub fn lengths_angles(&self) -> ([f64; 3], [f64; 3]) {
+        let [a, b, c] = self.rows;
+        let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();
+        ([a.norm(), b.norm(), c.norm()], [angle(b, c), angle(a, c), angle(a, b)])
+    }
+
+    /// Volume in nm³.
+    #[inline(always)]
+    pub fn volume(&self) -> f64 {
+        self.rows[0].x * self.rows[1].y * self.rows[2].z
+    }
+
+    /// Distances between opposite faces in nm, for the directions a, b, c.
+    pub fn face_distances(&self) -> [f64; 3] {
+        let [a, b, c] = self.rows;
+        let volume = self.volume();
+        [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
+    }
+
+    /// The largest cutoff (nm) for which the minimum image of this reduced cell is the only image needed:
+    /// half the smallest diagonal element.
+    pub fn max_cutoff(&self) -> f64 {
+        0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
+    }
+
+    /// Cell scaled uniformly by `factor`.
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self { rows: self.rows.map(|row| row * factor) }
+    }
+
+    /// Cell stretched along x, y, z by `factors`; it stays reduced.
+    pub fn stretched(&self, factors: Vec3) -> Self {
+        Self { rows: self.rows.map(|row| row.stretched(factors)) }
+    }
+
+    /// The factors along x, y, z by which this cell was stretched since it was `before`.
+    pub fn stretch_since(&self, before: &Self) -> Vec3 {
+        let diagonal = |cell: &Self| [cell.rows[0].x, cell.rows[1].y, cell.rows[2].z];
+        let ([x, y, z], [a, b, c]) = (diagonal(self), diagonal(before));
+        vec3(x / a, y / b, z / c)
+    }
+
+    /// Fractional coordinates of a Cartesian position (nm); not wrapped.
+    #[inline(always)]
+    pub fn to_fractional(&self, r: Vec3) -> Vec3 {
+        let [a, b, c] = self.rows;
+        let sz = r.z / c.z;
+        let sy = (r.y - sz * c.y) / b.y;
+        let sx = (r.x - sy * b.x - sz * c.x) / a.x;
+        vec3(sx, sy, sz)
+    }
+
+    /// Cartesian position (nm) of fractional coordinates.
+    #[inline(always)]
+    pub fn to_cartesian(&self, s: Vec3) -> Vec3 {
+        self.rows[0] * s.x + self.rows[1] * s.y + self.rows[2] * s.z
+    }
+
+    /// The image shift n_a a + n_b b + n_c c in nm.
+    #[inline(always)]
+    pub fn shift(&self, image: [i32; 3]) -> Vec3 {
+        self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
+    }
+
+    /// Displacement reduced by whole lattice vectors, z first. For distances up to [`Self::max_cutoff`] it is the minimum image.
+    #[inline(always)]
+    pub fn minimum_image(&self, mut d: Vec3) -> Vec3 {
+        let [a, b, c] = self.rows;
+        // nearly always true, and then all three roundings below give zero
+        if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
+            return d;
+        }
+        d -= c * (d.z / c.z).round();
+        d -= b * (d.y / b.y).round();
+        d -= a * (d.x / a.x).round();
+        d
+    }
+
+    /// Position wrapped into the parallelepiped 0 ≤ s < 1, and the lattice image it was taken from:
+    /// `wrapped + shift(image) = r`.
+    pub fn wrap(&self, r: Vec3) -> (Vec3, [i32; 3]) {
+        let image = self.to_fractional(r).map(f64::floor);
+        let mut wrapped = r - self.to_cartesian(image);
+        let mut image = image.map(|v| v as i32).to_array();
+        // rounding can leave s = 1 exactly; one more fold keeps the half-open promise
+        let again = self.to_fractional(wrapped).map(f64::floor).map(|v| v as i32).to_array();
+        if again != [0, 0, 0] {
+            wrapped -= self.shift(again);
+            for (n, extra) in image.iter_mut().zip(again) {
+                *n += extra;
+            }
+        }
+        (wrapped, image)
+    }
+}
+
+/// Whole lattice vectors to take out. Ties stay as they are: a truncated octahedron has c_y = −b_y/2, and rounding
+/// must not turn a reduced cell into another of the same lattice each time it is read.
+fn excess(ratio: f64) -> f64 {
+    const TIE: f64 = 1e-9;
+    if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
+}
+
+/// Minimum-image displacement where there may be no cell.
+#[inline(always)]
+pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
+    match cell {
+        Some(cell) => cell.minimum_image(d),
+        None => d,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn octahedron() -> PeriodicCell {
+        PeriodicCell::from_lengths_angles([4.2438; 3], [109.471_219; 3]).expect("valid cell")
+    }
+
+    #[test]
+    fn octahedron_has_its_textbook_volume() {
+        // V = a³ · 4√3/9 for a truncated octahedron with lattice constant a
+        let expected = 4.2438f64.powi(3) * 4.0 * 3f64.sqrt() / 9.0;
+        assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn octahedron_is_reduced() {
+        let [a, b, c] = octahedron().rows();
+        assert!(b.x.abs() <= 0.5 * a.x + 1e-12 && c.x.abs() <= 0.5 * a.x + 1e-12 && c.y.abs() <= 0.5 * b.y + 1e-12);
+    }
+
+    #[test]
+    fn a_reduced_cell_keeps_its_angles() {
+        let (lengths, angles) = octahedron().lengths_angles();
+        assert!(angles.iter().all(|angle| (angle - OCTAHEDRON_ANGLE_DEGREES).abs() < 1e-9), "{angles:?}");
+        let again = PeriodicCell::from_lengths_angles(lengths, angles).expect("valid cell");
+        assert!(again.rows().iter().zip(octahedron().rows()).all(|(&a, b)| (a - b).norm() < 1e-12));
+    }
+
+    #[test]
+    fn a_stretched_cell_stays_reduced_and_keeps_fractions() {
+        let (cell, factors) = (octahedron(), vec3(1.1, 0.9, 1.3));
+        let stretched = cell.stretched(factors);
+        let again = PeriodicCell::from_rows(stretched.rows()).expect("valid cell");
+        assert!((stretched.volume() / cell.volume() - 1.1 * 0.9 * 1.3).abs() < 1e-12 && again == stretched);
+        assert!((stretched.stretch_since(&cell) - factors).norm() < 1e-12);
+        let r = vec3(-3.1, 7.7, 0.4);
+        assert!((stretched.to_fractional(r.stretched(factors)) - cell.to_fractional(r)).norm() < 1e-12);
+    }
+
+    #[test]
+    fn fractional_round_trip() {
+        let cell = octahedron();
+        let r = vec3(-3.1, 7.7, 0.4);
+        assert!((cell.to_cartesian(cell.to_fractional(r)) - r).norm() < 1e-13);
+    }
+
+    #[test]
+    fn wrap_and_image_restore_the_position() {
+        let cell = octahedron();
+        for r in [vec3(-3.1, 7.7, 0.4), vec3(-1e-18, 0.0, 4.0), vec3(100.0, -50.0, 3.0)] {
+            let (wrapped, image) = cell.wrap(r);
+            let s = cell.to_fractional(wrapped).to_array();
+            assert!(s.iter().all(|v| (0.0..1.0).contains(v)), "{s:?}");
+            assert!((wrapped + cell.shift(image) - r).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn minimum_image_is_shortest_within_the_cutoff() {
+        let cell = octahedron();
+        let d = vec3(0.3, -0.5, 0.8);
+        let moved = d + cell.shift([2, -3, 1]);
+        assert!((cell.minimum_image(moved) - d).norm() < 1e-12);
+    }
+
+    #[test]
+    fn impossible_cells_are_refused() {
+        assert!(PeriodicCell::from_lengths_angles([1.0, 1.0, 1.0], [10.0, 170.0, 90.0]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([0.0, 1.0, 1.0], [90.0; 3]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([f64::NAN, 1.0, 1.0], [90.0; 3]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([1.0, 1.0, -1.0], [90.0; 3]).is_none());
+        assert!(PeriodicCell::from_lengths_angles([1.0; 3], [190.0, 90.0, 90.0]).is_none());
+    }
+}

@@ -1,0 +1,160 @@
+//! The compute core on a GPU: cuFFT and cuBLAS behind the interface of the CPU's side.
+//!
+//! Libraries are loaded at run time on first use; errors name a missing one. A test compares transforms and products with the
+//! CPU's where there is a GPU; without one, tests check the mapping of row-major products to BLAS's column-major ones.
+
+mod array;
+mod fallback;
+mod fft;
+mod gemm;
+mod real;
+
+pub(crate) use fallback::DeviceFft;
+
+use super::core::{Core, Number, Operand, Real};
+use crate::error::{Error, Result};
+use array::CudaArray;
+use cudarc::driver::{CudaContext, CudaStream, DriverError, sys};
+use fft::CudaFft;
+use gemm::{Blas, Call};
+use num_complex::Complex;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The driver's error as ours.
+pub(crate) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
+    move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
+}
+
+/// How a GPU is called in reports.
+pub fn title(name: &str, number: impl std::fmt::Display) -> String {
+    format!("{name}, CUDA device {number}")
+}
+
+/// An error where one of NVIDIA's libraries cannot be opened.
+pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error {
+    let [package, wheel] = packages;
+    Error::Device(format!(
+        "CUDA's {what} ({library}) was not found; install it (package {package}, or pip install {wheel}) and put its \
+         folder into LD_LIBRARY_PATH"
+    ))
+}
+
+/// A GPU's context, where there are a driver and a GPU of this number.
+pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
+    // SAFETY: opens and closes a library of NVIDIA's by name
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::Device("no NVIDIA driver was found (libcuda, which its package installs)".into()));
+    }
+    let devices = CudaContext::device_count().map_err(failed("the driver does not start"))?;
+    if i64::from(number) >= i64::from(devices) {
+        let found = format!("there is no device cuda:{number}; the driver finds {devices}, numbered from 0");
+        return Err(Error::Device(found));
+    }
+    let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
+    // with it, the first stream waits for the whole device, an error while another thread captures a graph there
+    // SAFETY: it orders the uses of a `CudaSlice`, of which there is none
+    unsafe { context.disable_event_tracking() };
+    Ok(context)
+}
+
+/// Allocates memory on the GPU.
+pub(crate) fn allocate(context: &CudaContext, bytes: usize) -> Result<u64> {
+    context.bind_to_thread().map_err(failed("the context cannot be bound"))?;
+    // SAFETY: the context is bound
+    unsafe { cudarc::driver::result::malloc_sync(bytes) }.map_err(|error| {
+        let free = context.mem_get_info().map_or(0, |(free, _)| free >> 20);
+        let wanted = bytes.div_ceil(1 << 20);
+        let what = format!("out of GPU memory: {wanted} MiB are needed, {free} MiB are free ({error:?})");
+        Error::Device(format!("{what}; use a GPU with more memory, or the CPU as device"))
+    })
+}
+
+/// A GPU with both libraries.
+pub struct CudaCore {
+    stream: Arc<CudaStream>,
+    blas: Blas,
+}
+
+impl CudaCore {
+    /// The GPU of this number. Names the library that is missing.
+    pub fn open(number: u32) -> Result<Self> {
+        let context = context(number)?;
+        fft::check()?;
+        let stream = context.new_stream().map_err(failed("no stream"))?;
+        Ok(CudaCore { blas: Blas::new(&stream)?, stream })
+    }
+
+    /// The GPU's name.
+    pub fn name(&self) -> Result<String> {
+        self.stream.context().name().map_err(failed("no name"))
+    }
+}
+
+impl Core for CudaCore {
+    type Array<'a, T: Number> = CudaArray<T>;
+    type Fft<T: Real> = CudaFft<T>;
+
+    fn store<T: Number>(&self, values: &[T]) -> Result<CudaArray<T>> {
+        let mut array = CudaArray::new(&self.stream, values.len())?;
+        array.write(values)?;
+        Ok(array)
+    }
+
+    fn zeros<T: Number>(&self, length: usize) -> Result<CudaArray<T>> {
+        let mut array = CudaArray::new(&self.stream, length)?;
+        array.clear()?;
+        Ok(array)
+    }
+
+    fn read<'b, T: Number>(&self, array: &'b CudaArray<T>) -> Result<Cow<'b, [T]>> {
+        Ok(Cow::Owned(array.read()?))
+    }
+
+    fn plan<T: Real>(&self, size: [usize; 3]) -> Result<CudaFft<T>> {
+        CudaFft::new(size, &self.stream)
+    }
+
+    fn forward<T: Real>(
+        &self,
+        fft: &mut CudaFft<T>,
+        real: &mut CudaArray<T>,
+        complex: &mut CudaArray<Complex<T>>,
+    ) -> Result<()> {
+        assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
+        // SAFETY: arrays of the planned size, nothing of which is used again before work that is asked for later
+        unsafe { fft.forward(real.address(), complex.address()) }
+    }
+
+    fn inverse<T: Real>(
+        &self,
+        fft: &mut CudaFft<T>,
+        complex: &mut CudaArray<Complex<T>>,
+        real: &mut CudaArray<T>,
+    ) -> Result<()> {
+        assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
+        // SAFETY: as above
+        unsafe { fft.inverse(complex.address(), real.address()) }
+    }
+
+    fn gemm<T: Real>(
+        &self,
+        alpha: T,
+        a: Operand<'_, CudaArray<T>>,
+        b: Operand<'_, CudaArray<T>>,
+        beta: T,
+        c: &mut CudaArray<T>,
+    ) -> Result<()> {
+        let call = Call::new(&a.layout, &b.layout)?;
+        let lengths = [a.array.length(), b.array.length(), c.length()];
+        assert!(call.fits(&a.layout, &b.layout, lengths), "matrices lie in their arrays");
+        let element = size_of::<T>() as u64;
+        let [a, b] = [a, b].map(|operand| operand.array.address() + operand.layout.span.start as u64 * element);
+        // SAFETY: the matrices lie in their arrays
+        unsafe { self.blas.multiply(&call, [alpha, beta], [a, b, c.address()]) }
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.stream.synchronize().map_err(failed("the work on the GPU"))
+    }
+}

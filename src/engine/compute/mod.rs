@@ -1,0 +1,17 @@
+//! The shared compute core: numerical building blocks behind one small interface, used by PME and by trajectory
+//! analysis. No other module calls FFT or linear-algebra crates.
+//!
+//! [`Fft3`] and [`gemm`] work on the host's arrays. [`Core`] is their common interface with cuFFT and cuBLAS: [`HostCore`]
+//! uses the former, [`CudaCore`] the libraries. [`LineFft`] is for the CPU backend.
+
+mod core;
+pub mod cuda;
+mod fft;
+mod gemm;
+mod lines;
+
+pub use core::{Core, HostCore, Number, Operand, Precision, Real};
+pub use cuda::CudaCore;
+pub use fft::{Fft3, FftReal};
+pub use gemm::{GemmReal, Matrix, gemm};
+pub use lines::{LineFft, Lines, LinesMut, Split};

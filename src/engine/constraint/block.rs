@@ -1,0 +1,360 @@
+//! Blocks of eight waters or eight SHAKE clusters: which atoms they hold, and how they are read and written back.
+
+use super::lanes::{LANES, Lanes, gather, lane};
+use super::settle::{self, SettleShape, settle};
+use super::shake::{self, ShakeShape, ShakeSolution, shake};
+use super::{ConstraintFailure, Motion, SharedVectors};
+use crate::arrays::{from_fn, map};
+use crate::simd::Simd;
+use crate::vec3::{Mat3, Vec3, vec3};
+use std::ops::Range;
+
+/// Atoms of eight molecules of `K` atoms. Unused lanes at the end repeat the last molecule and are never written.
+#[derive(Clone, Copy, Debug)]
+struct Atoms<const K: usize> {
+    of: [[u32; LANES]; K],
+    used: usize,
+}
+
+impl<const K: usize> Atoms<K> {
+    /// From one to eight molecules.
+    fn new(molecules: &[[u32; K]]) -> Self {
+        let molecule = |lane: usize| molecules[lane.min(molecules.len() - 1)];
+        Self { of: from_fn(|k| from_fn(|lane| molecule(lane)[k])), used: molecules.len() }
+    }
+
+    /// # Safety
+    /// All atoms are in range of `vectors`.
+    #[inline(always)]
+    unsafe fn read(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; K] {
+        // SAFETY: in range by the contract above
+        map(self.of, |atoms| gather(|lane| unsafe { *vectors.get_unchecked(atoms[lane] as usize) }))
+    }
+
+    /// # Safety
+    /// All atoms are in range, and no other thread writes them meanwhile.
+    #[inline(always)]
+    unsafe fn read_shared(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; K] {
+        // SAFETY: by the contract above
+        map(self.of, |atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
+    }
+
+    /// # Safety
+    /// All atoms are in range, and no other thread touches them meanwhile.
+    #[inline(always)]
+    unsafe fn add(&self, vectors: &SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
+        for k in 0..K {
+            for l in 0..self.used.min(LANES) {
+                // SAFETY: by the contract above
+                unsafe { vectors.add(self.of[k][l], lane(changes[k], l)) };
+            }
+        }
+    }
+
+    /// Write corrections to positions, and times the rate to velocities.
+    ///
+    /// # Safety
+    /// As for [`Self::add`].
+    #[inline(always)]
+    unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
+        // SAFETY: by the contract above
+        unsafe {
+            self.add(&motion.positions, changes);
+            if let Some((velocities, rate)) = &motion.velocities {
+                self.add(velocities, &map(*changes, |d| d * Lanes::splat(*rate)));
+            }
+        }
+    }
+
+    /// 1 in lanes that hold a molecule of their own, 0 elsewhere.
+    #[inline(always)]
+    fn mask(&self) -> Lanes {
+        Lanes(from_fn(|lane| if lane < self.used { 1.0 } else { 0.0 }))
+    }
+}
+
+/// Molecules of three atoms that follow each other in memory: rows of nine numbers, read and written as vectors.
+impl Atoms<3> {
+    /// Whether the atoms of each molecule follow each other.
+    fn are_rows(&self) -> bool {
+        let [first, second, third] = &self.of;
+        (0..LANES).all(|lane| second[lane] == first[lane] + 1 && third[lane] == first[lane] + 2)
+    }
+
+    /// The atoms of a molecule.
+    #[inline(always)]
+    fn row(&self, lane: usize) -> Range<usize> {
+        let first = self.of[0][lane] as usize;
+        first..first + 3
+    }
+
+    /// Molecules from their rows.
+    #[inline(always)]
+    fn columns<S: Simd>(row: impl Fn(usize) -> [f64; 9]) -> [Vec3<Lanes>; 3] {
+        let eight = S::transpose8(from_fn(|lane| {
+            let [a, b, c, d, e, f, g, h, _] = row(lane);
+            [a, b, c, d, e, f, g, h]
+        }));
+        let [a, b, c, d, e, f, g, h] = map(eight, Lanes);
+        [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(from_fn(|lane| row(lane)[8])))]
+    }
+
+    /// [`Self::read`] for rows.
+    ///
+    /// # Safety
+    /// As for [`Self::read`].
+    #[inline(always)]
+    unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
+        // SAFETY: in range by the contract above
+        Self::columns::<S>(|lane| *nine(unsafe { vectors.get_unchecked(self.row(lane)) }))
+    }
+
+    /// [`Self::read_shared`] for rows.
+    ///
+    /// # Safety
+    /// All atoms are in range, and no other thread touches them meanwhile.
+    #[inline(always)]
+    unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
+        // SAFETY: by the contract above
+        Self::columns::<S>(|lane| *nine(unsafe { vectors.slice(self.row(lane)) }))
+    }
+
+    /// [`Self::correct`] for rows.
+    ///
+    /// # Safety
+    /// As for [`Self::add`].
+    #[inline(always)]
+    unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
+        let [a, b, c] = changes;
+        let rows = S::transpose8([a.x.0, a.y.0, a.z.0, b.x.0, b.y.0, b.z.0, c.x.0, c.y.0]);
+        for lane in 0..self.used {
+            let [a, b, c, d, e, f, g, h] = rows[lane];
+            let row = [a, b, c, d, e, f, g, h, changes[2].z.0[lane]];
+            // SAFETY: by the contract above; each slice ends before the next
+            let positions = nine_mut(unsafe { motion.positions.slice(self.row(lane)) });
+            for k in 0..9 {
+                positions[k] += row[k];
+            }
+            if let Some((velocities, rate)) = &motion.velocities {
+                // SAFETY: as above
+                let velocities = nine_mut(unsafe { velocities.slice(self.row(lane)) });
+                for k in 0..9 {
+                    velocities[k] += row[k] * rate;
+                }
+            }
+        }
+    }
+}
+
+/// The components of three vectors.
+#[inline(always)]
+fn nine(vectors: &[Vec3]) -> &[f64; 9] {
+    bytemuck::cast_slice(vectors).try_into().expect("three vectors")
+}
+
+/// The same, to be changed.
+#[inline(always)]
+fn nine_mut(vectors: &mut [Vec3]) -> &mut [f64; 9] {
+    bytemuck::cast_slice_mut(vectors).try_into().expect("three vectors")
+}
+
+/// Σ r⊗(m Δx), the upper triangle (it is symmetric for central forces), lane by lane: xx xy xz yy yz zz, amu nm².
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneVirial([Lanes; 6]);
+
+impl LaneVirial {
+    pub(super) const ZERO: Self = Self([Lanes::ZERO; 6]);
+
+    #[inline(always)]
+    fn add(&mut self, r: Vec3<Lanes>, impulse: Vec3<Lanes>) {
+        let terms =
+            [r.x * impulse.x, r.x * impulse.y, r.x * impulse.z, r.y * impulse.y, r.y * impulse.z, r.z * impulse.z];
+        for k in 0..6 {
+            self.0[k] += terms[k];
+        }
+    }
+
+    /// Sum over lanes, in a fixed order.
+    #[inline(always)]
+    pub(super) fn total(&self) -> Mat3 {
+        let [xx, xy, xz, yy, yz, zz] = map(self.0, Lanes::sum);
+        Mat3([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    }
+}
+
+/// Eight waters of one shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SettleBlock {
+    atoms: Atoms<3>,
+    /// the atoms of each water follow each other
+    rows: bool,
+    shape: SettleShape,
+}
+
+impl SettleBlock {
+    /// From one to eight waters (O, H, H).
+    pub(super) fn new(waters: &[[u32; 3]], shape: SettleShape) -> Self {
+        let atoms = Atoms::new(waters);
+        Self { rows: atoms.are_rows(), atoms, shape }
+    }
+
+    /// # Safety
+    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn apply<S: Simd, const VIRIAL: bool>(
+        &self,
+        motion: &Motion<'_>,
+        virial: &mut LaneVirial,
+    ) -> Result<(), ConstraintFailure> {
+        let (atoms, positions) = (&self.atoms, &motion.positions);
+        // SAFETY: by the contract above
+        let (old, new) = unsafe {
+            match self.rows {
+                true => (atoms.read_rows::<S>(motion.old), atoms.read_shared_rows::<S>(positions)),
+                false => (atoms.read(motion.old), atoms.read_shared(positions)),
+            }
+        };
+        let changes = settle(&self.shape, old, new);
+        // anything that failed in a lane spreads to all three components of the oxygen
+        if !changes[0].x.is_finite() {
+            let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
+            return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });
+        }
+        if VIRIAL {
+            let mass = atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
+            for k in 1..3 {
+                virial.add(old[k] - old[0], changes[k] * mass);
+            }
+        }
+        // SAFETY: by the contract above
+        unsafe {
+            match self.rows {
+                true => atoms.correct_rows::<S>(motion, &changes),
+                false => atoms.correct(motion, &changes),
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Self::apply`].
+    pub(super) unsafe fn project(
+        &self,
+        positions: &[Vec3],
+        velocities: &SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        for lane in 0..self.atoms.used {
+            let water = self.atoms.of.map(|atoms| atoms[lane]);
+            let at = water.map(|atom| positions[atom as usize]);
+            // SAFETY: by the contract above
+            let before = water.map(|atom| unsafe { velocities.get(atom) });
+            let after = settle::project(&self.shape, at, before).filter(|v| v.iter().all(|v| v.is_finite()));
+            let after = after.ok_or(ConstraintFailure { atoms: [water[0], water[1]] })?;
+            for k in 0..3 {
+                // SAFETY: by the contract above
+                unsafe { velocities.add(water[k], after[k] - before[k]) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One SHAKE cluster: centre, leaves, distances (nm).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shake<const N: usize> {
+    pub(super) center: u32,
+    pub(super) leaves: [u32; N],
+    pub(super) lengths: [f64; N],
+}
+
+/// Eight SHAKE clusters of `N` leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShakeBlock<const N: usize> {
+    center: Atoms<1>,
+    leaves: Atoms<N>,
+    shape: ShakeShape<N>,
+}
+
+impl<const N: usize> ShakeBlock<N> {
+    /// From one to eight SHAKE clusters; `inverse_mass` of any atom in 1/amu.
+    pub(super) fn new(shakes: &[Shake<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
+        let mut centers = [[0; 1]; LANES];
+        let mut all_leaves = [[0; N]; LANES];
+        for (lane, shake) in shakes.iter().enumerate() {
+            centers[lane] = [shake.center];
+            all_leaves[lane] = shake.leaves;
+        }
+        let center = Atoms::new(&centers[..shakes.len()]);
+        let leaves = Atoms::new(&all_leaves[..shakes.len()]);
+        let shake = |lane: usize| &shakes[lane.min(shakes.len() - 1)];
+        let lanes = |value: &dyn Fn(usize) -> f64| Lanes(from_fn(value));
+        let shape = ShakeShape {
+            inverse_center_mass: lanes(&|lane| inverse_mass(shake(lane).center)),
+            inverse_leaf_mass: from_fn(|i| lanes(&|lane| inverse_mass(shake(lane).leaves[i]))),
+            length_squared: from_fn(|i| lanes(&|lane| shake(lane).lengths[i].powi(2))),
+        };
+        Self { center, leaves, shape }
+    }
+
+    /// # Safety
+    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn apply<const VIRIAL: bool>(
+        &self,
+        motion: &Motion<'_>,
+        tolerance: f64,
+        virial: &mut LaneVirial,
+    ) -> Result<(), ConstraintFailure> {
+        // SAFETY: by the contract above
+        let (old, new) = unsafe {
+            let ([old_center], [new_center]) =
+                (self.center.read(motion.old), self.center.read_shared(&motion.positions));
+            let old = map(self.leaves.read(motion.old), |leaf| leaf - old_center);
+            (old, map(self.leaves.read_shared(&motion.positions), |leaf| leaf - new_center))
+        };
+        let solution = shake(&self.shape, &old, &new, tolerance);
+        self.check(&solution)?;
+        if VIRIAL {
+            let mask = self.center.mask();
+            for i in 0..N {
+                virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));
+            }
+        }
+        // SAFETY: by the contract above
+        unsafe {
+            self.center.correct(motion, &[solution.center]);
+            self.leaves.correct(motion, &solution.leaves);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Self::apply`].
+    pub(super) unsafe fn project(
+        &self,
+        positions: &[Vec3],
+        velocities: &SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        // SAFETY: by the contract above
+        unsafe {
+            let ([center], [center_velocity]) = (self.center.read(positions), self.center.read_shared(velocities));
+            let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
+            let relative = self.leaves.read_shared(velocities).map(|leaf| leaf - center_velocity);
+            let solution = shake::project(&self.shape, &bonds, &relative);
+            self.check(&solution)?;
+            self.center.add(velocities, &[solution.center]);
+            self.leaves.add(velocities, &solution.leaves);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn check(&self, solution: &ShakeSolution<N>) -> Result<(), ConstraintFailure> {
+        match solution.failed {
+            None => Ok(()),
+            Some((leaf, lane)) => {
+                Err(ConstraintFailure { atoms: [self.center.of[0][lane], self.leaves.of[leaf][lane]] })
+            }
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Constraints sorted into independent blocks.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::block::{LaneVirial, SettleBlock, Shake, ShakeBlock};
+use super::coupled::Coupled;
+use super::lanes::LANES;
+use super::settle::SettleShape;
+use super::shake::MAX_LEAVES;
+use super::{ConstraintFailure, Motion, SharedVectors};
+use crate::error::Problem;
+use crate::simd::{Kernel, Level, Simd, dispatch};
+use crate::system::{Constraint, Constraints, Molecules, Settle};
+use crate::vec3::{Mat3, Vec3};
+
+/// Least number of atoms of a section: some 10 µs of work, data that fit into a second-level cache, and a multiple of eight
+/// waters of three and of four sites.
+const SECTION: usize = 1152;
+
+/// Every constraint of a system, sorted into blocks that share no atom, and these into sections of consecutive atoms.
+#[derive(Debug)]
+pub struct ConstraintPlan {
+    atoms: usize,
+    tolerance: f64,
+    sections: Vec<Section>,
+    coupled: Vec<Coupled>,
+    settles: Vec<SettleBlock>,
+    shakes1: Vec<ShakeBlock<1>>,
+    shakes2: Vec<ShakeBlock<2>>,
+    shakes3: Vec<ShakeBlock<3>>,
+    shakes4: Vec<ShakeBlock<4>>,
+}
+
+/// Constraints in groups that share no atom.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// rigid waters without other constraints
+    pub settles: Vec<Settle>,
+    /// SHAKE clusters: the centre, and its up to four constraints
+    pub shakes: Vec<(u32, Vec<Constraint>)>,
+    /// clusters of coupled constraints, largest first
+    pub coupled: Vec<Vec<Constraint>>,
+}
+
+impl Groups {
+    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses, except waters that are no triangle.
+    pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
+        let (settles, clusters) = independent(constraints, masses)?;
+        let mut groups = Groups { settles, ..Groups::default() };
+        for cluster in clusters {
+            match center_of(&cluster, masses) {
+                Some(center) => groups.shakes.push((center, cluster)),
+                None => groups.coupled.push(cluster),
+            }
+        }
+        // stable: clusters of equal size stay in the order of their atoms
+        groups.coupled.sort_by_key(|c| std::cmp::Reverse(c.len()));
+        Ok(groups)
+    }
+}
+
+/// Consecutive atoms, and the blocks of all constraints between them: coupled clusters, one per block, then waters and
+/// SHAKE clusters, eight per block.
+#[derive(Clone, Debug, Default)]
+struct Section {
+    atoms: Range<usize>,
+    coupled: Range<usize>,
+    settles: Range<usize>,
+    shakes1: Range<usize>,
+    shakes2: Range<usize>,
+    shakes3: Range<usize>,
+    shakes4: Range<usize>,
+}
+
+/// `$body` for the blocks of the named kinds in `$section`.
+macro_rules! for_each_block {
+    ($plan:ident, $section:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
+        $(for $block in &$plan.$kind[$section.$kind.clone()] {
+            $body;
+        })*
+    };
+}
+
+impl ConstraintPlan {
+    /// Sort `constraints` into blocks; `masses` (amu) of all atoms.
+    ///
+    /// Waters whose hydrogens differ in mass, or that share an atom with another constraint, are solved as three
+    /// constraints. Refused: massless or missing atoms, lengths that are not positive, a distance given twice.
+    pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
+        if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
+            return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
+        }
+        let (settles, clusters) = independent(constraints, masses)?;
+        let mut plan = Self {
+            atoms: masses.len(),
+            tolerance: constraints.tolerance,
+            sections: vec![],
+            coupled: vec![],
+            settles: vec![],
+            shakes1: vec![],
+            shakes2: vec![],
+            shakes3: vec![],
+            shakes4: vec![],
+        };
+        let (mut settles, mut clusters) = (&settles[..], &clusters[..]);
+        for atoms in cut(masses.len(), settles, clusters) {
+            let inside = |atom: u32| (atom as usize) < atoms.end;
+            let waters = settles.partition_point(|water| inside(water.atoms[0]));
+            let others = clusters.partition_point(|cluster| inside(cluster[0].atoms[0]));
+            plan.add_section(atoms, &settles[..waters], &clusters[..others], masses)?;
+            (settles, clusters) = (&settles[waters..], &clusters[others..]);
+        }
+        Ok(plan)
+    }
+
+    /// Append the blocks of `settles` and of `clusters`, all within `atoms`.
+    fn add_section(
+        &mut self,
+        atoms: Range<usize>,
+        settles: &[Settle],
+        clusters: &[Vec<Constraint>],
+        masses: &[f64],
+    ) -> Result<(), Problem> {
+        let inverse_mass = |atom: u32| 1.0 / masses[atom as usize];
+        let (mut one, mut two, mut three, mut four) = (vec![], vec![], vec![], vec![]);
+        let (mut coupled, settles) = (vec![], settle_blocks(settles, masses)?);
+        for cluster in clusters {
+            let Some(center) = center_of(cluster, masses) else {
+                coupled.push(Coupled::new(cluster, inverse_mass));
+                continue;
+            };
+            match cluster.len() {
+                1 => one.push(shake(cluster, center)),
+                2 => two.push(shake(cluster, center)),
+                3 => three.push(shake(cluster, center)),
+                _ => four.push(shake(cluster, center)),
+            }
+        }
+        self.sections.push(Section {
+            atoms,
+            coupled: append(&mut self.coupled, coupled),
+            settles: append(&mut self.settles, settles),
+            shakes1: append(&mut self.shakes1, one.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes2: append(&mut self.shakes2, two.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes3: append(&mut self.shakes3, three.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+            shakes4: append(&mut self.shakes4, four.chunks(LANES).map(|s| ShakeBlock::new(s, inverse_mass))),
+        });
+        Ok(())
+    }
+
+    /// Number of sections: ranges of consecutive atoms, together all of them, with no constraint between two of them.
+    pub fn sections(&self) -> usize {
+        self.sections.len()
+    }
+
+    /// The atoms of a section.
+    #[inline(always)]
+    pub fn atoms(&self, section: usize) -> Range<usize> {
+        self.sections[section].atoms.clone()
+    }
+
+    /// Correct the positions and velocities of the atoms in a section.
+    ///
+    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero): divided by dt², it is the virial Σ r⊗F of the constraint
+    /// forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same bits on any
+    /// number of threads. SETTLE is exact; other constraints are satisfied within the relative tolerance.
+    ///
+    /// # Safety
+    /// No other thread touches the atoms of the section meanwhile.
+    ///
+    /// # Panics
+    /// Where an array has not the length of the system.
+    pub unsafe fn apply<const VIRIAL: bool>(
+        &self,
+        level: Level,
+        section: usize,
+        motion: &Motion<'_>,
+    ) -> Result<Mat3, ConstraintFailure> {
+        dispatch(level, SectionKernel::<VIRIAL>(self, section, motion))
+    }
+
+    /// [`Self::apply`] with the caller's instruction set.
+    ///
+    /// # Safety
+    /// As for [`Self::apply`].
+    #[inline(always)]
+    unsafe fn correct<S: Simd, const VIRIAL: bool>(
+        &self,
+        section: usize,
+        motion: &Motion<'_>,
+    ) -> Result<Mat3, ConstraintFailure> {
+        assert!(motion.old.len() == self.atoms && motion.positions.len() == self.atoms, "one position for each atom");
+        assert!(motion.velocities.as_ref().is_none_or(|(v, _)| v.len() == self.atoms), "one velocity for each atom");
+        let mut virial = LaneVirial::ZERO;
+        let mut coupled_virial = Mat3::ZERO;
+        let section = &self.sections[section];
+        // SAFETY: `new` checked all atoms against the length, which is that of the arrays; no atom is in two blocks,
+        // and this call alone works on its section
+        unsafe {
+            for_each_block!(self, section, [coupled], |cluster| {
+                coupled_virial += cluster.shake(motion, self.tolerance)?
+            });
+            for_each_block!(self, section, [settles], |block| block.apply::<S, VIRIAL>(motion, &mut virial)?);
+            for_each_block!(self, section, [shakes1 shakes2 shakes3 shakes4], |block| {
+                block.apply::<VIRIAL>(motion, self.tolerance, &mut virial)?
+            });
+        }
+        Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
+    }
+
+    /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own. `partials` is
+    /// scratch memory, kept between calls.
+    pub fn apply_all<const VIRIAL: bool>(
+        &self,
+        motion: &mut Motion<'_>,
+        partials: &mut Vec<Result<Mat3, ConstraintFailure>>,
+    ) -> Result<Mat3, ConstraintFailure> {
+        let motion = &*motion;
+        let sections = (0..self.sections()).into_par_iter();
+        // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, exclude all other access
+        let applied = sections.map(|section| unsafe { self.apply::<VIRIAL>(Level::Portable, section, motion) });
+        applied.collect_into_vec(partials);
+        partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
+    }
+
+    /// Correct `positions` (nm) to satisfy all constraints, along the bonds of `reference`, in parallel.
+    pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
+        let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
+        self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
+    }
+
+    /// Remove from `velocities` (nm/ps) the components along constraints at `positions` (nm), in parallel; momentum is
+    /// conserved. With a plan for unit masses it removes the components of forces that constraints would balance.
+    pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
+        assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
+        let velocities = &SharedVectors::new(velocities);
+        self.sections.par_iter().try_for_each(|section| {
+            // SAFETY: as in `apply`; sections share no atom
+            unsafe {
+                for_each_block!(self, section, [coupled settles shakes1 shakes2 shakes3 shakes4], |block| {
+                    block.project(positions, velocities)?
+                });
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A section of a plan, of which the maker has promised what [`ConstraintPlan::apply`] asks for.
+struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
+
+impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
+    type Output = Result<Mat3, ConstraintFailure>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        // SAFETY: promised by the maker
+        unsafe { self.0.correct::<S, VIRIAL>(self.1, self.2) }
+    }
+}
+
+/// Waters fit for SETTLE, and all other constraints in clusters, both in the order of their first atoms.
+fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>, Vec<Vec<Constraint>>), Problem> {
+    check(constraints, masses)?;
+    let (mut settles, distances) = separate(constraints, masses);
+    settles.sort_by_key(|water| water.atoms.iter().min().copied());
+    Ok((settles, clusters_of(distances, masses.len())?))
+}
+
+/// Appends, and returns the range.
+fn append<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Range<usize> {
+    let start = all.len();
+    all.extend(more);
+    start..all.len()
+}
+
+/// Divides all atoms into ranges of at least [`SECTION`] atoms that no constraint crosses.
+fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Range<usize>> {
+    // furthest partner of the first atom of each group
+    let mut last: Vec<u32> = (0..atoms as u32).collect();
+    let mut tie = |group: &mut dyn Iterator<Item = u32>| {
+        let (low, high) = group.fold((u32::MAX, 0), |(low, high), atom| (low.min(atom), high.max(atom)));
+        last[low as usize] = last[low as usize].max(high);
+    };
+    settles.iter().for_each(|water| tie(&mut water.atoms.into_iter()));
+    clusters.iter().for_each(|cluster| tie(&mut cluster.iter().flat_map(|c| c.atoms)));
+    let (mut sections, mut start, mut reach) = (vec![], 0, 0);
+    for (atom, &partner) in last.iter().enumerate() {
+        reach = reach.max(partner as usize);
+        let end = atom + 1;
+        if end == atoms || (reach < end && end - start >= SECTION) {
+            sections.push(start..end);
+            start = end;
+        }
+    }
+    sections
+}
+
+/// Refuse constraints that cannot be satisfied in any geometry.
+fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
+    let check = |atoms: &[u32], lengths: &[f64]| {
+        let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
+        if atoms.iter().any(|&a| a as usize >= masses.len()) {
+            return Err(Problem::new(format!("a constraint names atoms {} of {}", name(), masses.len())));
+        }
+        if atoms.iter().any(|&a| !(masses[a as usize] > 0.0 && masses[a as usize].is_finite())) {
+            return Err(Problem::new(format!("a constraint of atoms {} includes one without mass", name())));
+        }
+        if lengths.iter().any(|&l| !(l > 0.0 && l.is_finite())) {
+            return Err(Problem::new(format!("the constraint of atoms {} needs a positive length", name())));
+        }
+        let repeated = atoms.iter().enumerate().any(|(k, a)| atoms[..k].contains(a));
+        if repeated {
+            return Err(Problem::new(format!("a constraint of atoms {} names one of them twice", name())));
+        }
+        Ok(())
+    };
+    for water in &constraints.settles {
+        check(&water.atoms, &[water.oh, water.hh])?;
+    }
+    constraints.bonds.iter().try_for_each(|bond| check(&bond.atoms, &[bond.length]))
+}
+
+/// Waters fit for SETTLE, and all other constraints.
+fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Constraint>) {
+    let mut uses = vec![0u32; masses.len()];
+    let in_settles = constraints.settles.iter().flat_map(|w| w.atoms);
+    for atom in in_settles.chain(constraints.bonds.iter().flat_map(|b| b.atoms)) {
+        uses[atom as usize] += 1;
+    }
+    let fits = |water: &Settle| {
+        let [_, h1, h2] = water.atoms.map(|a| masses[a as usize]);
+        h1 == h2 && water.atoms.iter().all(|&a| uses[a as usize] == 1)
+    };
+    let (settles, others): (Vec<Settle>, Vec<Settle>) = constraints.settles.iter().partition(|w| fits(w));
+    let mut distances = constraints.bonds.clone();
+    for water in others {
+        let [o, h1, h2] = water.atoms;
+        for (atoms, length) in [([o, h1], water.oh), ([o, h2], water.oh), ([h1, h2], water.hh)] {
+            distances.push(Constraint { atoms, length });
+        }
+    }
+    (settles, distances)
+}
+
+/// Waters eight by eight, each block of one shape.
+fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
+    // almost always one shape; a list keeps the order in which shapes first appear
+    let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
+    for water in settles {
+        let [oxygen, hydrogen, _] = water.atoms;
+        let Some(shape) = SettleShape::new([oxygen, hydrogen].map(|a| masses[a as usize]), water.oh, water.hh) else {
+            let message = format!(
+                "the rigid water at atom {} is no triangle: O-H {} nm, H-H {} nm",
+                oxygen + 1,
+                water.oh,
+                water.hh
+            );
+            return Err(Problem::new(message).help("H-H must be shorter than twice O-H"));
+        };
+        match by_shape.iter_mut().find(|(s, _)| *s == shape) {
+            Some((_, waters)) => waters.push(water.atoms),
+            None => by_shape.push((shape, vec![water.atoms])),
+        }
+    }
+    let blocks = |(shape, waters): &(SettleShape, Vec<[u32; 3]>)| {
+        waters.chunks(LANES).map(|w| SettleBlock::new(w, *shape)).collect::<Vec<_>>()
+    };
+    Ok(by_shape.iter().flat_map(blocks).collect())
+}
+
+/// Connected clusters of constraints, in the order of their first atoms. A pair given twice is refused.
+fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<Constraint>>, Problem> {
+    let pairs: Vec<[u32; 2]> = distances.iter().map(|c| c.atoms).collect();
+    let molecules = Molecules::from_bonds(atoms, &pairs);
+    let ascending = |c: &Constraint| [c.atoms[0].min(c.atoms[1]), c.atoms[0].max(c.atoms[1])];
+    distances.sort_by_key(|c| (molecules.of_atom(c.atoms[0] as usize), ascending(c)));
+    if let Some(twice) = distances.windows(2).find(|w| ascending(&w[0]) == ascending(&w[1])) {
+        let [i, j] = ascending(&twice[0]);
+        return Err(Problem::new(format!("the distance between atoms {} and {} is fixed twice", i + 1, j + 1)));
+    }
+    let same = |a: &Constraint, b: &Constraint| {
+        molecules.of_atom(a.atoms[0] as usize) == molecules.of_atom(b.atoms[0] as usize)
+    };
+    Ok(distances.chunk_by(same).map(<[_]>::to_vec).collect())
+}
+
+/// The atom common to all of at most four constraints, the heavier of a pair; `None` where there is none.
+fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
+    let [i, j] = cluster[0].atoms;
+    let common = |atom: &u32| cluster.iter().all(|c| c.atoms.contains(atom));
+    let heavier_first = if masses[j as usize] > masses[i as usize] { [j, i] } else { [i, j] };
+    heavier_first.into_iter().find(common).filter(|_| cluster.len() <= MAX_LEAVES)
+}
+
+/// A SHAKE cluster from its constraints and its centre.
+fn shake<const N: usize>(cluster: &[Constraint], center: u32) -> Shake<N> {
+    let leaf = |c: &Constraint| if c.atoms[0] == center { c.atoms[1] } else { c.atoms[0] };
+    Shake {
+        center,
+        leaves: std::array::from_fn(|i| leaf(&cluster[i])),
+        lengths: std::array::from_fn(|i| cluster[i].length),
+    }
+}

@@ -1,0 +1,128 @@
+//! Temperature groups: atoms that share a heat bath.
+
+use crate::constraint::RemovedMotion;
+use crate::error::Problem;
+use crate::system::System;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+/// The temperature group of each atom, and their degrees of freedom. Group 0 has all atoms that belong to no other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TemperatureGroups {
+    /// empty where all are in one group
+    of_atom: Vec<u8>,
+    degrees_of_freedom: Vec<f64>,
+}
+
+/// One value for each temperature group; those of a few groups need no memory of their own.
+pub type PerGroup<T> = SmallVec<[T; 4]>;
+
+/// Most groups beside that of all other atoms.
+pub const MOST_GROUPS: usize = u8::MAX as usize;
+
+impl TemperatureGroups {
+    /// From the atoms of all groups but the first. An atom may be in one of them, and so are all atoms that constraints hold
+    /// together.
+    ///
+    /// Each group has three degrees of freedom for each atom with mass, less its constraints. Those of the motion that is
+    /// removed are taken from all groups in proportion, as GROMACS does.
+    pub fn new(system: &System, removed: RemovedMotion, groups: &[Vec<u32>]) -> Result<Self, Problem> {
+        let (topology, constraints) = (&system.topology, &system.constraints);
+        let total = crate::constraint::degrees_of_freedom(topology, constraints, removed) as f64;
+        if groups.is_empty() {
+            return Ok(TemperatureGroups { of_atom: vec![], degrees_of_freedom: vec![total] });
+        }
+        if groups.len() > MOST_GROUPS {
+            return Err(Problem::new(format!("{} temperature groups are too many", groups.len()))
+                .help(format!("at most {MOST_GROUPS} are possible")));
+        }
+        let mut of_atom = vec![0u8; topology.atoms.len()];
+        for (group, atoms) in (1u8..).zip(groups) {
+            for &atom in atoms {
+                let now = std::mem::replace(&mut of_atom[atom as usize], group);
+                if now != 0 {
+                    return Err(Problem::new(format!("atom {} is in temperature groups {now} and {group}", atom + 1))
+                        .help("an atom has one temperature: let the selections exclude each other"));
+                }
+            }
+        }
+        let mut free = vec![0.0; groups.len() + 1];
+        for (atom, group) in topology.atoms.iter().zip(&of_atom) {
+            free[usize::from(*group)] += if atom.mass > 0.0 { 3.0 } else { 0.0 };
+        }
+        let waters = constraints.settles.iter().map(|water| (&water.atoms[..], 3.0));
+        for (atoms, count) in waters.chain(constraints.bonds.iter().map(|bond| (&bond.atoms[..], 1.0))) {
+            let group = of_atom[atoms[0] as usize];
+            if let Some(other) = atoms.iter().find(|&&atom| of_atom[atom as usize] != group) {
+                let message =
+                    format!("a constraint holds atoms {} and {}, of two temperature groups", atoms[0] + 1, other + 1);
+                return Err(Problem::new(message).help("let groups have whole molecules, or \"protein\", \"water\""));
+            }
+            free[usize::from(group)] -= count;
+        }
+        let all: f64 = free.iter().sum();
+        let share = if all > 0.0 { total / all } else { 0.0 };
+        Ok(TemperatureGroups { of_atom, degrees_of_freedom: free.iter().map(|f| f * share).collect() })
+    }
+
+    /// Those of some of the atoms, which are numbered anew; degrees of freedom remain those of all.
+    pub fn part(&self, atoms: &[u32]) -> Self {
+        let of_atom = atoms.iter().map(|&atom| self.of_atom(atom as usize) as u8).collect();
+        TemperatureGroups { of_atom, degrees_of_freedom: self.degrees_of_freedom.clone() }
+    }
+
+    /// The group of an atom.
+    #[inline(always)]
+    pub fn of_atom(&self, atom: usize) -> usize {
+        self.of_atom.get(atom).map_or(0, |group| usize::from(*group))
+    }
+
+    /// Of each group; at least one.
+    pub fn degrees_of_freedom(&self) -> &[f64] {
+        &self.degrees_of_freedom
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prepare::AtomSpec;
+    use crate::system::{Constraint, LennardJones};
+    use crate::vec3::vec3;
+
+    /// Four atoms, the last two held together.
+    fn system() -> System {
+        let mut builder = System::builder();
+        builder.lj_type("X", LennardJones::from_sigma_epsilon(0.3, 1.0));
+        for index in 0..4 {
+            let position = vec3(0.5 * f64::from(index), 0.0, 0.0);
+            builder.atom(AtomSpec { name: "X", element: 18, mass: 40.0, position, ..AtomSpec::default() });
+        }
+        let mut system = builder.build().unwrap().system;
+        system.constraints.bonds = vec![Constraint { atoms: [2, 3], length: 0.5 }];
+        system
+    }
+
+    #[test]
+    fn degrees_of_freedom_are_shared() {
+        let system = system();
+        let all = TemperatureGroups::new(&system, RemovedMotion::Translation, &[]).unwrap();
+        assert_eq!(all.degrees_of_freedom(), [8.0]);
+        let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
+        assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
+        // 3, 5 and 3, of which 3 of 11 are removed
+        let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
+        assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
+        let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();
+        assert_eq!(kept.degrees_of_freedom(), [5.0, 6.0]);
+    }
+
+    #[test]
+    fn an_atom_has_one_group_and_constraints_stay_in_it() {
+        let of = |groups: &[Vec<u32>]| TemperatureGroups::new(&system(), RemovedMotion::Nothing, groups);
+        let twice = of(&[vec![0, 1], vec![1]]).expect_err("twice").to_string();
+        assert!(twice.contains("atom 2 is in temperature groups 1 and 2"), "{twice}");
+        let cut = of(&[vec![2]]).expect_err("cut").to_string();
+        assert!(cut.contains("a constraint holds atoms 3 and 4"), "{cut}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Positions, velocities and cell: what every reader of coordinates returns.
+
+use std::path::Path;
+
+use super::known::{COORDINATES, recognise};
+use super::number;
+use crate::cell::PeriodicCell;
+use crate::error::{Problem, Result};
+use crate::system::Name;
+use crate::vec3::{Vec3, vec3};
+
+/// Positions and what goes with them, in topology order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coordinates {
+    /// title line
+    pub title: String,
+    /// ps
+    pub time: Option<f64>,
+    /// nm
+    pub positions: Vec<Vec3>,
+    /// nm/ps
+    pub velocities: Option<Vec<Vec3>>,
+    /// `None` where there is no box
+    pub cell: Option<PeriodicCell>,
+    /// of all atoms, or none where the format has no names; [`super::check_order`] compares them with a topology
+    pub labels: Vec<Label>,
+}
+
+/// What a coordinate file calls an atom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// name of the atom
+    pub name: Name,
+    /// atomic number; 0 where the file does not tell
+    pub element: u8,
+}
+
+/// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves
+/// 1e-10 nm there.
+pub const FARTHEST: f64 = 1e6;
+/// Fastest atom in nm/ps: the speed of light.
+pub const FASTEST: f64 = 299_792.458;
+
+/// Read a coordinate file of any known format, compressed or not; the format is told by the content.
+///
+/// `expected_atoms` is the size of the topology it belongs to, where there is one. `box_angle` (degrees) completes
+/// a box given by its edges only, as old files do; [`crate::system::CellHint::angle_degrees`] holds it. Fails with a
+/// [`Problem`] that names file and line.
+pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
+    let bytes = super::read(path)?;
+    let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
+    let coordinates = coordinates.and_then(|coordinates| {
+        let found = coordinates.positions.len();
+        match expected_atoms.filter(|&expected| expected != found) {
+            Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
+                .help("topology and coordinates must belong together")),
+            None => Ok(coordinates),
+        }
+    });
+    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
+}
+
+/// Three numbers of a file times `unit`; `None` where that is longer than `most`, or no number.
+pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
+    let vector = vec3(x, y, z) * unit;
+    (vector.norm() <= most).then_some(vector)
+}
+
+/// The problem of such numbers, those of atom `index`.
+pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
+    Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
+        .help("the file is damaged, or the run that wrote it was unstable")
+}
+
+/// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
+pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
+    lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
+}
+
+/// Whether edges in Å stand for no cell, as in structures that are no crystals.
+pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
+    lengths == [1.0; 3] || lengths == [0.0; 3]
+}
+
+/// The time in ps behind a `t=` of a title, as GROMACS writes it.
+pub(super) fn time_of_title(title: &str) -> Option<f64> {
+    let at = title.rmatch_indices("t=").map(|(at, _)| at);
+    let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());
+    let after = at.filter(alone).find_map(|at| title[at + 2..].split_whitespace().next())?;
+    number::real(after.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_may_hold_the_time() {
+        for (title, expected) in [
+            ("Protein in water t=   1.50000 step= 750", Some(1.5)),
+            ("t=0", Some(0.0)),
+            ("Best=4", None),
+            ("no time, t= later", None),
+            ("", None),
+        ] {
+            assert_eq!(time_of_title(title), expected, "{title}");
+        }
+    }
+}

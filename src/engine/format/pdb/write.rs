@@ -1,0 +1,155 @@
+//! Writes structures and the models of trajectories.
+
+use std::fmt::Write as _;
+use std::io::{Result, Write};
+
+use crate::cell::PeriodicCell;
+use crate::format::element;
+use crate::format::text::{fixed, push_fixed, write_in_pieces};
+use crate::system::{Atom, Molecules, Topology};
+use crate::units::ANGSTROM;
+use crate::vec3::Vec3;
+
+/// Serial numbers have five columns and residue numbers four; beyond that they start again at 0, as viewers expect.
+const SERIALS: usize = 100_000;
+const RESIDUE_NUMBERS: i32 = 10_000;
+
+/// Write `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) are `HETATM`; every
+/// molecule ends with `TER`.
+pub fn write_pdb(
+    topology: &Topology,
+    positions: &[Vec3],
+    cell: Option<&PeriodicCell>,
+    title: &str,
+    out: &mut impl Write,
+) -> Result<()> {
+    write_pdb_of(topology, 0..topology.atoms.len(), positions, cell, title, out)
+}
+
+/// The same of some atoms only, in ascending order; `positions` are those of all.
+pub fn write_pdb_of(
+    topology: &Topology,
+    atoms: impl IntoIterator<Item = usize>,
+    positions: &[Vec3],
+    cell: Option<&PeriodicCell>,
+    title: &str,
+    out: &mut impl Write,
+) -> Result<()> {
+    let title: String = title.chars().filter(|c| !c.is_control()).take(70).collect();
+    writeln!(out, "TITLE     {title}")?;
+    if let Some(cell) = cell {
+        out.write_all(cell_record(cell).as_bytes())?;
+    }
+    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+    let atoms: Vec<usize> = atoms.into_iter().collect();
+    write_in_pieces(&atoms, out, |index, piece, text| {
+        let mut last = index.checked_sub(1).map(|before| atoms[before]);
+        for &i in piece {
+            push_head(topology, &molecules, last.replace(i), i, text);
+            push_position(positions[i].to_array(), text);
+            push_tail(topology, i, text);
+        }
+    })?;
+    writeln!(out, "TER\nEND")
+}
+
+/// The cell as a line.
+fn cell_record(cell: &PeriodicCell) -> String {
+    let (lengths, angles) = cell.lengths_angles();
+    let lengths = lengths.map(|length| fixed(length / ANGSTROM, 9, 3)).concat();
+    let angles = angles.map(|angle| fixed(angle, 7, 2)).concat();
+    format!("CRYST1{lengths}{angles} P 1           1\n")
+}
+
+/// The records of some atoms, into which positions are written for each model.
+pub struct AtomRecords {
+    text: Vec<u8>,
+    /// where the position of each atom lies
+    places: Vec<usize>,
+}
+
+/// Bytes of a position.
+const POSITION: usize = 24;
+
+impl AtomRecords {
+    /// Of these atoms, in ascending order.
+    pub fn new(topology: &Topology, atoms: impl IntoIterator<Item = usize>) -> Self {
+        let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        let (mut text, mut places, mut last) = (String::new(), vec![], None);
+        for atom in atoms {
+            push_head(topology, &molecules, last.replace(atom), atom, &mut text);
+            places.push(text.len());
+            text.extend([' '; POSITION]);
+            push_tail(topology, atom, &mut text);
+        }
+        Self { text: text.into_bytes(), places }
+    }
+
+    /// Appends the model of this number (from 0) with the atoms at `positions` (nm).
+    pub fn write_model(
+        &self,
+        number: u64,
+        title: &str,
+        cell: Option<&PeriodicCell>,
+        positions: &[[f32; 3]],
+        out: &mut Vec<u8>,
+    ) {
+        // eight columns
+        let number = (number + 1) % 100_000_000;
+        out.extend(format!("MODEL {number:8}\nTITLE     {title}\n").bytes());
+        out.extend(cell.iter().flat_map(|cell| cell_record(cell).into_bytes()));
+        let start = out.len();
+        out.extend(&self.text);
+        let mut text = String::new();
+        for (place, position) in self.places.iter().zip(positions) {
+            text.clear();
+            push_position(position.map(f64::from), &mut text);
+            out[start + place..][..POSITION].copy_from_slice(text.as_bytes());
+        }
+        out.extend(b"TER\nENDMDL\n");
+    }
+}
+
+/// What precedes the position of an atom that follows another, which may be of another molecule.
+fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
+    let molecule = molecules.of_atom(index);
+    if before.is_some_and(|before| molecules.of_atom(before) != molecule) {
+        text.push_str("TER\n");
+    }
+    let members = molecules.atoms(molecule);
+    let residue_of = |member: Option<&u32>| member.map(|&member| topology.atoms[member as usize].residue);
+    let one_residue = residue_of(members.first()) == residue_of(members.last());
+    let record = if one_residue { "HETATM" } else { "ATOM  " };
+    let atom = &topology.atoms[index];
+    let residue = &topology.residues[atom.residue as usize];
+    // writing to a String cannot fail
+    let _ = write!(
+        text,
+        "{record}{:5} {} {:<4} {:4}    ",
+        (index + 1) % SERIALS,
+        name_columns(atom),
+        format!("{:>3.4}", residue.name),
+        residue.number.rem_euclid(RESIDUE_NUMBERS),
+    );
+}
+
+/// A position (nm) in 24 columns.
+fn push_position(position: [f64; 3], text: &mut String) {
+    for value in position {
+        push_fixed(value / ANGSTROM, 8, 3, text);
+    }
+}
+
+/// What follows the position.
+fn push_tail(topology: &Topology, index: usize, text: &mut String) {
+    let symbol = element::symbol(topology.atoms[index].element).to_ascii_uppercase();
+    // writing to a String cannot fail
+    let _ = writeln!(text, "  1.00  0.00          {symbol:>2}");
+}
+
+/// Four columns: the element symbol is right-aligned in the first two, so that carbon α and calcium differ.
+fn name_columns(atom: &Atom) -> String {
+    let (name, symbol) = (atom.name.as_str(), element::symbol(atom.element));
+    let two_letters = symbol.len() == 2 && name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
+    if two_letters || name.len() >= 4 { format!("{name:<4.4}") } else { format!(" {name:<3}") }
+}

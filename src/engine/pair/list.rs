@@ -1,0 +1,500 @@
+//! Cluster-pair lists: the search and the exclusion masks.
+//!
+//! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in the
+//! order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed ([`super::region`]). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk
+//! never depend on the number of threads.
+
+use super::exception::Marks;
+use super::exclusion::SymmetricExclusions;
+use super::grid::{BLOCK, CLUSTER, Grid, NO_ATOM};
+use super::prune::{BoundsProbe, Probe};
+use crate::arrays::map;
+use crate::cell::PeriodicCell;
+use crate::simd::{Kernel, LANES, Level, Simd, dispatch};
+use crate::vec3::Vec3;
+use std::ops::Range;
+
+/// Images per direction that a search may reach: −2 … 2.
+const REACH: i32 = 2;
+/// Number of lattice shifts.
+pub const SHIFTS: usize = 125;
+/// Blocks whose entries form one chunk.
+pub(super) const CHUNK_BLOCKS: usize = 16;
+
+/// Index of a lattice shift (na, nb, nc), each −2 … 2; the centre is `SHIFTS / 2`.
+#[inline(always)]
+pub fn shift_index(image: [i32; 3]) -> usize {
+    let side = 2 * REACH + 1;
+    (((image[0] + REACH) * side + image[1] + REACH) * side + image[2] + REACH) as usize
+}
+
+/// The lattice shift of an index.
+#[inline(always)]
+pub fn shift_image(index: usize) -> [i32; 3] {
+    let (index, side) = (index as i32, 2 * REACH + 1);
+    [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
+}
+
+/// Which rows of an i-cluster have Lennard-Jones interactions (atoms with them are sorted first).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LjRows {
+    /// none
+    None,
+    /// only the first two
+    Half,
+    /// more than two
+    All,
+}
+
+impl LjRows {
+    /// Vectors of two atoms with Lennard-Jones interactions.
+    #[inline(always)]
+    pub fn vectors(self) -> usize {
+        self as usize
+    }
+}
+
+/// An i-cluster, displaced by a lattice shift, and its j-blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// i-cluster
+    pub cluster: u32,
+    /// lattice shift added to the i-cluster, as [`shift_index`]
+    pub shift: u8,
+    /// rows with Lennard-Jones interactions
+    pub lj_rows: LjRows,
+    /// whether pairs may have Coulomb interactions
+    pub coulomb: bool,
+    /// range in [`ListChunk::masked`]
+    pub masked: [u32; 2],
+    /// bounds in [`ListChunk::plain`]: blocks within reach of only the first vector of the cluster's atoms, of both, of
+    /// only the second; blocks within reach of Lennard-Jones interactions alone
+    pub plain: [u32; 5],
+}
+
+impl Entry {
+    /// Blocks in [`ListChunk::plain`] within reach of both vectors of atoms.
+    #[inline(always)]
+    pub fn both(&self) -> Range<usize> {
+        self.plain[1] as usize..self.plain[2] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] within reach of only this vector of atoms.
+    #[inline(always)]
+    pub fn single(&self, half: usize) -> Range<usize> {
+        self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms.
+    #[inline(always)]
+    pub fn row(&self, half: usize) -> Range<usize> {
+        self.plain[half] as usize..self.plain[half + 2] as usize
+    }
+
+    /// Blocks in [`ListChunk::plain`] that only Lennard-Jones interactions reach.
+    #[inline(always)]
+    pub fn far(&self) -> Range<usize> {
+        self.plain[3] as usize..self.plain[4] as usize
+    }
+
+    /// Vectors of sixteen pairs in the plain blocks.
+    pub fn vectors(&self) -> usize {
+        2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()
+    }
+}
+
+/// A j-block with an interaction mask: some pairs are excluded, or some were close when the list was pruned. Bit 8 i + j
+/// is the pair of atom i of the cluster and j of the block.
+#[derive(Clone, Copy, Debug)]
+pub struct MaskedPair {
+    /// j-block
+    pub block: u32,
+    /// pairs that interact
+    pub interacting: u32,
+    /// excluded pairs, which need the Ewald correction
+    pub excluded: u32,
+    /// a pair may be an exception from the Lennard-Jones combination rule
+    pub excepted: bool,
+}
+
+/// The entries of a run of blocks.
+#[derive(Clone, Debug, Default)]
+pub struct ListChunk {
+    /// i-clusters
+    pub entries: Vec<Entry>,
+    /// blocks with masks
+    pub masked: Vec<MaskedPair>,
+    /// blocks all of whose pairs interact
+    pub plain: Vec<u32>,
+}
+
+impl ListChunk {
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.masked.clear();
+        self.plain.clear();
+    }
+
+    /// Vectors of sixteen pairs.
+    pub fn vectors(&self) -> usize {
+        2 * self.masked.len() + self.entries.iter().map(Entry::vectors).sum::<usize>()
+    }
+
+    /// Work in units of sixteen pairs.
+    pub fn weight(&self) -> usize {
+        2 * (self.masked.len() + self.entries.len()) + self.vectors()
+    }
+}
+
+/// Input of the pair search.
+#[derive(Clone, Copy)]
+pub struct SearchInput<'a> {
+    /// sorted atoms
+    pub grid: &'a Grid,
+    /// packed offsets of each block
+    pub packed: &'a [[f32; 24]],
+    /// the lattice
+    pub cell: Option<&'a PeriodicCell>,
+    /// excluded pairs
+    pub exclusions: &'a SymmetricExclusions,
+    /// atoms with Lennard-Jones interactions
+    pub has_lj: &'a [bool],
+    /// exceptions from the combination rule, by cluster; empty where there are none
+    pub marks: &'a [Marks],
+    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
+    pub far_exclusions: &'a [[u32; 2]],
+    /// an excluded pair further apart than this (nm) is in a wrong lattice image
+    pub exclusion_reach: f64,
+    /// list radius in nm; infinite for all pairs
+    pub radius: f64,
+}
+
+/// Scratch of one searching thread.
+#[derive(Clone, Debug, Default)]
+pub struct SearchScratch {
+    /// index of a block in the entry being built: (stamp, index)
+    index_of: Vec<(u32, u32)>,
+    stamp: u32,
+    /// blocks whose bounds are within the radius, then those with a pair within it, and padding
+    near: Vec<u32>,
+    found: Vec<MaskedPair>,
+}
+
+impl SearchScratch {
+    /// A stamp that no block has.
+    #[inline(always)]
+    fn next_stamp(&mut self) {
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            self.index_of.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+}
+
+/// Search the entries of the blocks `chunk * CHUNK_BLOCKS ..` into `out`.
+pub fn search_chunk(
+    level: Level,
+    input: SearchInput<'_>,
+    chunk: usize,
+    scratch: &mut SearchScratch,
+    out: &mut ListChunk,
+) {
+    out.clear();
+    dispatch(level, Search { input, chunk, scratch, out });
+}
+
+struct Search<'a, 'b> {
+    input: SearchInput<'a>,
+    chunk: usize,
+    scratch: &'b mut SearchScratch,
+    out: &'b mut ListChunk,
+}
+
+impl Kernel for Search<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        let blocks = self.input.grid.blocks();
+        self.scratch.index_of.resize(blocks, (0, 0));
+        self.scratch.near.resize(blocks + LANES, 0);
+        let first = self.chunk * CHUNK_BLOCKS;
+        for cluster in 2 * first..2 * (first + CHUNK_BLOCKS).min(blocks) {
+            if self.input.grid.slot_atom[cluster * CLUSTER] != NO_ATOM {
+                self.search_cluster::<S>(cluster);
+            }
+        }
+    }
+}
+
+/// Closed range of integers.
+type Span = [i32; 2];
+
+impl Search<'_, '_> {
+    #[inline(always)]
+    fn search_cluster<S: Simd>(&mut self, cluster: usize) {
+        let SearchInput { grid, has_lj, .. } = self.input;
+        let (zone, charged) = grid.part_of(cluster / 2);
+        // atoms with Lennard-Jones interactions come first
+        let has_lj = has_lj[grid.slot_atom[cluster * CLUSTER] as usize];
+        for section in 0..grid.tiles.len() {
+            let coulomb = charged && section == 0;
+            if grid.tiles[section].columns != [0; 2] && (coulomb || has_lj) {
+                self.search_section::<S>((cluster, zone), section, coulomb);
+            }
+        }
+    }
+
+    /// Search the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
+    #[inline(always)]
+    fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
+        let grid = self.input.grid;
+        let reach = self.reach(cluster, section);
+        let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
+        let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
+        let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
+        let others = (zone + 1..grid.zone_starts.len() - 1).any(|other| other & zone == 0);
+        for na in ia[0]..=ia[1] {
+            for nb in ib[0]..=ib[1] {
+                for nc in reach.depth_images[0]..=reach.depth_images[1] {
+                    // a pair of zone 0 is listed from the side whose partner is not in a "negative" image
+                    let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
+                    if !inside && !others {
+                        continue;
+                    }
+                    let x = clip(reach.columns[0], na, nx);
+                    let y = clip(reach.columns[1], nb, ny);
+                    self.search_image::<S>((cluster, zone), inside, [-na, -nb, -nc], (section, [x, y]), coulomb);
+                }
+            }
+        }
+    }
+
+    /// Columns and images along the third direction that can hold partners of a cluster.
+    fn reach(&self, cluster: usize, section: usize) -> Reach {
+        let SearchInput { grid, cell, radius, .. } = self.input;
+        let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
+        let Some(cell) = cell else {
+            return Reach { columns: [[0, nx - 1], [0, ny - 1]], depth_images: [0, 0] };
+        };
+        let bounds = &grid.cluster_bounds[cluster];
+        let faces = cell.face_distances();
+        let mut low = [f64::INFINITY; 3];
+        let mut high = [f64::NEG_INFINITY; 3];
+        for corner in 0..8usize {
+            let pick = |k: usize| f64::from(if corner >> k & 1 == 0 { bounds.low[k] } else { bounds.high[k] });
+            let s = cell.to_fractional([pick(0), pick(1), pick(2)].into()).to_array();
+            for k in 0..3 {
+                low[k] = low[k].min(s[k]);
+                high[k] = high[k].max(s[k]);
+            }
+        }
+        for k in 0..3 {
+            // bounds are rounded to f32: add a relative 10⁻⁶
+            let margin = radius / faces[k] + 1e-6;
+            low[k] -= margin;
+            high[k] += margin;
+        }
+        let divided = grid.region.as_ref().map_or([false; 3], |region| region.divided);
+        if let Some(region) = &grid.region {
+            (low, high) = (region.part(low.into()).to_array(), region.part(high.into()).to_array());
+        }
+        let span = |k: usize, n: i32| {
+            // columns at the ends of a domain also hold the atoms beyond
+            let [least, most] = if divided[k] { [0, n - 1] } else { [-REACH * n, REACH * n + n - 1] };
+            [(low[k] * f64::from(n)).floor() as i32, (high[k] * f64::from(n)).floor() as i32]
+                .map(|c| c.clamp(least, most))
+        };
+        let deepest = if divided[2] { 0 } else { REACH };
+        Reach {
+            columns: [span(0, nx), span(1, ny)],
+            depth_images: [low[2], high[2]].map(|s| (s.floor() as i32).clamp(-deepest, deepest)),
+        }
+    }
+
+    #[inline(always)]
+    fn search_image<S: Simd>(
+        &mut self,
+        (cluster, zone): (usize, usize),
+        inside: bool,
+        image: [i32; 3],
+        (section, columns): (usize, [Span; 2]),
+        coulomb: bool,
+    ) {
+        let SearchInput { grid, packed, cell, radius, .. } = self.input;
+        let home = image == [0; 3] && inside;
+        let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
+        let block_i = cluster / 2;
+        let probe = Probe::<S>::new(grid, packed, cluster, shift, radius);
+        self.scratch.next_stamp();
+        let SearchScratch { near, found, index_of, stamp } = &mut *self.scratch;
+        let mut listed = 0;
+        let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius, !coulomb);
+        let tiles = grid.tiles[section];
+        let first = if inside { zone } else { zone + 1 };
+        for other in first..grid.zone_starts.len() - 1 {
+            if other & zone != 0 {
+                continue;
+            }
+            for x in columns[0][0]..=columns[0][1] {
+                for y in columns[1][0]..=columns[1][1] {
+                    let column = grid.first_column(other, section) + tiles.column(x as usize, y as usize);
+                    let [start, end] = map([column, column + 1], |column| grid.column_starts[column] as usize);
+                    let start = if home { start.max(block_i) } else { start };
+                    listed += bounds.hits(grid, start..end, &mut near[listed..]);
+                }
+            }
+        }
+        // branchless: the outcome is unpredictable
+        let mut hits = 0;
+        for index in 0..listed {
+            let block = near[index];
+            near[hits] = block;
+            hits += usize::from(probe.hits(grid, packed, block as usize));
+        }
+        let near = &near[..hits];
+        let all = if home { upper_triangle(cluster) } else { u32::MAX };
+        found.clear();
+        for (index, &block) in near.iter().enumerate() {
+            let interacting = if block as usize == block_i { all } else { u32::MAX };
+            found.push(MaskedPair { block, interacting, excluded: 0, excepted: false });
+            index_of[block as usize] = (*stamp, index as u32);
+        }
+        self.mask_exclusions(cluster, home, &probe.centre);
+        self.finish_entry(cluster, image, coulomb);
+    }
+
+    /// Clear the bits of excluded pairs, and mark them for the Ewald correction in the image where they are near: in
+    /// a small cell two blocks can be listed in several images.
+    #[inline(always)]
+    fn mask_exclusions(&mut self, cluster: usize, home: bool, centre: &[f32; 3]) {
+        let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
+        for row in 0..CLUSTER {
+            let slot = cluster * CLUSTER + row;
+            let atom = grid.slot_atom[slot];
+            if atom == NO_ATOM {
+                continue;
+            }
+            for &partner in exclusions.of(atom) {
+                let partner_slot = grid.atom_slot[partner as usize] as usize;
+                let (stamp, index) = self.scratch.index_of[partner_slot / BLOCK];
+                if stamp != self.scratch.stamp || (home && partner_slot <= slot) {
+                    continue;
+                }
+                let bit = 1 << (row * BLOCK + partner_slot % BLOCK);
+                let pair = &mut self.scratch.found[index as usize];
+                pair.interacting &= !bit;
+                let ordered = [atom.min(partner), atom.max(partner)];
+                let far = distance_squared(grid, packed, slot, centre, partner_slot) > (exclusion_reach as f32).powi(2);
+                if far {
+                    continue;
+                }
+                if far_exclusions.is_empty() || far_exclusions.binary_search(&ordered).is_err() {
+                    pair.excluded |= bit;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish_entry(&mut self, cluster: usize, image: [i32; 3], coulomb: bool) {
+        if self.scratch.found.is_empty() {
+            return;
+        }
+        let atoms = &self.input.grid.slot_atom[cluster * CLUSTER..(cluster + 1) * CLUSTER];
+        let with_lj = atoms.iter().fold(0, |n, &a| n + u32::from(a != NO_ATOM && self.input.has_lj[a as usize]));
+        let lj_rows = match with_lj {
+            0 => LjRows::None,
+            1 | 2 => LjRows::Half,
+            _ => LjRows::All,
+        };
+        let (masked, plain) = (self.out.masked.len() as u32, self.out.plain.len() as u32);
+        let marks = self.input.marks;
+        let excepted = |block: usize| !marks.is_empty() && marks[cluster].meet(marks[2 * block] | marks[2 * block + 1]);
+        for pair in &self.scratch.found {
+            let excepted = excepted(pair.block as usize);
+            if pair.interacting == u32::MAX && !excepted {
+                self.out.plain.push(pair.block);
+            } else {
+                self.out.masked.push(MaskedPair { excepted, ..*pair });
+            }
+        }
+        let end = self.out.plain.len() as u32;
+        self.out.entries.push(Entry {
+            cluster: cluster as u32,
+            shift: shift_index(image) as u8,
+            lj_rows,
+            coulomb,
+            masked: [masked, self.out.masked.len() as u32],
+            plain: [plain, plain, end, end, end],
+        });
+    }
+}
+
+/// Squared distance (nm²) of two slots, the first relative to `centre`, its shifted block centre.
+#[inline(always)]
+fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f32; 3], other: usize) -> f32 {
+    let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
+    (0..3).map(|k| (at(slot, k) - at(other, k) + centre[k] - grid.centres[other / BLOCK][k]).powi(2)).sum()
+}
+
+struct Reach {
+    columns: [Span; 2],
+    depth_images: Span,
+}
+
+/// The part of an unwrapped span of columns that lies in image `image`, as columns of the home cell.
+#[inline(always)]
+fn clip(span: Span, image: i32, n: i32) -> Span {
+    [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
+}
+
+/// The mask of a block with itself in the home image, where only pairs j > i count.
+#[inline(always)]
+fn upper_triangle(cluster: usize) -> u32 {
+    let first = cluster % 2 * CLUSTER;
+    (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
+}
+
+/// All chunks of a list.
+#[derive(Clone, Debug, Default)]
+pub struct PairList {
+    /// one chunk per [`CHUNK_BLOCKS`] blocks
+    pub chunks: Vec<ListChunk>,
+    generation: u64,
+}
+
+impl PairList {
+    /// Allocate the chunks of a grid, before they are filled.
+    pub fn resize(&mut self, grid: &Grid) {
+        self.generation = grid.generation();
+        self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
+    }
+
+    /// Panic unless the list belongs to the current sorting of the grid: blocks of another may lie outside its arrays.
+    pub fn assert_of(&self, grid: &Grid) {
+        assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
+    }
+
+    /// The work partition: `parts` contiguous ranges of chunks of about equal work.
+    pub fn split(&self, parts: usize, ranges: &mut Vec<Range<usize>>) {
+        let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
+        ranges.clear();
+        let (mut start, mut done) = (0, 0);
+        for part in 1..=parts {
+            let mut end = start;
+            while end < self.chunks.len() && (part == parts || done * parts < total * part) {
+                done += self.chunks[end].weight();
+                end += 1;
+            }
+            ranges.push(start..end);
+            start = end;
+        }
+    }
+
+    /// Atom pairs computed, within the cutoff or not.
+    pub fn slots(&self) -> usize {
+        self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
+    }
+}

@@ -1,0 +1,277 @@
+//! Distance tests of whole blocks, and the pruning of a list by them.
+
+use super::grid::{BLOCK, Bounds, CLUSTER, Grid};
+use super::list::{Entry, ListChunk, MaskedPair, shift_image};
+use crate::arrays::{from_fn, map};
+use crate::cell::PeriodicCell;
+use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::vec3::Vec3;
+use std::ops::Range;
+
+/// A block with a pair nearer than this (nm) at pruning becomes masked; for masked blocks kernels clamp distances to the
+/// lowest of their tables, some 0.06 nm. It is shorter than hydrogen bonds, so that there are few such pairs, and long
+/// enough that no pair crosses the gap before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
+pub(super) const CLOSE: f32 = 0.15;
+
+/// An i-cluster in registers, for distance tests against blocks.
+pub(super) struct Probe<S: Simd> {
+    x: [[S::F; 2]; 3],
+    /// block centre plus lattice shift, nm
+    pub(super) centre: [f32; 3],
+    /// nm²
+    pub(super) radius_squared: f32,
+}
+
+/// Cutoffs plus the buffer of the list, in nm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// Coulomb interactions
+    pub coulomb: f64,
+    /// Lennard-Jones interactions
+    pub lj: f64,
+}
+
+impl<S: Simd> Probe<S> {
+    #[inline(always)]
+    pub(super) fn new(grid: &Grid, packed: &[[f32; 24]], cluster: usize, shift: Vec3, radius: f64) -> Self {
+        let block = &packed[cluster / 2];
+        let base = cluster % 2 * CLUSTER;
+        let shift = shift.map(|v| v as f32).to_array();
+        let centre = from_fn(|k| grid.centres[cluster / 2][k] + shift[k]);
+        let mut x = [[S::F::splat(0.0); 2]; 3];
+        for (k, halves) in x.iter_mut().enumerate() {
+            let rows = &block[k * BLOCK + base..][..CLUSTER];
+            *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
+        }
+        Probe { x, centre, radius_squared: squared(radius) }
+    }
+
+    /// True when any pair is inside the radius.
+    #[inline(always)]
+    pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
+        let [first, second] = self.distances(grid, packed, block);
+        self.bits(first.min(second), self.radius_squared) != 0
+    }
+
+    /// Squared distances (nm²) of the two vectors of atoms.
+    #[inline(always)]
+    fn distances(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> [S::F; 2] {
+        let there = &packed[block];
+        let mut j = [S::F::splat(0.0); 3];
+        for k in 0..3 {
+            let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
+            j[k] = S::F::load_twice(lanes) - S::F::splat(self.centre[k] - grid.centres[block][k]);
+        }
+        let mut squares = [S::F::splat(0.0); 2];
+        for half in 0..2 {
+            let mut d = j;
+            for k in 0..3 {
+                d[k] = self.x[k][half] - j[k];
+            }
+            squares[half] = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0] * d[0]));
+        }
+        squares
+    }
+
+    /// Pairs nearer than a distance: bit 8 i + j for atom i of the vector and j of the block.
+    #[inline(always)]
+    fn bits(&self, r2: S::F, limit: f32) -> u16 {
+        S::F::bits(r2.lt(S::F::splat(limit)))
+    }
+}
+
+/// The bounds of an i-cluster in registers, for distance tests against those of blocks.
+pub(super) struct BoundsProbe<S: Simd> {
+    low: [S::F; 3],
+    high: [S::F; 3],
+    /// nm²
+    radius_squared: f32,
+    /// only blocks with Lennard-Jones interactions count
+    lj_only: bool,
+}
+
+impl<S: Simd> BoundsProbe<S> {
+    #[inline(always)]
+    pub(super) fn new(bounds: &Bounds, shift: Vec3, radius: f64, lj_only: bool) -> Self {
+        let shift = shift.map(|v| v as f32).to_array();
+        let (mut low, mut high) = ([S::F::splat(0.0); 3], [S::F::splat(0.0); 3]);
+        for k in 0..3 {
+            (low[k], high[k]) = (S::F::splat(bounds.low[k] + shift[k]), S::F::splat(bounds.high[k] + shift[k]));
+        }
+        BoundsProbe { low, high, radius_squared: squared(radius), lj_only }
+    }
+
+    /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number.
+    /// `near` has [`LANES`] elements more than there are blocks.
+    #[inline(always)]
+    pub(super) fn hits(&self, grid: &Grid, blocks: Range<usize>, near: &mut [u32]) -> usize {
+        let mut count = 0;
+        if blocks.is_empty() {
+            return count;
+        }
+        let groups = blocks.start / LANES..blocks.end.div_ceil(LANES);
+        for group in groups {
+            let (first, bounds) = (group * LANES, &grid.block_bounds[group]);
+            let mut r2 = S::F::splat(0.0);
+            for k in 0..3 {
+                let below = S::F::load(&bounds[k].0) - self.high[k];
+                let above = self.low[k] - S::F::load(&bounds[k + 3].0);
+                let gap = below.max(above).max(S::F::splat(0.0));
+                r2 = gap.mul_add(gap, r2);
+            }
+            let mut bits = S::F::bits(r2.lt(S::F::splat(self.radius_squared)));
+            bits &= u16::MAX << blocks.start.saturating_sub(first);
+            bits &= u16::MAX >> (first + LANES).saturating_sub(blocks.end);
+            if self.lj_only {
+                bits &= grid.lj_blocks[first / LANES];
+            }
+            let Some(to) = near[count..].first_chunk_mut() else { unreachable!("near is longer than the blocks") };
+            count += S::compress(from_fn(|lane| (first + lane) as u32), bits, to);
+        }
+        count
+    }
+}
+
+/// The square of a radius, finite where there is no limit.
+fn squared(radius: f64) -> f32 {
+    (radius * radius).min(1e30) as f32
+}
+
+/// What pruning reads.
+#[derive(Clone, Copy)]
+pub struct PruneInput<'a> {
+    /// sorted atoms
+    pub grid: &'a Grid,
+    /// packed offsets of each block
+    pub packed: &'a [[f32; 24]],
+    /// the lattice
+    pub cell: Option<&'a PeriodicCell>,
+    /// atoms of each block with Lennard-Jones interactions, as bits
+    pub lj_lanes: &'a [u8],
+    /// distances within which pairs are kept
+    pub reach: Reach,
+}
+
+/// Prune: copy the blocks of `outer` that are in reach now to `inner`, sorted into the ranges of [`Entry::plain`]. Masked
+/// blocks with exclusions stay: they are few, and exclusions must be corrected. Blocks with a close pair become masked.
+pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
+    if input.reach.coulomb < input.reach.lj {
+        dispatch(level, Prune::<true> { input, outer, inner });
+    } else {
+        dispatch(level, Prune::<false> { input, outer, inner });
+    }
+}
+
+/// `FAR`: some blocks are within reach of Lennard-Jones interactions only.
+struct Prune<'a, const FAR: bool> {
+    input: PruneInput<'a>,
+    outer: &'a ListChunk,
+    inner: &'a mut ListChunk,
+}
+
+impl<const FAR: bool> Kernel for Prune<'_, FAR> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Prune { input: PruneInput { grid, packed, cell, lj_lanes, reach }, outer, inner } = self;
+        let ListChunk { entries, masked, plain } = inner;
+        entries.clear();
+        masked.clear();
+        // elements beyond `filled` are from the last pruning, and are not read
+        let mut filled = 0;
+        for entry in &outer.entries {
+            let first_masked = masked.len() as u32;
+            let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(shift_image(entry.shift as usize)));
+            let cluster = entry.cluster as usize;
+            let near = match (FAR, entry.coulomb) {
+                (_, false) => reach.lj,
+                (true, _) => reach.coulomb,
+                (false, _) => reach.coulomb.max(reach.lj),
+            };
+            let probe = Probe::<S>::new(grid, packed, cluster, shift, near);
+            let far = (reach.lj * reach.lj) as f32;
+            let farthest = probe.radius_squared.max(far.min(f32::MAX));
+            for pair in &outer.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
+                let squares = probe.distances(grid, packed, pair.block as usize);
+                if pair.interacting != u32::MAX || probe.bits(squares[0].min(squares[1]), farthest) != 0 {
+                    masked.push(*pair);
+                }
+            }
+            // one byte per atom of the cluster
+            let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
+            let lj_rows = map([0, 1], |half| {
+                (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
+            });
+            let classify = |blocks: &[u32]| {
+                let (mut close, mut near, mut lj) = (0, [0; 2], [0; 2]);
+                for (lane, &block) in blocks.iter().enumerate() {
+                    let bit = |found: bool| u16::from(found) << lane;
+                    let squares = probe.distances(grid, packed, block as usize);
+                    close |= bit(probe.bits(squares[0].min(squares[1]), CLOSE * CLOSE) != 0);
+                    for half in 0..2 {
+                        near[half] |= bit(probe.bits(squares[half], probe.radius_squared) != 0);
+                        if FAR {
+                            let lanes = 0x101 * u16::from(lj_lanes[block as usize]);
+                            lj[half] |= bit(probe.bits(squares[half], far) & lj_rows[half] & lanes != 0);
+                        }
+                    }
+                }
+                let mut left: u16 = close;
+                while left != 0 {
+                    let block = blocks[left.trailing_zeros() as usize];
+                    masked.push(MaskedPair { block, interacting: u32::MAX, excluded: 0, excepted: false });
+                    left &= left - 1;
+                }
+                let (any, first, second) = ((near[0] | near[1]) & !close, near[0] | lj[0], near[1] | lj[1]);
+                [any & first & !second, any & first & second, any & second & !first, (lj[0] | lj[1]) & !any & !close]
+            };
+            let found = sort_blocks::<S, FAR>(plain, filled, &outer.plain[entry.both()], classify);
+            filled = found[4] as usize;
+            let masked = [first_masked, masked.len() as u32];
+            if found[4] > found[0] || masked[1] > masked[0] {
+                entries.push(Entry { plain: found, masked, ..*entry });
+            }
+        }
+        plain.truncate(filled);
+    }
+}
+
+/// Writes the blocks in reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds. `classify` tells
+/// the blocks of each class among up to sixteen. Branchless: the class of a block is unpredictable.
+#[inline(always)]
+#[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
+fn sort_blocks<S: Simd, const FAR: bool>(
+    to: &mut Vec<u32>,
+    start: usize,
+    blocks: &[u32],
+    mut classify: impl FnMut(&[u32]) -> [u16; 4],
+) -> [u32; 5] {
+    let (classes, capacity) = (if FAR { 4 } else { 3 }, blocks.len() + LANES);
+    if to.len() < start + classes * capacity {
+        to.resize(start + classes * capacity, 0);
+    }
+    let found = &mut to[start..][..classes * capacity];
+    let mut counts = [0; 4];
+    for group in blocks.chunks(LANES) {
+        let mut values = [0; LANES];
+        for lane in 0..group.len().min(LANES) {
+            values[lane] = group[lane];
+        }
+        let bits = classify(group);
+        for class in 0..classes {
+            let Some(to) = found[class * capacity + counts[class]..].first_chunk_mut() else {
+                unreachable!("there is room for one group more")
+            };
+            counts[class] += S::compress(values, bits[class], to);
+        }
+    }
+    let (mut bounds, mut end) = ([start as u32; 5], 0);
+    for class in 0..4 {
+        let count = counts[class];
+        found.copy_within(class * capacity..class * capacity + count, end);
+        end += count;
+        bounds[class + 1] = (start + end) as u32;
+    }
+    bounds
+}

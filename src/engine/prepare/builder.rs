@@ -1,0 +1,291 @@
+//! Builds a system in code: atoms, bonds and interactions one by one; `build` derives the rest.
+
+use super::description::absent;
+use super::{ConstrainedTerms, Files, ForceOptions, Options, Prepared, TuningMethod, prepare};
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::format::Coordinates;
+use crate::system::{
+    Atom, Bond, BondedTerms, CombinationRule, Construction, Description, Exclusions, LennardJones, Name, Neighbours,
+    Nonbonded, Pair14, Residue, System, Topology, VirtualSite,
+};
+use crate::vec3::Vec3;
+use std::collections::HashSet;
+
+/// Bonds between the atoms of a 1-4 pair.
+const BONDS_OF_PAIR14: usize = 3;
+/// Name of the residue of atoms that are added before any residue is begun.
+const UNNAMED_RESIDUE: &str = "MOL";
+
+/// One atom of a system that is made in code.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AtomSpec<'a> {
+    /// atom name, cut to eight bytes
+    pub name: &'a str,
+    /// atomic number, 0 where there is none
+    pub element: u8,
+    /// mass in amu, positive; zero for virtual sites
+    pub mass: f64,
+    /// charge in e
+    pub charge: f64,
+    /// from [`SystemBuilder::lj_type`]
+    pub lj_type: u32,
+    /// nm
+    pub position: Vec3,
+}
+
+/// Builds a [`System`] in code; see [`System::builder`]. Atoms are numbered from 0 in the order in which they are added.
+///
+/// [`SystemBuilder::build`] checks everything.
+#[derive(Clone, Debug, Default)]
+pub struct SystemBuilder {
+    topology: Topology,
+    positions: Vec<Vec3>,
+    cell: Option<PeriodicCell>,
+    types: Vec<(Name, LennardJones)>,
+    rule: Option<CombinationRule>,
+    type_pairs: Vec<([u32; 2], LennardJones)>,
+    excluded: Vec<[u32; 2]>,
+    excluded_neighbours: usize,
+    scales14: Option<[f64; 2]>,
+    forces: Option<ForceOptions>,
+    constrained_terms: ConstrainedTerms,
+}
+
+impl System {
+    /// A system made in code. Ten atoms of argon in a row, 0.4 nm apart, without a periodic cell:
+    ///
+    /// ```
+    /// use md_engine::prepare::{AtomSpec, Prepared};
+    /// use md_engine::system::{LennardJones, System};
+    /// use md_engine::vec3::vec3;
+    ///
+    /// let mut builder = System::builder();
+    /// let lj_type = builder.lj_type("Ar", LennardJones::from_sigma_epsilon(0.34, 0.998));
+    /// for i in 0..10 {
+    ///     let position = vec3(0.4 * f64::from(i), 0.0, 0.0);
+    ///     builder.residue("AR").atom(AtomSpec { name: "AR", element: 18, mass: 39.948, charge: 0.0, lj_type, position });
+    /// }
+    /// let Prepared { system, state, .. } = builder.build()?;
+    /// assert_eq!((system.topology.atoms.len(), state.positions.len()), (10, 10));
+    /// # Ok::<(), md_engine::error::Error>(())
+    /// ```
+    pub fn builder() -> SystemBuilder {
+        SystemBuilder::default()
+    }
+}
+
+impl SystemBuilder {
+    /// Sets the title, which output files contain.
+    pub fn title(&mut self, title: &str) -> &mut Self {
+        title.clone_into(&mut self.topology.title);
+        self
+    }
+
+    /// Sets the periodic cell; without one the system is in vacuum.
+    pub fn cell(&mut self, cell: PeriodicCell) -> &mut Self {
+        self.cell = Some(cell);
+        self
+    }
+
+    /// Sets cutoffs, electrostatics, constraints. The default is [`ForceOptions::default`], as in an input file, and
+    /// [`ForceOptions::all_pairs`] without a cell.
+    pub fn forces(&mut self, forces: ForceOptions) -> &mut Self {
+        self.forces = Some(forces);
+        self
+    }
+
+    /// Keeps or drops bonded terms that constraints hold fixed; the default drops them.
+    pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
+        self.constrained_terms = terms;
+        self
+    }
+
+    /// Adds a Lennard-Jones type with its name, which becomes the type name of its atoms. Returns its index.
+    pub fn lj_type(&mut self, name: &str, parameters: LennardJones) -> u32 {
+        self.types.push((Name::new(name), parameters));
+        (self.types.len() - 1) as u32
+    }
+
+    /// Sets the combination rule; the default is Lorentz–Berthelot.
+    pub fn combination_rule(&mut self, rule: CombinationRule) -> &mut Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// Sets the parameters of a pair of types in place of the combination rule (NBFIX).
+    pub fn lj_pair(&mut self, types: [u32; 2], parameters: LennardJones) -> &mut Self {
+        self.type_pairs.push((types, parameters));
+        self
+    }
+
+    /// Begins a residue for the atoms that follow; residues are numbered from 1. Atoms before the first are in one named
+    /// MOL.
+    pub fn residue(&mut self, name: &str) -> &mut Self {
+        let residues = &mut self.topology.residues;
+        let (name, number) = (Name::new(name), residues.len() as i32 + 1);
+        residues.push(Residue { name, number, first: self.topology.atoms.len() as u32 });
+        self
+    }
+
+    /// Adds an atom to the current residue. Returns its index.
+    pub fn atom(&mut self, atom: AtomSpec<'_>) -> u32 {
+        if self.topology.residues.is_empty() {
+            self.residue(UNNAMED_RESIDUE);
+        }
+        let AtomSpec { name, element, mass, charge, lj_type, position } = atom;
+        let type_name = self.types.get(lj_type as usize).map_or_else(Name::default, |(name, _)| *name);
+        let (name, residue) = (Name::new(name), self.topology.residues.len() as u32 - 1);
+        self.topology.atoms.push(Atom { name, type_name, element, mass, charge, lj_type, residue });
+        self.positions.push(position);
+        (self.topology.atoms.len() - 1) as u32
+    }
+
+    /// Adds a virtual site, whose mass is zero and whose position follows from those of atoms; the one given does not matter.
+    /// It takes part in bonded terms, exclusions and non-bonded interactions like an atom. Returns its index.
+    pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
+        let index = self.atom(site);
+        self.topology.virtual_sites.push(VirtualSite { site: index, construction });
+        index
+    }
+
+    /// Adds a chemical bond without an energy term; molecules, exclusions and constraints of hydrogens follow from bonds.
+    pub fn bond(&mut self, atoms: [u32; 2]) -> &mut Self {
+        self.topology.connectivity.push(atoms);
+        self
+    }
+
+    /// Adds a chemical bond with a harmonic energy term.
+    pub fn harmonic_bond(&mut self, bond: Bond) -> &mut Self {
+        self.topology.bonded.bonds.push(bond);
+        self.bond(bond.atoms)
+    }
+
+    /// The lists of bonded terms, to add angles, torsions, 1-4 pairs and so on.
+    pub fn bonded(&mut self) -> &mut BondedTerms {
+        &mut self.topology.bonded
+    }
+
+    /// Excludes a pair of atoms from the non-bonded interactions.
+    pub fn exclude(&mut self, atoms: [u32; 2]) -> &mut Self {
+        self.excluded.push(atoms);
+        self
+    }
+
+    /// Excludes all pairs of atoms that are at most so many bonds apart.
+    pub fn exclude_neighbours(&mut self, bonds: usize) -> &mut Self {
+        self.excluded_neighbours = bonds;
+        self
+    }
+
+    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones interactions
+    /// scaled by these factors; zeros add none. Exclusions of [`SystemBuilder::exclude`] and 1-4 terms of
+    /// [`SystemBuilder::bonded`] take precedence.
+    pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
+        self.scales14 = Some([coulomb, lennard_jones]);
+        self
+    }
+
+    /// Checks everything and prepares the system and its initial state, at rest (`velocities` empty). Pairs with a 1-4 term
+    /// are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which holds all problems found.
+    pub fn build(mut self) -> Result<Prepared> {
+        let problems = self.problems();
+        if !problems.is_empty() {
+            return Err(Error::Input(problems));
+        }
+        let nonbonded = self.nonbonded();
+        self.add_exceptions(&nonbonded);
+        let default = if self.cell.is_some() { ForceOptions::default } else { ForceOptions::all_pairs };
+        let forces = self.forces.unwrap_or_else(default);
+        let options = Options {
+            forces: &forces,
+            tuning: TuningMethod::default(),
+            constrained_terms: self.constrained_terms,
+            files: Files::default(),
+        };
+        let coordinates = Coordinates { positions: self.positions, cell: self.cell, ..Coordinates::default() };
+        prepare(Description { topology: self.topology, nonbonded, ..Description::default() }, coordinates, &options)
+    }
+
+    fn rule(&self) -> CombinationRule {
+        self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
+    }
+
+    /// Problems that keep a description from being made.
+    fn problems(&self) -> Vec<Problem> {
+        let (atoms, types) = (self.topology.atoms.len(), self.types.len());
+        let mut problems = vec![];
+        let pairs14 = self.topology.bonded.pairs14.iter().map(|pair| pair.atoms);
+        let lists: [(&str, Vec<[u32; 2]>); 3] = [
+            ("a bond", self.topology.connectivity.clone()),
+            ("an exclusion", self.excluded.clone()),
+            ("a 1-4 pair", pairs14.collect()),
+        ];
+        for (what, pairs) in lists {
+            problems.extend(pairs.iter().flatten().find(|&&i| i as usize >= atoms).map(|&i| absent(what, i, atoms)));
+            let twice = pairs.iter().find(|[i, j]| i == j);
+            problems.extend(twice.map(|[i, _]| Problem::new(format!("{what} names atom {} twice", i + 1))));
+        }
+        let rule = self.rule();
+        problems.extend(self.types.iter().filter(|(_, lj)| !lj.is_combined_by(rule)).map(|(name, lj)| {
+            let problem =
+                Problem::new(format!("Lennard-Jones type {name}: c6 {} and c12 {} cannot be combined", lj.c6, lj.c12));
+            problem.help("neither is negative; types with one of them alone need CombinationRule::Geometric")
+        }));
+        let mut seen = HashSet::new();
+        for &([a, b], _) in &self.type_pairs {
+            if a.max(b) as usize >= types {
+                problems
+                    .push(Problem::new(format!("a pair of Lennard-Jones types {a} and {b}, but there are {types}")));
+            } else if !seen.insert([a.min(b), a.max(b)]) {
+                problems.push(Problem::new(format!("the pair of Lennard-Jones types {a} and {b} is given twice")));
+            }
+        }
+        if self.scales14.is_some_and(|scales| scales.iter().any(|scale| !scale.is_finite())) {
+            problems.push(Problem::new("the factors of 1-4 pairs are no numbers"));
+        }
+        problems
+    }
+
+    fn nonbonded(&self) -> Nonbonded {
+        let types: Vec<LennardJones> = self.types.iter().map(|(_, parameters)| *parameters).collect();
+        let mut nonbonded = Nonbonded::combine(&types, self.rule());
+        for &([a, b], parameters) in &self.type_pairs {
+            nonbonded.set_pair(a, b, parameters);
+        }
+        nonbonded
+    }
+
+    /// Exclusions, and the 1-4 pairs that follow from bonds.
+    fn add_exceptions(&mut self, nonbonded: &Nonbonded) {
+        let Topology { atoms, connectivity, bonded, exclusions, .. } = &mut self.topology;
+        let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
+        let explicit = self.excluded.iter().copied().chain(bonded.pairs14.iter().map(|pair| pair.atoms));
+        let explicit: HashSet<[u32; 2]> = explicit.map(ordered).collect();
+        let reach = self.excluded_neighbours.max(if self.scales14.is_some() { BONDS_OF_PAIR14 } else { 0 });
+        let mut excluded: Vec<[u32; 2]> = explicit.iter().copied().collect();
+        let mut neighbours = Neighbours::new(atoms.len(), connectivity);
+        for i in 0..atoms.len() as u32 {
+            for (index, shell) in neighbours.shells(i, reach).into_iter().enumerate() {
+                for j in shell.into_iter().filter(|&j| i < j) {
+                    excluded.push([i, j]);
+                    let scales = self.scales14.filter(|&s| index + 1 == BONDS_OF_PAIR14 && s != [0.0; 2]);
+                    if let Some(scales) = scales.filter(|_| !explicit.contains(&[i, j])) {
+                        bonded.pairs14.extend(pair14(atoms, nonbonded, [i, j], scales));
+                    }
+                }
+            }
+        }
+        *exclusions = Exclusions::from_pairs(atoms.len(), excluded);
+    }
+}
+
+/// A scaled pair; `None` where an atom has a type that does not exist, which is a problem of its own.
+fn pair14(atoms: &[Atom], nonbonded: &Nonbonded, pair: [u32; 2], [coulomb, lj]: [f64; 2]) -> Option<Pair14> {
+    let [a, b] = pair.map(|i| &atoms[i as usize]);
+    if a.lj_type.max(b.lj_type) as usize >= nonbonded.types {
+        return None;
+    }
+    let (c6, c12) = nonbonded.pair(a.lj_type, b.lj_type);
+    Some(Pair14 { atoms: pair, charge_product: a.charge * b.charge * coulomb, c6: c6 * lj, c12: c12 * lj })
+}

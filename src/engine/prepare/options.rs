@@ -1,0 +1,278 @@
+//! Force settings as the input file or code gives them: plain data, before anything is derived from a system.
+
+use serde::{Deserialize, Serialize};
+
+use super::scaled_solute::ScaledSolute;
+pub use crate::constraint::ConstraintKind;
+use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters, Topology};
+use crate::units::BAR;
+
+/// A setting of which force fields have conventions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting<T> {
+    /// by the convention of the force field
+    ForceField,
+    /// as given
+    Given(T),
+}
+
+impl<T> Setting<T> {
+    fn or(self, convention: T) -> T {
+        match self {
+            Setting::ForceField => convention,
+            Setting::Given(value) => value,
+        }
+    }
+}
+
+/// How forces are computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForceOptions {
+    /// Coulomb cutoff in nm; `None` = all pairs
+    pub cutoff: Setting<Option<f64>>,
+    /// Lennard-Jones cutoff in nm; `None` = all pairs; the convention is the Coulomb cutoff
+    pub cutoff_lj: Setting<Option<f64>>,
+    /// Coulomb method
+    pub electrostatics: ElectrostaticsSpec,
+    /// end of the Lennard-Jones potential
+    pub lj_modifier: Setting<LjModifier>,
+    /// end of the direct-space Coulomb potential
+    pub coulomb_modifier: Modifier,
+    /// Lennard-Jones beyond the cutoff
+    pub dispersion_correction: Setting<DispersionCorrection<LjPmeSpec>>,
+    /// which bonds keep their length
+    pub constraints: ConstraintKind,
+    /// waters are rigid bodies
+    pub rigid_water: bool,
+    /// relative tolerance of a constrained distance
+    pub constraint_tolerance: f64,
+    /// mass of hydrogens after repartitioning, in amu; `None` leaves the masses of the topology
+    pub hydrogen_mass: Option<f64>,
+    /// a part of the system whose interactions are scaled
+    #[serde(default)]
+    pub scaled_solute: Option<ScaledSolute>,
+    /// when pair lists are rebuilt
+    pub list: ListPolicy,
+}
+
+/// Cutoffs, and how the Lennard-Jones potential ends there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Truncation {
+    pub(super) cutoff: Option<f64>,
+    pub(super) cutoff_lj: Option<f64>,
+    pub(super) lj_modifier: LjModifier,
+    pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
+}
+
+/// The convention for force fields without one of their own: shorter cutoffs are made up for by the dispersion correction.
+const USUAL: Truncation = Truncation {
+    cutoff: Some(0.9),
+    cutoff_lj: Some(0.9),
+    lj_modifier: LjModifier::PotentialShift,
+    dispersion_correction: DispersionCorrection::AllPairs,
+};
+/// The convention of CHARMM36 (Huang et al. 2017, doi:10.1038/nmeth.4067; its lipids are made for it: Klauda et al. 2010,
+/// doi:10.1021/jp101759q).
+const CHARMM: Truncation = Truncation {
+    cutoff: Some(1.2),
+    cutoff_lj: Some(1.2),
+    lj_modifier: LjModifier::ForceSwitch { from: 1.0 },
+    dispersion_correction: DispersionCorrection::Off,
+};
+/// RMS error of the PME forces over their RMS value.
+const FORCE_ERROR: f64 = 5e-4;
+/// kJ/mol/ps per atom.
+const DRIFT: f64 = 0.005;
+/// Error of the mean pressure, kJ/mol/nm³.
+const PRESSURE: f64 = 0.5 * BAR;
+
+impl Default for ForceOptions {
+    /// The defaults of the input file: PME, cutoffs by the force field (0.9 nm, with CHARMM 1.2 nm), rigid water,
+    /// constrained bonds to hydrogen.
+    fn default() -> Self {
+        ForceOptions {
+            cutoff: Setting::ForceField,
+            cutoff_lj: Setting::ForceField,
+            electrostatics: ElectrostaticsSpec::Pme(PmeSpec::ForceError(FORCE_ERROR)),
+            lj_modifier: Setting::ForceField,
+            coulomb_modifier: Modifier::PotentialShift,
+            dispersion_correction: Setting::ForceField,
+            constraints: ConstraintKind::HBonds,
+            rigid_water: true,
+            constraint_tolerance: 1e-6,
+            hydrogen_mass: None,
+            scaled_solute: None,
+            list: ListPolicy::Drift { tolerance: DRIFT, pressure_tolerance: PRESSURE, interval: None },
+        }
+    }
+}
+
+impl ForceOptions {
+    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain 1/r.
+    pub fn all_pairs() -> Self {
+        ForceOptions {
+            cutoff: Setting::Given(None),
+            cutoff_lj: Setting::Given(None),
+            electrostatics: ElectrostaticsSpec::Plain,
+            dispersion_correction: Setting::Given(DispersionCorrection::Off),
+            ..ForceOptions::default()
+        }
+    }
+
+    /// The settings left to the force field by its conventions. Without a cutoff there is nothing to end or to correct.
+    pub(super) fn truncation(&self, topology: &Topology) -> Truncation {
+        let convention = if topology.charmm { CHARMM } else { USUAL };
+        let cutoff = self.cutoff.or(convention.cutoff);
+        let cutoff_lj = self.cutoff_lj.or(cutoff);
+        let (modifier, correction) = match cutoff_lj {
+            Some(_) => (convention.lj_modifier, convention.dispersion_correction),
+            None => (USUAL.lj_modifier, DispersionCorrection::Off),
+        };
+        let dispersion_correction = self.dispersion_correction.or(correction);
+        // a mesh leaves nothing to switch off
+        let is_pme = matches!(dispersion_correction, DispersionCorrection::Pme(_));
+        let modifier = if is_pme { USUAL.lj_modifier } else { modifier };
+        Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
+    }
+
+    /// The keys of the input file that are left to the force field.
+    pub fn left_to_force_field(&self) -> Vec<&'static str> {
+        let keys = [
+            ("cutoff", self.cutoff == Setting::ForceField),
+            ("lj_modifier", self.lj_modifier == Setting::ForceField),
+            ("dispersion_correction", self.dispersion_correction == Setting::ForceField),
+        ];
+        keys.into_iter().filter(|(_, left)| *left).map(|(key, _)| key).collect()
+    }
+}
+
+/// Treatment of Coulomb interactions as asked for; PME parameters may still have to be derived from the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ElectrostaticsSpec {
+    /// no charges
+    Off,
+    /// 1/r, truncated at the cutoff if there is one
+    Plain,
+    /// reaction field
+    ReactionField {
+        /// relative permittivity beyond the cutoff; infinity = conducting
+        permittivity: f64,
+    },
+    /// smooth particle-mesh Ewald
+    Pme(PmeSpec),
+}
+
+/// How PME parameters are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PmeSpec {
+    /// taken as they are; no tuning
+    Explicit {
+        /// α in 1/nm
+        alpha: f64,
+        /// grid points along a, b, c
+        grid: [usize; 3],
+        /// B-spline order
+        order: usize,
+    },
+    /// α from erfc(α·cutoff) = 1e-5; the accuracy of this spacing is held
+    Spacing {
+        /// largest distance of grid points in nm
+        spacing: f64,
+        /// B-spline order
+        order: usize,
+    },
+    /// RMS force error over RMS electrostatic force to stay below
+    ForceError(f64),
+}
+
+/// How the parameters of LJ-PME are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LjPmeSpec {
+    /// taken as they are
+    Explicit(PmeParameters),
+    /// α such that 10⁻³ of r⁻⁶ is left in direct space at the cutoff
+    Spacing {
+        /// largest distance of grid points in nm
+        spacing: f64,
+        /// B-spline order
+        order: usize,
+    },
+}
+
+/// How pair lists and PME grid are chosen at the accuracy asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuningMethod {
+    /// the conventional choice: lists for 20 steps, PME of order 4
+    Off,
+    /// by a cost model, the same on every run
+    #[default]
+    Model,
+    /// by timing the best candidates of the cost model
+    Measure,
+}
+
+impl TuningMethod {
+    /// The word of the input file.
+    pub fn name(self) -> &'static str {
+        match self {
+            TuningMethod::Off => "off",
+            TuningMethod::Model => "model",
+            TuningMethod::Measure => "measure",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn truncation(options: &ForceOptions, charmm: bool) -> Truncation {
+        options.truncation(&Topology { charmm, ..Topology::default() })
+    }
+
+    #[test]
+    fn a_charmm_force_field_has_conventions_of_its_own() {
+        assert_eq!(truncation(&ForceOptions::default(), true), CHARMM);
+        assert_eq!(truncation(&ForceOptions::default(), false), USUAL);
+        let keys = ["cutoff", "lj_modifier", "dispersion_correction"];
+        assert_eq!(ForceOptions::default().left_to_force_field(), keys);
+    }
+
+    #[test]
+    fn what_is_given_stays() {
+        let given = Truncation {
+            cutoff: Some(1.0),
+            cutoff_lj: Some(1.1),
+            lj_modifier: LjModifier::None,
+            dispersion_correction: DispersionCorrection::NonExcluded,
+        };
+        let options = ForceOptions {
+            cutoff: Setting::Given(given.cutoff),
+            cutoff_lj: Setting::Given(given.cutoff_lj),
+            lj_modifier: Setting::Given(given.lj_modifier),
+            dispersion_correction: Setting::Given(given.dispersion_correction),
+            ..ForceOptions::default()
+        };
+        assert_eq!(truncation(&options, true), given);
+        assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
+        // each setting for itself
+        let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
+        let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
+        assert_eq!(truncation(&longer, true), expected);
+    }
+
+    #[test]
+    fn without_a_cutoff_nothing_is_switched_or_corrected() {
+        for charmm in [false, true] {
+            let ends = truncation(&ForceOptions::all_pairs(), charmm);
+            assert_eq!((ends.cutoff, ends.cutoff_lj), (None, None));
+            assert_eq!(ends.lj_modifier.switch_distance(), None);
+            assert_eq!(ends.dispersion_correction, DispersionCorrection::Off);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Ranks: processes that compute together, started by a launcher of MPI (`mpirun`, `srun`). This is all of MPI that the
+//! program uses, bytes from rank to rank, and the only module that knows the library.
+//!
+//! A program by itself is one rank, in a build without the feature `mpi` always. The functions of [`Ranks`] are collective
+//! unless they say otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
+//! processes, by the library or the launcher: no function returns it.
+
+use crate::error::{Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+#[cfg(feature = "mpi")]
+mod library;
+mod threads;
+
+/// What carries bytes from rank to rank.
+trait Network: Send + Sync {
+    fn barrier(&self);
+    /// The bytes of each rank, in their order.
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
+    /// A message that [`Network::receive`] or [`Network::receive_from`] takes.
+    fn send(&self, to: usize, bytes: &[u8]);
+    /// A message that has arrived, and its sender.
+    fn receive(&self) -> Option<(usize, Vec<u8>)>;
+    /// Waits for the next message of a rank.
+    fn receive_from(&self, from: usize) -> Vec<u8>;
+    /// Sends to one rank and receives as many bytes as `received` has from another, at once.
+    fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
+}
+
+/// This process among those that the launcher started. Clones are the same process.
+#[derive(Clone)]
+pub struct Ranks {
+    rank: usize,
+    count: usize,
+    /// the others; none where there is one rank
+    network: Option<Arc<dyn Network>>,
+}
+
+impl Ranks {
+    /// One rank.
+    pub fn alone() -> Self {
+        Ranks { rank: 0, count: 1, network: None }
+    }
+
+    /// All processes of the launcher; once per process. Fails in a build without MPI.
+    #[cfg(feature = "mpi")]
+    pub fn start() -> Result<Self> {
+        let library = library::Library::start()?;
+        Ok(Self::over(library.rank(), library.count(), Arc::new(library)))
+    }
+
+    /// All processes of the launcher; once per process. Fails in a build without MPI.
+    #[cfg(not(feature = "mpi"))]
+    pub fn start() -> Result<Self> {
+        let help = "build it with `cargo build --release --features mpi`, or start it without mpirun or srun";
+        Err(crate::error::Problem::new("this md was built without MPI").help(help).into())
+    }
+
+    fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
+        Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
+    }
+
+    /// Number of this process, from 0.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether this is rank 0, which alone speaks to the user.
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// Waits until every rank has come here.
+    pub fn barrier(&self) {
+        if let Some(network) = &self.network {
+            network.barrier();
+        }
+    }
+
+    /// The bytes of each rank, in their order.
+    pub fn gather_bytes(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        match &self.network {
+            None => vec![own.to_vec()],
+            Some(network) => network.gather(own),
+        }
+    }
+
+    /// The value of each rank, in their order. Ranks are the same program, or this panics.
+    pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
+        self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
+    }
+
+    /// Replaces each number by its sum over all ranks, which is the same to the bit on all.
+    pub fn sum(&self, values: &mut [f64]) {
+        if self.network.is_none() {
+            return;
+        }
+        let all = self.gather_bytes(bytemuck::cast_slice(values));
+        values.fill(0.0);
+        for bytes in &all {
+            let parts = bytes.chunks_exact(size_of::<f64>()).map(bytemuck::pod_read_unaligned::<f64>);
+            values.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        }
+    }
+
+    /// The largest of all ranks' numbers.
+    pub fn largest(&self, own: f64) -> f64 {
+        let all = self.gather_bytes(bytemuck::bytes_of(&own));
+        all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
+    }
+
+    /// Succeeds where `result` does on every rank; otherwise all fail with the error of the first that has one.
+    pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
+        let failed = |error: Error| if self.rank == 0 { error } else { error.of(&format!("rank {}", self.rank)) };
+        let (value, error) = match result {
+            Ok(value) => (Some(value), None),
+            Err(error) => (None, Some(failed(error))),
+        };
+        match self.gather(&error).into_iter().flatten().next() {
+            Some(error) => Err(error),
+            None => value.ok_or_else(|| Error::Internal("an error was lost".into())),
+        }
+    }
+
+    /// Sends a message to another rank, which [`Ranks::receive`]s it, or [`Ranks::receive_from`] this one. Messages of one rank to
+    /// another keep their order. Not collective.
+    pub fn send<T: Serialize>(&self, to: usize, message: &T) {
+        if let Some(network) = &self.network {
+            network.send(to, &encode(message));
+        }
+    }
+
+    /// Sends a message to all other ranks. Not collective.
+    pub fn send_to_others<T: Serialize>(&self, message: &T) {
+        if let Some(network) = &self.network {
+            let bytes = encode(message);
+            (0..self.count).filter(|&to| to != self.rank).for_each(|to| network.send(to, &bytes));
+        }
+    }
+
+    /// A message that has arrived, and the rank that sent it; does not wait. Not collective.
+    pub fn receive<T: DeserializeOwned>(&self) -> Option<(usize, T)> {
+        let (from, bytes) = self.network.as_ref()?.receive()?;
+        Some((from, decode(&bytes)))
+    }
+
+    /// The next message of another rank, for which it waits; `None` where there is no other. Not collective.
+    pub fn receive_from<T: DeserializeOwned>(&self, from: usize) -> Option<T> {
+        Some(decode(&self.network.as_ref()?.receive_from(from)))
+    }
+
+    /// Sends to one rank and receives as many bytes as `received` has from another; all ranks do it, round a ring.
+    pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
+        match &self.network {
+            None => received.copy_from_slice(bytes),
+            Some(network) => network.exchange(to, bytes, from, received),
+        }
+    }
+
+    /// Sends a value to one rank and returns that of another; all ranks do it, round a ring.
+    pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
+        let bytes = encode(value);
+        let mut length = [0; size_of::<u64>()];
+        self.exchange(to, &(bytes.len() as u64).to_le_bytes(), from, &mut length);
+        let mut received = vec![0; u64::from_le_bytes(length) as usize];
+        self.exchange(to, &bytes, from, &mut received);
+        decode(&received)
+    }
+
+    /// Sends a value to each rank, and returns those that each has sent, this one included.
+    pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
+        let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
+        received[self.rank] = std::mem::take(&mut to[self.rank]);
+        for step in 1..self.count {
+            let (to_rank, from) = ((self.rank + step) % self.count, (self.rank + self.count - step) % self.count);
+            received[from] = self.exchange_any(to_rank, &to[to_rank], from);
+        }
+        received
+    }
+}
+
+fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("plain data can be written")
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
+    postcard::from_bytes(bytes).expect("ranks are the same program")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Problem;
+
+    #[test]
+    fn one_rank_is_all_ranks() {
+        let ranks = Ranks::alone();
+        assert_eq!((ranks.rank(), ranks.count(), ranks.is_first()), (0, 1, true));
+        assert_eq!(ranks.gather(&("a".to_owned(), 7)), [("a".to_owned(), 7)]);
+        assert_eq!(ranks.gather_bytes(&[1, 2]), [[1, 2]]);
+        assert_eq!(ranks.agree(Ok(3)).unwrap(), 3);
+        assert!(ranks.receive::<u8>().is_none());
+        ranks.barrier();
+    }
+
+    #[test]
+    fn an_error_arrives_as_it_was() {
+        let problem = Problem::new("what").in_file("input.toml".as_ref()).at_line(3).at_span(4..9).help("how");
+        let error = Ranks::alone().agree::<()>(Err(problem.clone().into())).unwrap_err();
+        assert!(matches!(&error, Error::Input(problems) if problems[..] == [problem]), "{error:?}");
+        for error in [Error::unstable("hot", [3, 4]), Error::io("a/b".as_ref(), "full"), Error::Device("cold".into())] {
+            let again: Error = decode(&encode(&error));
+            assert_eq!(format!("{again:?}"), format!("{error:?}"));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Threads of one process in place of ranks, for tests.
+
+use super::{Network, Ranks};
+use crate::team::locked;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
+use std::thread;
+
+/// Messages that have arrived: [to][from].
+struct Post {
+    boxes: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
+    arrived: Condvar,
+    barrier: Barrier,
+    /// a rank has panicked, and the others wait in vain
+    broken: AtomicBool,
+}
+
+struct Thread {
+    rank: usize,
+    count: usize,
+    post: Arc<Post>,
+}
+
+impl Network for Thread {
+    fn barrier(&self) {
+        self.post.barrier.wait();
+    }
+
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        (0..self.count).for_each(|to| self.send(to, own));
+        (0..self.count).map(|from| self.receive_from(from)).collect()
+    }
+
+    fn send(&self, to: usize, bytes: &[u8]) {
+        locked(&self.post.boxes)[to][self.rank].push_back(bytes.to_vec());
+        self.post.arrived.notify_all();
+    }
+
+    fn receive(&self) -> Option<(usize, Vec<u8>)> {
+        let boxes = &mut locked(&self.post.boxes)[self.rank];
+        boxes.iter_mut().enumerate().find_map(|(from, messages)| Some((from, messages.pop_front()?)))
+    }
+
+    fn receive_from(&self, from: usize) -> Vec<u8> {
+        let mut boxes = locked(&self.post.boxes);
+        loop {
+            match boxes[self.rank][from].pop_front() {
+                Some(bytes) => return bytes,
+                None if self.post.broken.load(Ordering::SeqCst) => panic!("another rank has panicked"),
+                None => boxes = self.post.arrived.wait(boxes).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
+        self.send(to, bytes);
+        received.copy_from_slice(&self.receive_from(from));
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _boxes = locked(&self.post.boxes);
+            self.post.broken.store(true, Ordering::SeqCst);
+            self.post.arrived.notify_all();
+        }
+    }
+}
+
+impl Ranks {
+    /// Does `work` on so many ranks at once, each in a thread of its own, and returns what each has made of it.
+    pub fn threads<R: Send>(count: usize, work: impl Fn(Ranks) -> R + Sync) -> Vec<R> {
+        let boxes = Mutex::new(vec![vec![VecDeque::new(); count]; count]);
+        let post = Arc::new(Post {
+            boxes,
+            arrived: Condvar::new(),
+            barrier: Barrier::new(count),
+            broken: AtomicBool::new(false),
+        });
+        thread::scope(|scope| {
+            let start = |rank| {
+                let (post, work) = (Arc::clone(&post), &work);
+                scope.spawn(move || work(Ranks::over(rank, count, Arc::new(Thread { rank, count, post }))))
+            };
+            let threads: Vec<_> = (0..count).map(start).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a rank has panicked")).collect()
+        })
+    }
+}

@@ -1,0 +1,238 @@
+//! Collective restraints against OpenMM, and against their own derivatives.
+
+use super::*;
+use crate::cell::PeriodicCell;
+use crate::vec3::{Mat3, Vec3, vec3};
+
+/// `tests/systems/restraints.json`, by `build/restraints.py` there.
+#[derive(serde::Deserialize)]
+struct File {
+    masses: Vec<f64>,
+    positions: Vec<[f64; 3]>,
+    reference: Vec<[f64; 3]>,
+    cell: [[f64; 3]; 3],
+    cases: Vec<Case>,
+}
+
+#[derive(serde::Deserialize)]
+struct Case {
+    kind: VariableKind,
+    groups: Vec<Vec<u32>>,
+    along: String,
+    force_constant: f64,
+    center: f64,
+    below: Option<f64>,
+    above: Option<f64>,
+    linear_beyond: Option<f64>,
+    energy: f64,
+    forces: Vec<[f64; 3]>,
+}
+
+fn file() -> File {
+    serde_json::from_str(include_str!("../../../tests/systems/restraints.json")).expect("the file of the build script")
+}
+
+impl File {
+    fn positions(&self) -> Vec<Vec3> {
+        self.positions.iter().map(|r| Vec3::from(*r)).collect()
+    }
+
+    fn cell(&self) -> PeriodicCell {
+        PeriodicCell::from_rows(self.cell.map(Vec3::from)).expect("a cell")
+    }
+
+    fn restraint(&self, case: &Case) -> CollectiveRestraint {
+        let group =
+            |index: usize| Group::new(&case.groups[index], |atom| self.masses[atom as usize]).expect("atoms have mass");
+        let along = ["x", "y", "z"].map(|axis| case.along.contains(axis));
+        let variable = match case.kind {
+            VariableKind::Distance => Variable::Distance([group(0), group(1)], along),
+            VariableKind::Angle => Variable::Angle([0, 1, 2].map(group)),
+            VariableKind::Torsion => Variable::Torsion([0, 1, 2, 3].map(group)),
+            VariableKind::Rmsd => {
+                let reference = |&atom: &u32| (atom, Vec3::from(self.reference[atom as usize]));
+                Variable::Rmsd(Superposed::new(&case.groups[0].iter().map(reference).collect::<Vec<_>>()))
+            }
+        };
+        let Case { center, below, above, force_constant, linear_beyond, .. } = *case;
+        let well = Well { center: Some(center), rate: 0.0, below, above, force_constant, linear_beyond };
+        CollectiveRestraint { variable, potential: Potential::Well(well) }
+    }
+}
+
+fn restraining(restraint: CollectiveRestraint) -> Restraining {
+    Restraining::new(Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() }, &[])
+}
+
+/// Energy, forces and virial; a cell so small that images are ambiguous does not matter here.
+fn applied(restraint: &CollectiveRestraint, cell: Option<&PeriodicCell>, r: &[Vec3]) -> (f64, Vec<Vec3>, Mat3) {
+    let mut forces = vec![Vec3::ZERO; r.len()];
+    let applied = restraining(restraint.clone()).apply(cell, r, &mut forces).expect("near images");
+    (applied.collective, forces, applied.virial)
+}
+
+/// Relative to the largest number.
+const REFERENCE: f64 = 1e-9;
+
+#[test]
+fn energies_and_forces_are_those_of_openmm() {
+    let file = file();
+    let (positions, cell) = (file.positions(), file.cell());
+    for (index, case) in file.cases.iter().enumerate() {
+        let cell = (case.along == "xyz").then_some(&cell);
+        let (energy, forces, _) = applied(&file.restraint(case), cell, &positions);
+        let scale = case.forces.iter().map(|f| Vec3::from(*f).norm()).fold(1.0, f64::max);
+        assert!((energy - case.energy).abs() <= REFERENCE * case.energy.max(1.0), "{index}: {energy} {}", case.energy);
+        for (found, expected) in forces.iter().zip(&case.forces) {
+            assert!((*found - Vec3::from(*expected)).norm() <= REFERENCE * scale, "{index}: {found:?} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn forces_and_virial_are_derivatives_of_the_energy() {
+    const STEP: f64 = 1e-5;
+    // third derivatives of the energies, some 1e5 kJ/mol/nm³, times STEP², and roundings of 1e-14 kJ/mol over STEP
+    const DIFFERENCE: f64 = 1e-5;
+    let file = file();
+    let (positions, cell) = (file.positions(), file.cell());
+    let mut restraints: Vec<CollectiveRestraint> = file.cases.iter().map(|case| file.restraint(case)).collect();
+    let constant = |variable| CollectiveRestraint { variable, potential: Potential::Force(-35.0) };
+    let pulled = file.cases.iter().filter(|case| case.kind != VariableKind::Torsion);
+    restraints.extend(pulled.map(|case| constant(file.restraint(case).variable)));
+    for (index, restraint) in restraints.iter().enumerate() {
+        let (_, forces, virial) = applied(restraint, Some(&cell), &positions);
+        let energy = |cell: &PeriodicCell, r: &[Vec3]| applied(restraint, Some(cell), r).0;
+        for (atom, force) in forces.iter().enumerate() {
+            for direction in [vec3(1.0, 0.0, 0.0), vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 1.0)] {
+                let at = |step: f64| {
+                    let mut moved = positions.clone();
+                    moved[atom] += direction * step;
+                    energy(&cell, &moved)
+                };
+                let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+                assert!((slope + force.dot(direction)).abs() < DIFFERENCE, "{index}, atom {atom}: {slope} {force:?}");
+            }
+        }
+        // the cell and all atoms are strained, r_a by ε r_b, as far as lattice vectors can be: W_ba = −∂E/∂ε
+        for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
+            let strained = |step: f64, r: Vec3| {
+                let mut change = [0.0; 3];
+                change[a] = step * r.to_array()[b];
+                r + Vec3::from(change)
+            };
+            let at = |step: f64| {
+                let cell = PeriodicCell::from_rows(cell.rows().map(|row| strained(step, row))).expect("a cell");
+                energy(&cell, &positions.iter().map(|r| strained(step, *r)).collect::<Vec<Vec3>>())
+            };
+            let (slope, found) = ((at(STEP) - at(-STEP)) / (2.0 * STEP), virial.0[b][a]);
+            assert!((slope + found).abs() < DIFFERENCE, "{index}, strain {a}{b}: {slope} {found}");
+        }
+        let total: Vec3 = forces.iter().copied().sum();
+        assert!(total.norm() < 1e-10, "{index}: {total:?}");
+    }
+}
+
+/// Three atoms on a line, with a fourth off it.
+fn line() -> Vec<Vec3> {
+    vec![vec3(-0.1, 0.0, 0.0), Vec3::ZERO, vec3(0.2, 0.0, 0.0), vec3(0.3, 0.1, 0.0)]
+}
+
+#[test]
+fn undefined_directions_give_no_force() {
+    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let harmonic = Well {
+        center: Some(0.5),
+        rate: 0.0,
+        below: Some(0.0),
+        above: Some(0.0),
+        force_constant: 9.0,
+        linear_beyond: None,
+    };
+    let mut meeting = line();
+    meeting[2] = meeting[1];
+    for (variable, positions) in [
+        (Variable::Distance([atom(1), atom(2)], [true; 3]), &meeting),
+        (Variable::Distance([atom(0), atom(1)], [false, true, true]), &line()),
+        (Variable::Angle([atom(0), atom(1), atom(2)]), &line()),
+        (Variable::Angle([atom(0), atom(1), atom(2)]), &meeting),
+        (Variable::Torsion([atom(0), atom(1), atom(2), atom(3)]), &line()),
+        (Variable::Rmsd(Superposed::new(&(0..4).map(|i| (i, line()[i as usize])).collect::<Vec<_>>())), &line()),
+    ] {
+        let restraint = CollectiveRestraint { variable, potential: Potential::Well(harmonic) };
+        let (energy, forces, virial) = applied(&restraint, None, positions);
+        assert!(energy > 0.0 && forces.iter().all(|f| f.is_finite()), "{restraint:?} {forces:?}");
+        assert!(virial.trace().abs() < 1e-12, "{restraint:?} {virial:?}");
+    }
+}
+
+#[test]
+fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
+    let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
+    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let of = |along, center| CollectiveRestraint {
+        variable: Variable::Distance([atom(0), atom(1)], along),
+        potential: Potential::Well(Well {
+            center: Some(center),
+            rate: 0.0,
+            below: Some(0.0),
+            above: None,
+            force_constant: 9.0,
+            linear_beyond: None,
+        }),
+    };
+    let apply = |restraint, far: f64| {
+        let r = [Vec3::ZERO, vec3(0.1, 0.2, far)];
+        restraining(restraint).apply(Some(&cell), &r, &mut [Vec3::ZERO; 2]).map_err(|error| error.to_string())
+    };
+    let refusal = apply(of([true; 3], 5.0), 1.2).expect_err("beyond half of the shortest edge");
+    assert!(refusal.contains("restraint 1") && refusal.contains("larger cell"), "{refusal}");
+    assert!(apply(of([true; 3], 5.0), 0.9).is_ok());
+    // where nothing acts no image is wrong, and along z the cell is longer
+    assert!(apply(of([true; 3], 0.1), 1.2).is_ok());
+    assert!(apply(of([false, false, true], 5.0), 1.9).is_ok());
+    assert!(apply(of([false, false, true], 5.0), 1.99).is_err());
+}
+
+#[test]
+fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
+    const TIMESTEP: f64 = 0.01;
+    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let well = Well {
+        center: None,
+        rate: 0.5,
+        below: Some(0.0),
+        above: Some(0.0),
+        force_constant: 200.0,
+        linear_beyond: None,
+    };
+    let restraint = CollectiveRestraint {
+        variable: Variable::Distance([atom(0), atom(1)], [true; 3]),
+        potential: Potential::Well(well),
+    };
+    let mut running = restraining(restraint.clone());
+    let (mut again, mut integral, mut before) = (running.clone(), 0.0, None);
+    for step in 0..100 {
+        let time = f64::from(step) * TIMESTEP;
+        // the atoms lag behind, and swing
+        let r = [Vec3::ZERO, vec3(0.3 + 0.4 * time + 0.02 * (9.0 * time).sin(), 0.0, 0.0)];
+        if step == 60 {
+            // as a restart does
+            let restraints = Restraints { collective: vec![Arc::new(restraint.clone())], ..Restraints::default() };
+            again = Restraining::new(restraints, running.progress());
+        }
+        for running in [&mut running, &mut again] {
+            running.set_time(time);
+            running.apply(None, &r, &mut [Vec3::ZERO; 2]).expect("no cell");
+            running.book_work(TIMESTEP);
+        }
+        let RestraintSample { value, center, force, work, .. } = running.samples()[0];
+        assert!((center - (0.3 + 0.5 * time)).abs() < 1e-14 && (force + 200.0 * (value - center)).abs() < 1e-10);
+        // the trapezoidal rule of v f
+        integral += before.map_or(0.0, |before: f64| 0.5 * TIMESTEP * 0.5 * (before + force));
+        before = Some(force);
+        assert!((work - integral).abs() < 1e-12, "{step}: {work} {integral}");
+        assert_eq!(work, running.work());
+    }
+    assert_eq!((running.samples(), running.progress()), (again.samples(), again.progress()));
+}

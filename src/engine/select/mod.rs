@@ -1,0 +1,296 @@
+//! Atom selections, such as `protein and name CA`.
+//!
+//! ```text
+//! selection := all-of ("or" all-of)*        all-of := one ("and" one)*
+//! one       := "not" one | "(" selection ")" | word | list
+//! word      := all | protein | backbone | water | hydrogen | heavy
+//! list      := name X … | resname X … | element X … | resid N … | index N …       N may be a range, 5-17
+//! ```
+//!
+//! `resid` is the residue's number as files print it, `index` counts atoms from 0; both ends of a range belong to it.
+//! Words mean what they mean in MDAnalysis; names distinguish capitals, the words of the language do not.
+
+use crate::error::Problem;
+use crate::format::element::symbol;
+use crate::system::Topology;
+use std::ops::RangeInclusive;
+
+/// Residues that count as protein: the amino acids with AMBER's and CHARMM's names for their protonation states, and caps.
+const PROTEIN: [&str; 42] = [
+    "ALA", "ARG", "ASN", "ASP", "CYS", "GLN", "GLU", "GLY", "HIS", "ILE", "LEU", "LYS", "MET", "PHE", "PRO", "SER",
+    "THR", "TRP", "TYR", "VAL", "ACE", "NME", "NHE", "NMA", "ASH", "ASPP", "CYM", "CYX", "CYS2", "GLH", "GLUP", "HID",
+    "HIE", "HIP", "HSD", "HSE", "HSP", "HYP", "LYN", "LSN", "MSE", "NH2",
+];
+/// Atoms of a backbone.
+const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
+/// Words of the language, which no list of names swallows.
+const WORDS: [&str; 16] = [
+    "and", "or", "not", "(", ")", "all", "protein", "backbone", "water", "hydrogen", "heavy", "name", "resname",
+    "element", "resid", "index",
+];
+/// Deepest nesting of parentheses and "not": every level is a recursive call.
+const DEEPEST: usize = 100;
+
+/// Atoms (0-based, ascending) that the text selects; at least one. Fails with a [`Problem`] that quotes the text.
+///
+/// ```
+/// use md_engine::prepare::AtomSpec;
+/// use md_engine::select::select;
+/// use md_engine::system::System;
+///
+/// let mut builder = System::builder();
+/// builder.lj_type("none", Default::default());
+/// for (name, element, mass) in [("C", 6, 12.011), ("H1", 1, 1.008), ("H2", 1, 1.008)] {
+///     builder.atom(AtomSpec { name, element, mass, ..AtomSpec::default() });
+/// }
+/// let topology = builder.build()?.system.topology;
+/// assert_eq!(select(&topology, "hydrogen and not name H2")?, [1]);
+/// # Ok::<(), md_engine::error::Error>(())
+/// ```
+pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
+    let padded = text.replace('(', " ( ").replace(')', " ) ");
+    let mut parser = Parser { topology, text, words: padded.split_whitespace().collect(), next: 0, depth: 0 };
+    let chosen = parser.any_of()?;
+    if let Some(word) = parser.peek() {
+        return Err(parser.problem(&format!("\"{word}\" follows where \"and\", \"or\" or the end was expected")));
+    }
+    let atoms: Vec<u32> = (0u32..).zip(&chosen).filter(|(_, chosen)| **chosen).map(|(i, _)| i).collect();
+    if atoms.is_empty() {
+        return Err(parser.problem("no atom is selected"));
+    }
+    Ok(atoms)
+}
+
+struct Parser<'a> {
+    topology: &'a Topology,
+    text: &'a str,
+    words: Vec<&'a str>,
+    next: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn any_of(&mut self) -> Result<Vec<bool>, Problem> {
+        let mut chosen = self.all_of()?;
+        while self.accept("or") {
+            chosen.iter_mut().zip(self.all_of()?).for_each(|(chosen, more)| *chosen |= more);
+        }
+        Ok(chosen)
+    }
+
+    fn all_of(&mut self) -> Result<Vec<bool>, Problem> {
+        let mut chosen = self.one()?;
+        while self.accept("and") {
+            chosen.iter_mut().zip(self.one()?).for_each(|(chosen, also)| *chosen &= also);
+        }
+        Ok(chosen)
+    }
+
+    fn one(&mut self) -> Result<Vec<bool>, Problem> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.problem(&format!("more than {DEEPEST} levels of \"not\" and parentheses")));
+        }
+        let word = self.peek().ok_or_else(|| self.problem("it ends where a selection was expected"))?;
+        self.next += 1;
+        let chosen = match word.to_ascii_lowercase().as_str() {
+            "not" => self.one()?.into_iter().map(|chosen| !chosen).collect(),
+            "(" => {
+                let inner = self.any_of()?;
+                if !self.accept(")") {
+                    return Err(self.problem("a parenthesis is not closed"));
+                }
+                inner
+            }
+            "all" => self.atoms(|_| true),
+            "protein" => self.atoms(|i| self.is_protein(i)),
+            "backbone" => self.atoms(|i| self.is_protein(i) && BACKBONE.contains(&self.name(i))),
+            "water" => {
+                let water: Vec<bool> = (0..self.topology.residues.len()).map(|r| self.topology.is_water(r)).collect();
+                self.atoms(|i| water[self.residue(i)])
+            }
+            "hydrogen" => self.atoms(|i| self.topology.atoms[i].element == 1),
+            "heavy" => self.atoms(|i| self.topology.atoms[i].element > 1),
+            "name" => self.named(|parser, i| parser.name(i))?,
+            "resname" => self.named(|parser, i| parser.topology.residues[parser.residue(i)].name.as_str())?,
+            "element" => self.named(|parser, i| symbol(parser.topology.atoms[i].element))?,
+            "resid" => {
+                let ranges = self.ranges()?;
+                self.numbered(&ranges, |i| i64::from(self.topology.residues[self.residue(i)].number))
+            }
+            "index" => self.indices()?,
+            _ => return Err(self.problem(&format!("\"{word}\" is no word of selections"))),
+        };
+        self.depth -= 1;
+        Ok(chosen)
+    }
+
+    fn atoms(&self, choose: impl Fn(usize) -> bool) -> Vec<bool> {
+        (0..self.topology.atoms.len()).map(choose).collect()
+    }
+
+    /// Atoms whose text is one of the words that follow.
+    fn named(&mut self, text: impl for<'p> Fn(&'p Self, usize) -> &'p str) -> Result<Vec<bool>, Problem> {
+        let wanted = self.list()?;
+        Ok(self.atoms(|i| wanted.contains(&text(self, i))))
+    }
+
+    /// Atoms whose place in the topology is in one of the ranges that follow, none of which may leave it.
+    fn indices(&mut self) -> Result<Vec<bool>, Problem> {
+        let ranges = self.ranges()?;
+        let last = self.topology.atoms.len() as i64 - 1;
+        if let Some(outside) = ranges.iter().find(|range| *range.start() < 0 || *range.end() > last) {
+            let (first, end) = outside.clone().into_inner();
+            return Err(self.problem(&format!("index {first} to {end} leaves the system, whose atoms are 0 to {last}")));
+        }
+        Ok(self.numbered(&ranges, |i| i as i64))
+    }
+
+    /// Atoms whose number is in one of these ranges.
+    fn numbered(&self, ranges: &[RangeInclusive<i64>], number: impl Fn(usize) -> i64) -> Vec<bool> {
+        self.atoms(|i| ranges.iter().any(|range| range.contains(&number(i))))
+    }
+
+    /// The numbers and ranges that follow.
+    fn ranges(&mut self) -> Result<Vec<RangeInclusive<i64>>, Problem> {
+        let words = self.list()?.into_iter();
+        let ranges = words.map(|word| match range(word) {
+            Some(range) if range.is_empty() => Err(self.problem(&format!("the range {word} runs backwards"))),
+            Some(range) => Ok(range),
+            None => Err(self.problem(&format!("\"{word}\" is neither a number nor a range such as 5-17"))),
+        });
+        ranges.collect()
+    }
+
+    /// The words up to the next one of the language; at least one.
+    fn list(&mut self) -> Result<Vec<&'a str>, Problem> {
+        let begin = self.next;
+        while self.peek().is_some_and(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str())) {
+            self.next += 1;
+        }
+        if self.next == begin {
+            return Err(self.problem(&format!("\"{}\" is followed by nothing to look for", self.words[begin - 1])));
+        }
+        Ok(self.words[begin..self.next].to_vec())
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.words.get(self.next).copied()
+    }
+
+    fn accept(&mut self, expected: &str) -> bool {
+        let found = self.peek().is_some_and(|word| word.eq_ignore_ascii_case(expected));
+        self.next += usize::from(found);
+        found
+    }
+
+    fn residue(&self, atom: usize) -> usize {
+        self.topology.atoms[atom].residue as usize
+    }
+
+    fn name(&self, atom: usize) -> &str {
+        self.topology.atoms[atom].name.as_str()
+    }
+
+    fn is_protein(&self, atom: usize) -> bool {
+        PROTEIN.contains(&self.topology.residues[self.residue(atom)].name.as_str())
+    }
+
+    fn problem(&self, what: &str) -> Problem {
+        Problem::new(format!("selection \"{}\": {what}", self.text)).help(
+            "words: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look \
+             for; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
+        )
+    }
+}
+
+/// `5`, `5-17`, `-3`.
+fn range(word: &str) -> Option<RangeInclusive<i64>> {
+    if let Ok(number) = word.parse() {
+        return Some(number..=number);
+    }
+    // a leading minus belongs to the number
+    let dash = 1 + word.get(1..)?.find('-')?;
+    Some(word[..dash].parse().ok()?..=word[dash + 1..].parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Atom, Name, Residue};
+
+    /// ALA 1 (N H CA C O), LIG 7 (CA, a calcium), two waters 8 and 9.
+    fn topology() -> Topology {
+        let mut topology = Topology::default();
+        let water = vec![("O", 8), ("H1", 1), ("H2", 1)];
+        let residues = [
+            ("ALA", 1, vec![("N", 7), ("H", 1), ("CA", 6), ("C", 6), ("O", 8)]),
+            ("LIG", 7, vec![("CA", 20)]),
+            ("WAT", 8, water.clone()),
+            ("WAT", 9, water),
+        ];
+        for (residue, (name, number, atoms)) in (0u32..).zip(residues) {
+            let first = topology.atoms.len() as u32;
+            topology.residues.push(Residue { name: Name::new(name), number, first });
+            topology.atoms.extend(atoms.iter().map(|&(name, element)| Atom {
+                name: Name::new(name),
+                type_name: Name::default(),
+                element,
+                mass: 1.0,
+                charge: 0.0,
+                lj_type: 0,
+                residue,
+            }));
+        }
+        topology
+    }
+
+    #[test]
+    fn words_choose_atoms() {
+        for (text, expected) in [
+            ("all", (0..12).collect::<Vec<u32>>()),
+            ("protein", vec![0, 1, 2, 3, 4]),
+            ("backbone", vec![0, 2, 3, 4]),
+            ("water and not hydrogen", vec![6, 9]),
+            ("name CA", vec![2, 5]),
+            ("NAME CA AND element Ca", vec![5]),
+            ("protein and name CA C", vec![2, 3]),
+            ("resname LIG or resid 9", vec![5, 9, 10, 11]),
+            ("index 0-2 11", vec![0, 1, 2, 11]),
+            ("resid -5-7 and heavy", vec![0, 2, 3, 4, 5]),
+            // "and" binds more tightly than "or"
+            ("name CA or water and name O", vec![2, 5, 6, 9]),
+            ("(name CA or water)and name O", vec![6, 9]),
+            ("not not (protein)", vec![0, 1, 2, 3, 4]),
+        ] {
+            assert_eq!(select(&topology(), text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, expected) in [
+            ("", "ends where a selection"),
+            ("protein and", "ends where a selection"),
+            ("protien", "\"protien\" is no word"),
+            ("name", "\"name\" is followed by nothing"),
+            ("name and protein", "\"name\" is followed by nothing"),
+            ("(protein", "not closed"),
+            ("protein)", "\")\" follows"),
+            ("protein water", "\"water\" follows"),
+            ("resid x", "\"x\" is neither"),
+            ("resid 9-7", "9-7 runs backwards"),
+            ("index 3 5-12", "index 5 to 12 leaves the system, whose atoms are 0 to 11"),
+            ("index -1", "index -1 to -1 leaves"),
+            ("resid 3-", "\"3-\" is neither"),
+            ("resid é", "\"é\" is neither"),
+            ("resid 99999999999999999999", "is neither"),
+            ("name ca", "no atom is selected"),
+        ] {
+            let problem = select(&topology(), text).unwrap_err().to_string();
+            assert!(problem.contains(expected), "{text}: {problem}");
+        }
+        let deep = "(".repeat(1_000_000);
+        assert!(select(&topology(), &deep).unwrap_err().message.contains("100 levels"));
+    }
+}

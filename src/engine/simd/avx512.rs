@@ -1,0 +1,412 @@
+//! AVX-512: one register.
+
+use super::{Aligned16, Float, LANES, Level, Simd, Tables};
+use crate::arrays::map;
+use std::arch::x86_64::*;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
+/// references to arrays of the exact length.
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: see the macro's own words
+        unsafe { $e }
+    };
+}
+
+/// AVX-512 F, VL, BW, DQ with AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512;
+
+impl Simd for Avx512 {
+    const LEVEL: Level = Level::Avx512;
+    const TABLES: bool = true;
+    const RARE: bool = false;
+    type F = F512;
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+        op!({
+            let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
+            let mut columns = [_mm512_setzero_pd(); 8];
+            for odd in 0..2 {
+                // rows in pairs: a quarter of a vector has the numbers of two rows at one place
+                let pair = |i: usize| match odd {
+                    0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
+                    _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
+                };
+                let (a, b, c, d) = (pair(0), pair(2), pair(4), pair(6));
+                let (near, far) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
+                columns[odd] = _mm512_shuffle_f64x2::<0x88>(near, far);
+                columns[odd + 4] = _mm512_shuffle_f64x2::<0xdd>(near, far);
+                let (near, far) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
+                columns[odd + 2] = _mm512_shuffle_f64x2::<0x88>(near, far);
+                columns[odd + 6] = _mm512_shuffle_f64x2::<0xdd>(near, far);
+            }
+            let mut out = [[0.0; 8]; 8];
+            for k in 0..8 {
+                _mm512_storeu_pd(out[k].as_mut_ptr(), columns[k]);
+            }
+            out
+        })
+    }
+    #[inline(always)]
+    fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
+        op!({
+            let values = _mm512_loadu_si512(values.as_ptr().cast());
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(bits, values));
+        });
+        bits.count_ones() as usize
+    }
+}
+
+/// Sixteen floats in one register.
+#[derive(Clone, Copy)]
+pub(super) struct F512(__m512);
+
+impl Add for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        op!(F512(_mm512_add_ps(self.0, o.0)))
+    }
+}
+impl Sub for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        op!(F512(_mm512_sub_ps(self.0, o.0)))
+    }
+}
+impl Mul for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        op!(F512(_mm512_mul_ps(self.0, o.0)))
+    }
+}
+impl Div for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        op!(F512(_mm512_div_ps(self.0, o.0)))
+    }
+}
+impl Neg for F512 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        op!(F512(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0))))
+    }
+}
+impl AddAssign for F512 {
+    #[inline(always)]
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+impl SubAssign for F512 {
+    #[inline(always)]
+    fn sub_assign(&mut self, o: Self) {
+        *self = *self - o;
+    }
+}
+
+/// Sum of eight lanes, tree 8 → 4 → 2 → 1.
+#[inline(always)]
+pub(super) fn sum8(v: __m256) -> f32 {
+    op!({
+        let x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+        let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+        _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps::<1>(x, x)))
+    })
+}
+
+impl Float for F512 {
+    type Mask = __mmask16;
+    type Bins = [[__m512; 2]; 5];
+
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        op!(F512(_mm512_set1_ps(value)))
+    }
+    #[inline(always)]
+    fn load(from: &[f32; 16]) -> Self {
+        op!(F512(_mm512_loadu_ps(from.as_ptr())))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32; 16]) {
+        op!(_mm512_storeu_ps(to.as_mut_ptr(), self.0))
+    }
+    #[inline(always)]
+    fn store_low(self, to: &mut [f32; 8]) {
+        op!(_mm256_storeu_ps(to.as_mut_ptr(), _mm512_castps512_ps256(self.0)))
+    }
+    #[inline(always)]
+    fn load_twice(from: &[f32; 8]) -> Self {
+        op!(F512(_mm512_broadcast_f32x8(_mm256_loadu_ps(from.as_ptr()))))
+    }
+    #[inline(always)]
+    fn two(low: f32, high: f32) -> Self {
+        op!(F512(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm256_set1_ps(low)), _mm256_set1_ps(high))))
+    }
+    #[inline(always)]
+    fn load_four_times(from: &[f32; 4]) -> Self {
+        op!(F512(_mm512_broadcast_f32x4(_mm_loadu_ps(from.as_ptr()))))
+    }
+    #[inline(always)]
+    fn spread4(from: &[f32; 4]) -> Self {
+        op!({
+            let index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+            F512(_mm512_permutexvar_ps(index, _mm512_castps128_ps512(_mm_loadu_ps(from.as_ptr()))))
+        })
+    }
+    #[inline(always)]
+    fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
+        op!({
+            let v = _mm512_castps128_ps512(_mm_loadu_ps(rows[0].as_ptr()));
+            let v = _mm512_mask_broadcast_f32x4(v, 0x00f0, _mm_loadu_ps(rows[1].as_ptr()));
+            let v = _mm512_mask_broadcast_f32x4(v, 0x0f00, _mm_loadu_ps(rows[2].as_ptr()));
+            F512(_mm512_mask_broadcast_f32x4(v, 0xf000, _mm_loadu_ps(rows[3].as_ptr())))
+        })
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fnmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        op!(F512(_mm512_max_ps(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn lt(self, other: Self) -> __mmask16 {
+        op!(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0))
+    }
+    #[inline(always)]
+    fn mask(bits: u16) -> __mmask16 {
+        bits
+    }
+    #[inline(always)]
+    fn bits(mask: __mmask16) -> u16 {
+        mask
+    }
+    #[inline(always)]
+    fn and(a: __mmask16, b: __mmask16) -> __mmask16 {
+        a & b
+    }
+    #[inline(always)]
+    fn keep(self, mask: __mmask16) -> Self {
+        op!(F512(_mm512_maskz_mov_ps(mask, self.0)))
+    }
+    #[inline(always)]
+    fn select(self, mask: __mmask16, other: Self) -> Self {
+        op!(F512(_mm512_mask_mov_ps(other.0, mask, self.0)))
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        op!(F512(_mm512_roundscale_ps::<0>(self.0)))
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        op!(F512(_mm512_sqrt_ps(self.0)))
+    }
+    #[inline(always)]
+    fn recip_fast(self) -> Self {
+        op!({
+            let y = _mm512_rcp14_ps(self.0);
+            F512(_mm512_mul_ps(y, _mm512_fnmadd_ps(y, self.0, _mm512_set1_ps(2.0))))
+        })
+    }
+    #[inline(always)]
+    fn recip_sqrt_fast(self) -> Self {
+        let y = op!(F512(_mm512_rsqrt14_ps(self.0)));
+        let half = y * F512::splat(0.5);
+        half * (self * y).neg_mul_add(y, F512::splat(3.0))
+    }
+    #[inline(always)]
+    fn bins(tables: &Tables) -> Self::Bins {
+        let mut bins = [[zero(); 2]; 5];
+        for k in 0..5 {
+            let table = tables.0[k].as_ptr();
+            bins[k] = op!([_mm512_load_ps(table), _mm512_load_ps(table.add(16))]);
+        }
+        bins
+    }
+    #[inline(always)]
+    fn look_up(self, bins: &Self::Bins) -> [Self; 5] {
+        op!({
+            let index = _mm512_srli_epi32::<21>(_mm512_castps_si512(self.0));
+            let mut out = [self; 5];
+            for k in 0..5 {
+                let [low, high] = bins[k];
+                out[k] = F512(_mm512_permutex2var_ps(low, index, high));
+            }
+            out
+        })
+    }
+    #[inline(always)]
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self {
+        op!({
+            let index = _mm512_castps_si512(self.0);
+            if R == 1 {
+                // both rows as one table of 32
+                let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
+                return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
+            }
+            let mut found = of_32(index, rows, 0);
+            if R == 4 {
+                let upper = _mm512_test_epi32_mask(index, _mm512_set1_epi32(32));
+                found = _mm512_mask_blend_ps(upper, found, of_32(index, rows, 2));
+            }
+            F512(found)
+        })
+    }
+    #[inline(always)]
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2] {
+        op!({
+            let index = _mm512_castps_si512(self.0);
+            let low = eight_pairs(_mm512_castsi512_si256(index), rows[0]);
+            let high = eight_pairs(_mm512_extracti32x8_epi32::<1>(index), rows[1]);
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+            [F512(_mm512_permutex2var_ps(low, even, high)), F512(_mm512_permutex2var_ps(low, odd, high))]
+        })
+    }
+    #[inline(always)]
+    fn bin_offset(self) -> Self {
+        op!({
+            let low = _mm512_and_si512(_mm512_castps_si512(self.0), _mm512_set1_epi32(!0x1f_ffff));
+            F512(_mm512_sub_ps(self.0, _mm512_castsi512_ps(low)))
+        })
+    }
+    #[inline(always)]
+    fn subtract_folded(self, to: &mut [f32; 8]) {
+        op!({
+            let folded = _mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
+        })
+    }
+    #[inline(always)]
+    fn half_sums(self) -> [f32; 2] {
+        op!([sum8(_mm512_castps512_ps256(self.0)), sum8(_mm512_extractf32x8_ps::<1>(self.0))])
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        op!(sum8(_mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0))))
+    }
+    #[inline(always)]
+    fn sums16(v: &[Self; 16]) -> Self {
+        op!({
+            let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
+            // 16 → 8 of two vectors, 8 → 4 of four, so that each quarter of a register belongs to one vector
+            let halves =
+                |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
+            let quarters =
+                |a: __m512, b: __m512| add(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            // quarter q of fours[k]: what is left of v[4 q + k]
+            let mut fours = [self::zero(); 4];
+            for (k, four) in fours.iter_mut().enumerate() {
+                *four = quarters(halves(v[k], v[k + 4]), halves(v[k + 8], v[k + 12]));
+            }
+            let pairs = |a: __m512, b: __m512| add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let even = _mm512_castps_pd(pairs(fours[0], fours[1]));
+            let odd = _mm512_castps_pd(pairs(fours[2], fours[3]));
+            let (low, high) = (_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd));
+            F512(add(_mm512_castpd_ps(low), _mm512_castpd_ps(high)))
+        })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        op!(F512(_mm512_min_ps(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self {
+        op!({
+            let low = _mm512_castps256_ps512(_mm256_loadu_ps(low.as_ptr()));
+            F512(_mm512_insertf32x8::<1>(low, _mm256_loadu_ps(high.as_ptr())))
+        })
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        op!(F512(_mm512_roundscale_ps::<1>(self.0)))
+    }
+    #[inline(always)]
+    fn store_whole(self, to: &mut [u32; 16]) {
+        op!(_mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_cvttps_epi32(self.0)))
+    }
+    #[inline(always)]
+    fn transpose4(v: [Self; 4]) -> [Self; 4] {
+        op!({
+            let (a, b) = (_mm512_unpacklo_ps(v[0].0, v[1].0), _mm512_unpacklo_ps(v[2].0, v[3].0));
+            let (c, d) = (_mm512_unpackhi_ps(v[0].0, v[1].0), _mm512_unpackhi_ps(v[2].0, v[3].0));
+            let (a, b, c, d) = (_mm512_castps_pd(a), _mm512_castps_pd(b), _mm512_castps_pd(c), _mm512_castps_pd(d));
+            [
+                F512(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b))),
+                F512(_mm512_castpd_ps(_mm512_unpackhi_pd(a, b))),
+                F512(_mm512_castpd_ps(_mm512_unpacklo_pd(c, d))),
+                F512(_mm512_castpd_ps(_mm512_unpackhi_pd(c, d))),
+            ]
+        })
+    }
+    #[inline(always)]
+    fn transpose16(v: [Self; 16]) -> [Self; 16] {
+        // within groups of four lanes, then the groups
+        let mut quads = v;
+        for g in 0..4 {
+            let four = Self::transpose4([v[4 * g], v[4 * g + 1], v[4 * g + 2], v[4 * g + 3]]);
+            for j in 0..4 {
+                quads[4 * g + j] = four[j];
+            }
+        }
+        let mut out = v;
+        for j in 0..4 {
+            let [a, b, c, d] = [quads[j].0, quads[4 + j].0, quads[8 + j].0, quads[12 + j].0];
+            op!({
+                let (even, odd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+                let (even2, odd2) = (_mm512_shuffle_f32x4::<0x88>(c, d), _mm512_shuffle_f32x4::<0xdd>(c, d));
+                out[j] = F512(_mm512_shuffle_f32x4::<0x88>(even, even2));
+                out[4 + j] = F512(_mm512_shuffle_f32x4::<0x88>(odd, odd2));
+                out[8 + j] = F512(_mm512_shuffle_f32x4::<0xdd>(even, even2));
+                out[12 + j] = F512(_mm512_shuffle_f32x4::<0xdd>(odd, odd2));
+            });
+        }
+        out
+    }
+}
+
+#[inline(always)]
+fn aligned(from: &Aligned16) -> __m512 {
+    op!(_mm512_load_ps(from.0.as_ptr()))
+}
+
+/// Lanes 0–7 from elements 16 k to 16 k + 31 of the first row, lanes 8–15 from those of the second.
+#[inline(always)]
+fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
+    op!({
+        let first = _mm512_permutex2var_ps(aligned(&rows[0][k]), index, aligned(&rows[0][k + 1]));
+        let second = _mm512_permutex2var_ps(aligned(&rows[1][k]), index, aligned(&rows[1][k + 1]));
+        _mm512_mask_blend_ps(0xff00, first, second)
+    })
+}
+
+#[inline(always)]
+fn eight_pairs(index: __m256i, row: &[[f32; 2]]) -> __m512 {
+    assert!(!row.is_empty());
+    op!({
+        // so that every index is inside the row
+        let index = _mm256_min_epu32(index, _mm256_set1_epi32(row.len() as i32 - 1));
+        _mm512_castpd_ps(_mm512_i32gather_pd::<8>(index, row.as_ptr().cast()))
+    })
+}
+
+#[inline(always)]
+fn zero() -> __m512 {
+    op!(_mm512_setzero_ps())
+}

@@ -1,0 +1,265 @@
+//! One source for every instruction set: 16 logical lanes of `f32`, chosen at run time.
+//!
+//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]; [`dispatch`] runs it compiled for the
+//! chosen [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2 registers, a portable
+//! vector), so layouts, padding and summation trees do not depend on the machine.
+//!
+//! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`: a function that the compiler does not
+//! inline is compiled without the instruction set of its caller. The methods `map` of arrays and `zip` of iterators are not
+//! inlined where the compiler puts them into another unit of code, so kernels use [`crate::arrays`] and loops over an index.
+//! `.ci/kernels.py` finds calls in the loops of kernels. A kernel is dispatched in a function that is not generic, or other
+//! packages compile it again. Horizontal sums are trait operations in one fixed tree order.
+//! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable
+//! one in every multiply-add, which it rounds twice.
+
+mod aligned;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+#[cfg(test)]
+mod tests;
+
+use crate::arrays::from_fn;
+pub use aligned::AlignedArrays;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// Logical lanes of every vector.
+pub const LANES: usize = 16;
+
+/// Sixteen floats on a cache line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Aligned16(pub [f32; LANES]);
+
+/// Five tables of 32 floats on cache lines.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tables(pub [[f32; 32]; 5]);
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// no assumption about the processor
+    Portable,
+    /// x86-64 with AVX2 and FMA
+    Avx2,
+    /// x86-64 with AVX-512 F, VL, BW and DQ
+    Avx512,
+}
+
+impl Level {
+    /// Every level this processor can run, lowest first.
+    pub fn available() -> Vec<Level> {
+        [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| level.is_available()).collect()
+    }
+
+    /// The best level of this processor.
+    pub fn detect() -> Level {
+        Level::available().pop().unwrap_or(Level::Portable)
+    }
+
+    /// The name used in options and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// True when this processor has the instructions.
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                Level::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => false,
+        }
+    }
+}
+
+/// An instruction set as a type: its vectors.
+pub trait Simd: Copy + 'static {
+    /// The level that this is
+    const LEVEL: Level;
+    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10: a vector is one
+    /// register, and there are 32
+    const TABLES: bool;
+    /// Whether few processors need the level, so that kernels of many instantiations have their most general ones only
+    const RARE: bool;
+    /// 16 floats
+    type F: Float;
+    /// a·b + c of scalars: fused where the level has the instruction
+    fn fma(a: f32, b: f32, c: f32) -> f32;
+    /// Writes the values of the lanes whose bit is set, in order, and returns how many these are. What follows them in `to` is
+    /// any number.
+    #[inline(always)]
+    fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
+        let mut count = 0;
+        for (lane, value) in values.into_iter().enumerate() {
+            to[count] = value;
+            count += usize::from(bits >> lane & 1);
+        }
+        bits.count_ones() as usize
+    }
+    /// Number j of row i becomes number i of row j.
+    #[inline(always)]
+    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+        from_fn(|i| from_fn(|j| rows[j][i]))
+    }
+}
+
+/// Sixteen `f32` lanes with their arithmetic. Values exist only inside [`dispatch`].
+pub trait Float:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+{
+    /// One bit per lane.
+    type Mask: Copy;
+    /// Five tables of 32 floats where [`Self::look_up`] finds them fastest: in registers, if there are enough.
+    type Bins: Copy;
+
+    /// The same value in all lanes.
+    fn splat(value: f32) -> Self;
+    /// Sixteen consecutive floats.
+    fn load(from: &[f32; 16]) -> Self;
+    /// Sixteen consecutive floats.
+    fn store(self, to: &mut [f32; 16]);
+    /// Lanes 0–7.
+    fn store_low(self, to: &mut [f32; 8]);
+    /// Eight floats, twice.
+    fn load_twice(from: &[f32; 8]) -> Self;
+    /// `low` in lanes 0–7, `high` in lanes 8–15.
+    fn two(low: f32, high: f32) -> Self;
+    /// Four floats, four times.
+    fn load_four_times(from: &[f32; 4]) -> Self;
+    /// Each of four floats four times: a a a a b b b b ….
+    fn spread4(from: &[f32; 4]) -> Self;
+    /// Four groups of four consecutive floats.
+    fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
+    /// Fused self·b + c.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// Fused c − self·b.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+    /// Lane-wise larger value.
+    fn max(self, other: Self) -> Self;
+    /// Lane-wise self < other.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// The mask with the bits of `bits`.
+    fn mask(bits: u16) -> Self::Mask;
+    /// The bits of a mask.
+    fn bits(mask: Self::Mask) -> u16;
+    /// Both bits.
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Lanes of self where the bit is set, zero elsewhere.
+    fn keep(self, mask: Self::Mask) -> Self;
+    /// Lanes of self where the bit is set, of `other` elsewhere.
+    fn select(self, mask: Self::Mask, other: Self) -> Self;
+    /// Nearest integer, halves to even.
+    fn round(self) -> Self;
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
+    /// 1/self to 2.6·10⁻⁷ relative where self and 1/self are normal; last bits differ between levels.
+    fn recip_fast(self) -> Self;
+    /// 1/√self to 3.6·10⁻⁷ relative where self and 4·self are normal; last bits differ between levels.
+    fn recip_sqrt_fast(self) -> Self;
+    /// The same value, all of whose lanes the caller knows to be equal: arithmetic on it may be shared between registers.
+    #[inline(always)]
+    fn uniform(self) -> Self {
+        self
+    }
+    /// Tables prepared for [`Self::look_up`].
+    fn bins(tables: &Tables) -> Self::Bins;
+    /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
+    /// octave over eight octaves.
+    fn look_up(self, bins: &Self::Bins) -> [Self; 5];
+    /// Values of two rows of 16 R floats, R = 1, 2 or 4, at the whole numbers below 16 R that the bits of self are: lanes
+    /// 0–7 of the first row, lanes 8–15 of the second.
+    fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
+    /// As [`Self::pick`] of rows of pairs, whatever their length, as first and second elements. A number beyond the end of
+    /// a row means its last pair.
+    fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
+    /// self − (self with its low 21 bits cleared): the exact offset inside the bin of [`Self::look_up`].
+    fn bin_offset(self) -> Self;
+    /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.
+    fn subtract_folded(self, to: &mut [f32; 8]);
+    /// As [`Self::subtract_folded`] of the product with `factor`.
+    #[inline(always)]
+    fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
+        (self * factor).subtract_folded(to);
+    }
+    /// Sums of lanes 0–7 and of lanes 8–15, tree order 8 → 4 → 2 → 1.
+    fn half_sums(self) -> [f32; 2];
+    /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.
+    fn sum(self) -> f32;
+    /// The sixteen sums of sixteen vectors, each as [`Self::sum`].
+    fn sums16(vectors: &[Self; 16]) -> Self;
+    /// Lane-wise smaller value.
+    fn min(self, other: Self) -> Self;
+    /// Eight floats in lanes 0–7, eight in lanes 8–15.
+    fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
+    /// Nearest integer below or equal.
+    fn floor(self) -> Self;
+    /// Lanes as whole numbers; they must be at least 0 and below 2³¹, anything else gives any number.
+    fn store_whole(self, to: &mut [u32; 16]);
+    /// Transposes each 4 × 4 square: lane 4g + j of vector i becomes lane 4g + i of vector j.
+    fn transpose4(vectors: [Self; 4]) -> [Self; 4];
+    /// Lane j of vector i becomes lane i of vector j.
+    fn transpose16(vectors: [Self; 16]) -> [Self; 16];
+}
+
+/// Code that can be compiled for every level.
+pub trait Kernel {
+    /// What running it returns.
+    type Output;
+    /// The body; must be `#[inline(always)]`.
+    fn run<S: Simd>(self) -> Self::Output;
+}
+
+/// Run `kernel` compiled for `level`.
+///
+/// # Panics
+/// when this processor lacks the level: [`Level::is_available`] is the caller's check
+pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    assert!(level.is_available(), "{} is not available on this processor", level.name());
+    match level {
+        Level::Portable => kernel.run::<portable::Portable>(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the assertion above has shown that the processor has the features
+        Level::Avx2 => unsafe { run_avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above
+        Level::Avx512 => unsafe { run_avx512(kernel) },
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => kernel.run::<portable::Portable>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<avx2::Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<avx512::Avx512>()
+}

@@ -1,0 +1,44 @@
+//! Plain data of a simulation: [`System`], which does not change, and [`State`], which does. Computes nothing.
+
+mod bonded;
+mod chains;
+mod description;
+mod molecules;
+mod neighbours;
+mod nonbonded;
+mod settings;
+mod sites;
+mod state;
+mod subset;
+mod topology;
+
+pub use bonded::bonded_terms;
+pub use bonded::{
+    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, G96Angle, G96Bond, HarmonicImproper, Pair14,
+    RyckaertBellemans, Torsion,
+};
+pub use description::{BoxKind, CellHint, Description, Methods};
+pub use molecules::Molecules;
+pub(crate) use neighbours::Neighbours;
+pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
+pub use settings::{
+    Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
+    PmeParameters, Settle,
+};
+pub use sites::{Construction, VirtualSite};
+pub use state::{Coupling, State, TrialMoves};
+pub use topology::{Atom, Exclusions, Name, Residue, Topology};
+
+/// Atoms, their interactions and the force settings, which do not change during a run. Made by
+/// [`crate::prepare::prepare`] from a [`Description`], or in code by [`System::builder`].
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct System {
+    /// atoms, residues, bonded terms, exclusions
+    pub topology: Topology,
+    /// Lennard-Jones parameters by type
+    pub nonbonded: Nonbonded,
+    /// rigid waters and constraints
+    pub constraints: Constraints,
+    /// cutoffs, electrostatics, corrections
+    pub settings: ForceSettings,
+}

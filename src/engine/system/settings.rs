@@ -1,0 +1,204 @@
+//! Force settings: cutoffs, electrostatics, corrections, pair lists, constraints.
+
+use crate::term::LjSwitch;
+
+/// Modifier of a truncated Coulomb potential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Modifier {
+    /// plain truncation
+    None,
+    /// the energy is shifted to zero at the cutoff; forces are unchanged
+    #[default]
+    PotentialShift,
+}
+
+/// End of the Lennard-Jones potential. 1-4 pairs have none.
+#[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LjModifier {
+    /// plain truncation
+    None,
+    /// the energy is shifted to zero at the cutoff; forces are unchanged
+    #[default]
+    PotentialShift,
+    /// the force is switched to zero at the cutoff ([`LjSwitch::Force`])
+    ForceSwitch {
+        /// nm
+        from: f64,
+    },
+    /// the potential is switched to zero at the cutoff ([`LjSwitch::Potential`])
+    PotentialSwitch {
+        /// nm
+        from: f64,
+    },
+}
+
+impl LjModifier {
+    /// Where switching begins, nm.
+    pub fn switch_distance(self) -> Option<f64> {
+        match self {
+            LjModifier::None | LjModifier::PotentialShift => None,
+            LjModifier::ForceSwitch { from } | LjModifier::PotentialSwitch { from } => Some(from),
+        }
+    }
+}
+
+/// Long-range dispersion beyond the Lennard-Jones cutoff; `P` are the parameters of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DispersionCorrection<P = PmeParameters> {
+    /// none
+    Off,
+    /// average over all pairs of types, n(n+1)/2 of N(N+1)/2, both tails (OpenMM)
+    #[default]
+    AllPairs,
+    /// average c6 over pairs that are not excluded, r⁻⁶ tail only (GROMACS)
+    NonExcluded,
+    /// LJ-PME: r⁻⁶ with geometric means of c6, summed over all images by particle-mesh Ewald (GROMACS, OpenMM)
+    Pme(P),
+}
+
+/// Parameters of smooth particle-mesh Ewald.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PmeParameters {
+    /// Ewald splitting parameter α in 1/nm (direct space erfc(αr)/r)
+    pub alpha: f64,
+    /// grid points along a, b, c
+    pub grid: [usize; 3],
+    /// B-spline order, 4, 5, 6 or 8
+    pub order: usize,
+}
+
+/// Treatment of Coulomb interactions.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum Electrostatics {
+    /// no charges
+    Off,
+    /// 1/r, truncated at the cutoff if there is one
+    Plain,
+    /// 1/r + k_rf r² − c_rf with the given relative permittivity beyond the cutoff
+    ReactionField {
+        /// relative permittivity of the surroundings; infinity = conducting
+        permittivity: f64,
+    },
+    /// smooth particle-mesh Ewald
+    Pme(PmeParameters),
+}
+
+/// When pair lists are rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum ListPolicy {
+    /// fixed lifetime, the buffer derived from the tolerated energy drift and error of the pressure
+    Drift {
+        /// kJ/mol/ps per atom
+        tolerance: f64,
+        /// kJ/mol/nm³
+        pressure_tolerance: f64,
+        /// steps between rebuilds; `None` lets the cost model choose
+        interval: Option<u32>,
+    },
+    /// rebuilt when any atom has moved half the buffer: no pair is ever missed
+    Exact {
+        /// buffer in nm
+        buffer: f64,
+    },
+}
+
+/// Force settings.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ForceSettings {
+    /// Coulomb cutoff in nm; `None` = all pairs (only without a cell)
+    pub cutoff: Option<f64>,
+    /// Lennard-Jones cutoff in nm; `None` = all pairs
+    pub cutoff_lj: Option<f64>,
+    /// Coulomb method
+    pub electrostatics: Electrostatics,
+    /// end of the Lennard-Jones potential
+    pub lj_modifier: LjModifier,
+    /// end of the direct-space Coulomb potential
+    pub coulomb_modifier: Modifier,
+    /// dispersion beyond the cutoff
+    pub dispersion_correction: DispersionCorrection,
+    /// list lifetime
+    pub list: ListPolicy,
+}
+
+impl ForceSettings {
+    /// The switch of the Lennard-Jones interactions, if there is one.
+    pub fn lj_switch(&self) -> Option<LjSwitch<f64>> {
+        let cutoff = self.cutoff_lj?;
+        match self.lj_modifier {
+            LjModifier::None | LjModifier::PotentialShift => None,
+            LjModifier::ForceSwitch { from } => Some(LjSwitch::force(from, cutoff)),
+            LjModifier::PotentialSwitch { from } => Some(LjSwitch::potential(from, cutoff)),
+        }
+    }
+
+    /// The mesh of LJ-PME, if there is one.
+    pub fn lj_pme(&self) -> Option<PmeParameters> {
+        match self.dispersion_correction {
+            DispersionCorrection::Pme(parameters) => Some(parameters),
+            _ => None,
+        }
+    }
+
+    /// The meshes of Coulomb interactions and of LJ-PME.
+    pub fn meshes(&self) -> impl Iterator<Item = PmeParameters> {
+        let coulomb = match self.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        };
+        coulomb.into_iter().chain(self.lj_pme())
+    }
+
+    /// The longer of both cutoffs in nm, infinite without one.
+    pub fn longest_cutoff(&self) -> f64 {
+        self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// A rigid three-site water: SETTLE.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Settle {
+    /// oxygen, hydrogen, hydrogen
+    pub atoms: [u32; 3],
+    /// O–H distance in nm
+    pub oh: f64,
+    /// H–H distance in nm
+    pub hh: f64,
+}
+
+/// A constraint.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Constraint {
+    /// the two atoms
+    pub atoms: [u32; 2],
+    /// nm
+    pub length: f64,
+}
+
+/// Every constraint of the system.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Constraints {
+    /// rigid waters
+    pub settles: Vec<Settle>,
+    /// other constraints
+    pub bonds: Vec<Constraint>,
+    /// relative tolerance of a constraint
+    pub tolerance: f64,
+}
+
+impl Default for Constraints {
+    fn default() -> Self {
+        // OpenMM's default is 1e-5, tight enough never to show in the energy drift at 1e-8 per step below
+        Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
+    }
+}
+
+impl Constraints {
+    /// Number of constrained degrees of freedom.
+    pub fn count(&self) -> usize {
+        3 * self.settles.len() + self.bonds.len()
+    }
+}

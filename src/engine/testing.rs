@@ -1,0 +1,187 @@
+//! For unit tests of both packages: the systems of `tests/systems` with settings and lists for one comparison, and ranks that
+//! are threads.
+
+use crate::backend::cuda::{Cuda, Device, Emulated};
+use crate::backend::{Backend, Serving, Workload};
+use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
+use crate::format::{read_coordinates, read_topology};
+use crate::pair::ListSchedule;
+use crate::ranks::Ranks;
+use crate::simd::Level;
+use crate::system::{
+    Constraints, Construction, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
+    PmeParameters, State, System,
+};
+use crate::team::Team;
+use std::path::{Path, PathBuf};
+
+pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
+
+/// nm; the cells of the test systems are a little over 2 nm wide.
+const CUTOFF: f64 = 0.9;
+/// nm; the cells are 2 nm wide, and two domains must fit.
+pub(crate) const SHORT_CUTOFF: f64 = 0.45;
+/// Buffer of the lists, nm.
+const BUFFER: f64 = 0.05;
+
+/// A folder of the project: of the package `md`, in whose folder the engine's lies.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir()).expect("a folder of the project")
+}
+
+/// A system, and where it is.
+pub(crate) struct Sample {
+    pub(crate) system: System,
+    pub(crate) state: State,
+}
+
+impl Sample {
+    /// Flexible, with the Ewald sum where there is a cell.
+    pub(crate) fn load(name: &str) -> Self {
+        let folder = folder("tests/systems").join(name);
+        let amber = read_topology(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
+        let (atoms, angle) = (amber.topology.atoms.len(), amber.cell_hint.angle_degrees);
+        let coordinates =
+            read_coordinates(&folder.join(format!("{name}.rst7.xz")), Some(atoms), angle).expect("a restart");
+        let cutoff = coordinates.cell.map(|_| CUTOFF);
+        let electrostatics = match coordinates.cell {
+            Some(_) => Electrostatics::Pme(PmeParameters { alpha: 3.1, grid: [24, 20, 27], order: 5 }),
+            None => Electrostatics::Plain,
+        };
+        let settings = ForceSettings {
+            cutoff,
+            cutoff_lj: cutoff,
+            electrostatics,
+            lj_modifier: LjModifier::PotentialShift,
+            coulomb_modifier: Modifier::PotentialShift,
+            dispersion_correction: DispersionCorrection::AllPairs,
+            list: ListPolicy::Exact { buffer: BUFFER },
+        };
+        // without a cutoff nothing can be shifted
+        let unshifted = ForceSettings { lj_modifier: LjModifier::None, coulomb_modifier: Modifier::None, ..settings };
+        let settings = if cutoff.is_some() { settings } else { unshifted };
+        let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
+        let state = State { cell: coordinates.cell, positions: coordinates.positions, velocities, ..State::default() };
+        let constraints = Constraints::default();
+        Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
+    }
+
+    /// Water with one site per molecule, of every kind in turn; one kind takes an atom of the next molecule.
+    pub(crate) fn with_every_kind_of_site() -> Self {
+        let mut sample = Sample::load("tip4pew");
+        let molecules = sample.system.topology.virtual_sites.len() as u32;
+        for (number, site) in (0..molecules).zip(&mut sample.system.topology.virtual_sites) {
+            let &[o, h, g] = site.construction.atoms() else { panic!("TIP4P-Ew has an average of three") };
+            let (atoms, beyond) = ([o, h, g], (4 * number + 4) % (4 * molecules));
+            let frame = vec![[0.8, -1.0, 0.0], [0.1, 0.4, -0.9], [0.1, 0.6, 0.9]];
+            site.construction = match number % 9 {
+                0 => Construction::Average2 { atoms: [o, h], weights: [0.8, 0.2] },
+                1 => Construction::Average3 { atoms, weights: [0.6, 0.3, 0.1] },
+                2 => Construction::Average { atoms: vec![h, o, g], weights: vec![0.1, 0.85, 0.05] },
+                3 => Construction::FixedDistance2 { atoms: [o, h], distance: 0.015 },
+                4 => Construction::FixedDistance3 { atoms, weight: 0.4, distance: 0.012 },
+                5 => Construction::FixedAngle3 { atoms, angle: 1.1, distance: 0.02 },
+                6 => Construction::OutOfPlane { atoms, weights: [0.1, 0.2], cross: 1.5 },
+                7 => Construction::FixedDistance4 { atoms: [o, h, g, beyond], weights: [0.9, 0.8], distance: 0.01 },
+                _ => {
+                    Construction::LocalFrame { atoms: atoms.to_vec(), weights: frame, position: [0.01, -0.005, 0.003] }
+                }
+            };
+        }
+        sample
+    }
+
+    /// Water with two sites per molecule, one of which follows from the other.
+    pub(crate) fn with_sites_of_sites() -> Self {
+        let mut sample = Sample::load("tip5p");
+        for pair in sample.system.topology.virtual_sites.chunks_mut(2) {
+            let (first, [o, h, _]) = (pair[0].site, pair[1].construction.atoms()) else {
+                panic!("TIP5P has sites of three atoms")
+            };
+            let atoms = [*o, first, *h];
+            pair[1].construction = Construction::OutOfPlane { atoms, weights: [-0.5, 0.3], cross: 2.0 };
+        }
+        sample
+    }
+
+    /// Rigid waters and hydrogens at constraints, which the positions obey.
+    pub(crate) fn rigid(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// The same, and all other bonds: one cluster of coupled constraints per molecule.
+    pub(crate) fn all_bonds(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// The same, and angles with hydrogen.
+    pub(crate) fn h_angles(self) -> Self {
+        let constraints = derive(&self.system.topology, ConstraintKind::HAngles, true).expect("constraints");
+        self.constrained(constraints)
+    }
+
+    /// With these distances, which positions and velocities obey.
+    pub(crate) fn constrained(mut self, constraints: Constraints) -> Self {
+        self.system.constraints = constraints;
+        let masses: Vec<f64> = self.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let plan = ConstraintPlan::new(&self.system.constraints, &masses).expect("a plan");
+        let reference = self.state.positions.clone();
+        plan.satisfy(&reference, &mut self.state.positions).expect("distances near their lengths");
+        plan.project(&self.state.positions, &mut self.state.velocities).expect("velocities");
+        self
+    }
+
+    pub(crate) fn schedule(&self) -> ListSchedule {
+        let settings = &self.system.settings;
+        let cutoff = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
+        let radius = cutoff(settings.cutoff).max(cutoff(settings.cutoff_lj)) + BUFFER;
+        ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, lookahead: 0.0 }
+    }
+
+    /// On an emulated device, with lists.
+    pub(crate) fn emulated(&self, order: u32) -> Cuda<Emulated> {
+        self.on(Emulated::new(order))
+    }
+
+    /// On a device, with lists.
+    pub(crate) fn on<D: Device>(&self, device: D) -> Cuda<D> {
+        let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
+        cuda.upload(&self.state).expect("a state");
+        cuda.build_lists().unwrap();
+        cuda.prune_lists(0.0).unwrap();
+        cuda
+    }
+}
+
+/// One rank that serves the others, with two chunks of work.
+pub(crate) fn serving(ranks: Ranks) -> Serving {
+    Serving { ranks, parts: 2, level: Level::Portable, team: Team::single() }
+}
+
+/// A system with a short cutoff, at which no force has a step: pairs there may be within it or not.
+pub(crate) fn divisible(name: &str) -> Sample {
+    let mut sample = Sample::load(name).rigid();
+    let settings = &mut sample.system.settings;
+    (settings.cutoff, settings.cutoff_lj) = (Some(SHORT_CUTOFF), Some(SHORT_CUTOFF));
+    settings.lj_modifier = LjModifier::PotentialSwitch { from: 0.8 * SHORT_CUTOFF };
+    settings.electrostatics = Electrostatics::Pme(PmeParameters { alpha: 6.0, grid: [48, 40, 54], order: 6 });
+    sample
+}
+
+/// Does `work` on the first of so many ranks, which the others serve.
+pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Sync) -> R {
+    let done = Ranks::threads(count, |ranks| {
+        let serving = serving(ranks);
+        if serving.ranks.is_first() {
+            let result = work(&serving);
+            Serving::dismiss(&serving.ranks);
+            return Some(result);
+        }
+        serving.serve();
+        None
+    });
+    done.into_iter().flatten().next().expect("the first rank")
+}

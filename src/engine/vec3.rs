@@ -1,0 +1,237 @@
+//! Three-component vectors over any number type, and 3×3 matrices of `f64`.
+//!
+//! Positions, velocities and forces are `Vec3<f64>`; the interaction formulas of [`crate::term`] use
+//! `Vec3<T>` with `T` a scalar, a dual number or a SIMD vector of 16 lanes. Nothing here knows about cells.
+
+use crate::arrays::map;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// A vector in Cartesian space; lengths are nm unless a field says otherwise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Vec3<T = f64> {
+    /// first component
+    pub x: T,
+    /// second component
+    pub y: T,
+    /// third component
+    pub z: T,
+}
+
+// SAFETY: `#[repr(C)]` with three `f64` fields and no padding; every bit pattern is valid.
+unsafe impl bytemuck::Zeroable for Vec3<f64> {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Vec3<f64> {}
+
+/// Shorthand for [`Vec3`] from components.
+#[inline(always)]
+pub const fn vec3<T>(x: T, y: T, z: T) -> Vec3<T> {
+    Vec3 { x, y, z }
+}
+
+impl<T: Copy> Vec3<T> {
+    /// The same value in all three components.
+    #[inline(always)]
+    pub const fn splat(value: T) -> Self {
+        vec3(value, value, value)
+    }
+
+    /// Apply `f` to each component.
+    #[inline(always)]
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Vec3<U> {
+        vec3(f(self.x), f(self.y), f(self.z))
+    }
+
+    /// Components as an array `[x, y, z]`.
+    #[inline(always)]
+    pub fn to_array(self) -> [T; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+impl<T> From<[T; 3]> for Vec3<T> {
+    #[inline(always)]
+    fn from([x, y, z]: [T; 3]) -> Self {
+        vec3(x, y, z)
+    }
+}
+
+impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Vec3<T> {
+    /// Scalar product.
+    #[inline(always)]
+    pub fn dot(self, other: Self) -> T {
+        self.x * other.x + self.y * other.y + self.z * other.z
+    }
+
+    /// Vector product (right-handed).
+    #[inline(always)]
+    pub fn cross(self, other: Self) -> Self {
+        vec3(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+    }
+
+    /// Squared length.
+    #[inline(always)]
+    pub fn norm_squared(self) -> T {
+        self.dot(self)
+    }
+}
+
+impl Vec3<f64> {
+    /// The zero vector.
+    pub const ZERO: Self = vec3(0.0, 0.0, 0.0);
+
+    /// Each component multiplied by that of `factors`.
+    #[inline(always)]
+    pub fn stretched(self, factors: Self) -> Self {
+        vec3(self.x * factors.x, self.y * factors.y, self.z * factors.z)
+    }
+
+    /// Length.
+    #[inline(always)]
+    pub fn norm(self) -> f64 {
+        self.norm_squared().sqrt()
+    }
+
+    /// True when no component is NaN or infinite.
+    #[inline(always)]
+    pub fn is_finite(self) -> bool {
+        self.x.is_finite() && self.y.is_finite() && self.z.is_finite()
+    }
+}
+
+impl<T: Add<Output = T>> Add for Vec3<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        vec3(self.x + o.x, self.y + o.y, self.z + o.z)
+    }
+}
+
+impl<T: Sub<Output = T>> Sub for Vec3<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        vec3(self.x - o.x, self.y - o.y, self.z - o.z)
+    }
+}
+
+impl<T: Neg<Output = T>> Neg for Vec3<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        vec3(-self.x, -self.y, -self.z)
+    }
+}
+
+impl<T: Copy + Mul<Output = T>> Mul<T> for Vec3<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, s: T) -> Self {
+        vec3(self.x * s, self.y * s, self.z * s)
+    }
+}
+
+impl<T: Copy + Div<Output = T>> Div<T> for Vec3<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, s: T) -> Self {
+        vec3(self.x / s, self.y / s, self.z / s)
+    }
+}
+
+impl<T: Copy + Add<Output = T>> AddAssign for Vec3<T> {
+    #[inline(always)]
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+
+impl<T: Copy + Sub<Output = T>> SubAssign for Vec3<T> {
+    #[inline(always)]
+    fn sub_assign(&mut self, o: Self) {
+        *self = *self - o;
+    }
+}
+
+impl std::iter::Sum for Vec3<f64> {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, |a, b| a + b)
+    }
+}
+
+/// A 3×3 matrix of `f64`, row by row: virials, cell vectors, inertia.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Mat3(pub [[f64; 3]; 3]);
+
+impl Mat3 {
+    /// All zeros.
+    pub const ZERO: Self = Mat3([[0.0; 3]; 3]);
+
+    /// The dyadic product a⊗b, element (i, j) = a_i b_j.
+    #[inline(always)]
+    pub fn outer(a: Vec3, b: Vec3) -> Self {
+        let (a, b) = (a.to_array(), b.to_array());
+        Mat3(map(a, |ai| map(b, |bj| ai * bj)))
+    }
+
+    /// Sum of the diagonal.
+    #[inline(always)]
+    pub fn trace(self) -> f64 {
+        self.0[0][0] + self.0[1][1] + self.0[2][2]
+    }
+
+    /// The elements (0, 0), (1, 1), (2, 2).
+    #[inline(always)]
+    pub fn diagonal(self) -> Vec3 {
+        vec3(self.0[0][0], self.0[1][1], self.0[2][2])
+    }
+
+    /// Multiply every element.
+    #[inline(always)]
+    pub fn scaled(self, s: f64) -> Self {
+        Mat3(map(self.0, |row| map(row, |v| v * s)))
+    }
+}
+
+impl Add for Mat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        let mut out = self;
+        out += o;
+        out
+    }
+}
+
+impl AddAssign for Mat3 {
+    #[inline(always)]
+    fn add_assign(&mut self, o: Self) {
+        for (row, other) in self.0.iter_mut().zip(o.0) {
+            for (v, w) in row.iter_mut().zip(other) {
+                *v += w;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cross_product_is_right_handed() {
+        assert_eq!(vec3(1.0, 0.0, 0.0).cross(vec3(0.0, 1.0, 0.0)), vec3(0.0, 0.0, 1.0));
+    }
+
+    #[test]
+    fn outer_product_has_row_times_column() {
+        let m = Mat3::outer(vec3(1.0, 2.0, 3.0), vec3(4.0, 5.0, 6.0));
+        assert_eq!(m.0[1][2], 12.0);
+        assert_eq!(m.trace(), 32.0);
+    }
+}
