@@ -15,6 +15,9 @@
 #include <ucontext.h>
 #include <vector>
 
+// Up to terms.cpp nothing is seen from outside: a process loads several copies, which must share no variable.
+#pragma GCC visibility push(hidden)
+
 #define __device__
 #define __global__
 #define __shared__ static thread_local

@@ -7,20 +7,20 @@ pub(crate) mod device;
 use super::kernel::Kernel;
 use super::layout::Arguments;
 use super::source;
+use crate::team::locked;
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
+use std::num::NonZero;
 use std::process::Command;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// Sources other than kernels: the emulated part of CUDA before the kernels, terms as plain functions after them.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
-/// The compiled kernels.
+/// The compiled kernels: a copy for each processor, since one launch at a time has the variables of the emulator.
 pub(crate) struct Library {
-    library: libloading::Library,
-    /// launches share the variables of the emulator
-    launching: Mutex<()>,
+    copies: Vec<Mutex<libloading::Library>>,
 }
 
 /// Compiled once for all tests of a process.
@@ -38,8 +38,8 @@ fn bounded(kernel: Kernel) -> bool {
 /// The kernels by their numbers.
 fn table() -> String {
     let mut text = String::from(
-        "extern \"C\" const char* emulate(unsigned kernel, const Arguments* a, double p, unsigned grid, unsigned size,\n\
-         unsigned shared, unsigned order) {\nstatic void (*const table[])(const Arguments, const double) = {\n",
+        "extern \"C\" __attribute__((visibility(\"default\"))) const char* emulate(unsigned kernel, const Arguments* a, double p,\n\
+         unsigned grid, unsigned size, unsigned shared, unsigned order) {\nstatic void (*const table[])(const Arguments, const double) = {\n",
     );
     for kernel in Kernel::ALL {
         let _ = writeln!(text, "{},", kernel.name());
@@ -67,9 +67,25 @@ impl Library {
             .output();
         let compiler = compiler.expect("a C++ compiler, c++ (package g++), for the kernels");
         assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
-        // SAFETY: the library has no initialisers but those of C++ containers
-        let library = unsafe { libloading::Library::new(&object) }.expect("the compiled kernels load");
-        Library { library, launching: Mutex::new(()) }
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let load = |number| {
+            // the loader takes files of different names for different libraries
+            let copy = folder.path().join(format!("kernels-{number}.so"));
+            std::fs::copy(&object, &copy).expect("room for a copy");
+            // SAFETY: the library has no initialisers but those of C++ containers
+            Mutex::new(unsafe { libloading::Library::new(&copy) }.expect("the compiled kernels load"))
+        };
+        Library { copies: (0..processors).map(load).collect() }
+    }
+
+    /// A copy that nobody uses, or else the first that is free again.
+    fn copy(&self) -> MutexGuard<'_, libloading::Library> {
+        let free = self.copies.iter().find_map(|copy| match copy.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
     /// A term as a function of numbers, `f32` unless its name says otherwise.
@@ -82,8 +98,9 @@ impl Library {
         let mut output = [T::default(); OUT];
         // SAFETY: the functions of `terms.cpp` have this signature, and touch no more than the caller's formula has
         unsafe {
+            let library = self.copy();
             let term: libloading::Symbol<unsafe extern "C" fn(*const T, *mut T)> =
-                self.library.get(name).expect("a term of terms.cpp");
+                library.get(name).expect("a term of terms.cpp");
             term(input.as_ptr(), output.as_mut_ptr());
         }
         output
@@ -99,10 +116,10 @@ impl Library {
         parameter: f64,
         order: u32,
     ) -> Result<(), String> {
-        let _guard = self.launching.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let library = self.copy();
         // SAFETY: the addresses in `arguments` are those of arrays of the sizes it states, and nobody else is here
         let fault = unsafe {
-            let emulate: libloading::Symbol<Emulate> = self.library.get("emulate").expect("the table of kernels");
+            let emulate: libloading::Symbol<Emulate> = library.get("emulate").expect("the table of kernels");
             let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);
             if fault.is_null() { None } else { Some(CStr::from_ptr(fault).to_string_lossy().into_owned()) }
         };

@@ -1,6 +1,8 @@
 // The terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with those in
 // Rust.
 
+#pragma GCC visibility pop
+
 namespace {
 
 Vec3<float> vector(const float* in) { return vec3(in[0], in[1], in[2]); }
