@@ -18,10 +18,11 @@ ALLOWED = [
     r"_fail|unwrap_failed",
     r"mem(cpy|move|set|cmp)(@|$)",
     r"^<?alloc::|^<alloc::|^__rust_|RawVec",  # lists that grow: they keep their memory, so that this is rare
-    r">::(copy_within|spec_fill|resize|compare)(::<|$)",
+    r">::(copy_within|spec_fill|resize|compare|partition_point)(::<|$)",
     r"^(libm|exp|expf|sin|cos|acos|atan2|pow|erfc?|log|round|floor|ceil|trunc|fmod)[f]?(@|$)|libm::",
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
+    r"constraint::plan::ConstraintPlan>::apply|backend::refresh::Refresh>::apply",  # kernels of their own, once for a section
     r"constraint::shake::worst",  # where a constraint has failed
     r"constraint::coupled::Coupled>::shake",  # iterates over a whole molecule
     r"term::cmap::CmapTable>::patch",
