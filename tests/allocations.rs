@@ -78,7 +78,7 @@ fn allocations((lists, stage): (&str, &str), precision: Precision) -> Counts {
     })
 }
 
-fn count<B: Backend>(
+fn count<B: Backend + ?Sized>(
     backend: Box<B>,
     (system, dynamics): (&System, &Dynamics),
     state: &State,

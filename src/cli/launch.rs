@@ -53,13 +53,20 @@ impl Launched {
             .into()
     }
 
+    #[cfg(feature = "mpi")]
+    fn start(&self) -> Result<Ranks> {
+        super::mpi::start()
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn start(&self) -> Result<Ranks> {
+        let help = "build md with `cargo build --release --features mpi`, or start it without a launcher";
+        Err(self.refusal("this md was built without MPI", help))
+    }
+
     /// The ranks, of which this process is one.
     fn ranks(&self) -> Result<Ranks> {
-        if !cfg!(feature = "mpi") {
-            let help = "build md with `cargo build --release --features mpi`, or start it without a launcher";
-            return Err(self.refusal("this md was built without MPI", help));
-        }
-        let ranks = Ranks::start()?;
+        let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
             let help = "use the launcher that belongs to the MPI library of md; srun may need --mpi=pmix";
             return Err(self.refusal("the MPI library finds no other", help));

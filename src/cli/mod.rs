@@ -14,6 +14,8 @@ mod info;
 mod input;
 mod isolated;
 mod launch;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod new;
 mod outputs;
 mod replicas;

@@ -1,7 +1,6 @@
-//! Ranks: processes that compute together, started by a launcher of MPI (`mpirun`, `srun`). This is all of MPI that the
-//! program uses, bytes from rank to rank, and the only module that knows the library.
+//! Ranks: processes that compute together, and the bytes that they send each other through a [`Network`].
 //!
-//! A program by itself is one rank, in a build without the feature `mpi` always. The functions of [`Ranks`] are collective
+//! A program by itself is one rank. The functions of [`Ranks`] are collective
 //! unless they say otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
 //! processes, by the library or the launcher: no function returns it.
 
@@ -10,12 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-#[cfg(feature = "mpi")]
-mod library;
 mod threads;
 
-/// What carries bytes from rank to rank.
-trait Network: Send + Sync {
+/// What carries bytes from rank to rank. MPI is one; a failure ends all processes.
+pub trait Network: Send + Sync {
+    /// Waits until every rank has come here.
     fn barrier(&self);
     /// The bytes of each rank, in their order.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
@@ -44,21 +42,8 @@ impl Ranks {
         Ranks { rank: 0, count: 1, network: None }
     }
 
-    /// All processes of the launcher; once per process. Fails in a build without MPI.
-    #[cfg(feature = "mpi")]
-    pub fn start() -> Result<Self> {
-        let library = library::Library::start()?;
-        Ok(Self::over(library.rank(), library.count(), Arc::new(library)))
-    }
-
-    /// All processes of the launcher; once per process. Fails in a build without MPI.
-    #[cfg(not(feature = "mpi"))]
-    pub fn start() -> Result<Self> {
-        let help = "build it with `cargo build --release --features mpi`, or start it without mpirun or srun";
-        Err(crate::error::Problem::new("this md was built without MPI").help(help).into())
-    }
-
-    fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
+    /// This process as one of `count` that a network joins.
+    pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
     }
 

@@ -6,11 +6,12 @@ use super::self_check::{Verdict, compare};
 use super::threads::{check_threads, pinned, start};
 // whole runs are tested without a GPU
 #[cfg(test)]
-use crate::backend::cuda::Emulated as Gpu;
+use crate::backend::choice::emulated_gpu as gpu;
 #[cfg(not(test))]
-use crate::backend::cuda::Gpu;
-use crate::backend::cuda::{self, Cuda, Programs};
-use crate::backend::{Backend, Cpu, CpuOptions, Domains, Evaluation, Host, Reference, Workload};
+use crate::backend::choice::gpu;
+use crate::backend::choice::{cpu, double_precision};
+use crate::backend::cuda::{self, Programs};
+use crate::backend::{Backend, CpuOptions, Domains, Evaluation, Workload};
 use crate::context::Context;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
@@ -140,8 +141,7 @@ impl Engine {
         }
         let verdict = self.pool.install(|| {
             let (gpu_lists, cpu_lists) = (single_atom_schedule(plan, system, state), schedule(plan, system, state));
-            let gpu = Cuda::new(system, Gpu::open(number, &self.programs)?, &gpu_lists)?;
-            let mut gpu = Context::new(Box::new(gpu), gpu_lists);
+            let mut gpu = Context::new(gpu(system, number, &self.programs, &gpu_lists)?, gpu_lists);
             let mut cpu = Context::new(self.cpu(system, cpu_lists)?, cpu_lists);
             compare(&mut gpu, &mut cpu, state)
         });
@@ -211,10 +211,8 @@ impl Engine {
     /// A system on the device that the plan asks for, with pair lists of this schedule.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
         let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
-            (Precision::Double, _) => Box::new(Host::new(system, Reference::new(system)?, self.level, self.team())?),
-            (Precision::Mixed, Placement::Gpu { number, .. }) => {
-                Box::new(Cuda::new(system, Gpu::open(number, &self.programs)?, &lists)?)
-            }
+            (Precision::Double, _) => double_precision(system, self.level, self.team())?,
+            (Precision::Mixed, Placement::Gpu { number, .. }) => gpu(system, number, &self.programs, &lists)?,
             (Precision::Mixed, Placement::Cpu(_)) if self.ranks.count() > 1 => {
                 Box::new(Domains::new(&self.serving(), system, lists)?)
             }
@@ -243,10 +241,9 @@ impl Engine {
     }
 
     /// The fast backend on the CPU, with pair lists of this schedule.
-    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<Host<Cpu>>> {
+    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<dyn Backend>> {
         let Engine { parts, level, .. } = *self;
-        let field = Cpu::new(system, CpuOptions { parts, level, schedule }, self.team())?;
-        Ok(Box::new(Host::new(system, field, level, self.team())?))
+        cpu(system, CpuOptions { parts, level, schedule }, self.team())
     }
 
     /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and is not compared with the

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::lists::ListChoices;
 use super::plan::{Plan, Precision, TuningMethod};
 use super::signals::Requests;
-use crate::backend::{Backend, Cpu, Host, Workload};
+use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Result;
 use crate::observe::tuning::{Setting, Timed, Trial, Tuning};
@@ -217,7 +217,7 @@ impl<'a> Tuner<'a> {
                 if requests.stop() {
                     return Ok(None);
                 }
-                times[round] = seconds_per_step(field, &trial.setting.lists, self.every, self.state)?;
+                times[round] = seconds_per_step(field.as_mut(), &trial.setting.lists, self.every, self.state)?;
             }
         }
         Ok(Some(times))
@@ -231,7 +231,7 @@ fn interval_of_meshes(plan: &Plan) -> u32 {
 }
 
 /// Time for forces, with reciprocal space `every` few steps, and the share of a search and of a pruning that falls to a step.
-fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
+fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
     cpu.build_lists()?;
@@ -246,7 +246,7 @@ fn seconds_per_step(cpu: &mut Host<Cpu>, lists: &ListSchedule, every: u32, state
 }
 
 /// Time of a force evaluation. Interference by other programs makes it longer, never shorter.
-fn shortest(cpu: &mut Host<Cpu>, long_range: LongRange) -> Result<f64> {
+fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     let workload = Workload { long_range, ..Workload::FORCES };
     cpu.forces(workload)?;
     let mut least = f64::INFINITY;

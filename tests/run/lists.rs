@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
+use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Workload};
 use md::config::Config;
 use md::context::Context;
 use md::pair::ListSchedule;
@@ -75,7 +75,7 @@ fn along_a_run(input: &str) {
         let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
         let (mut now, mut worst) = (State::default(), 0.0f64);
         for _ in 0..STEPS {
-            let look = |simulation: &Simulation<'_, Host<Cpu>>| {
+            let look = |simulation: &Simulation<'_>| {
                 simulation.download(&mut now).unwrap();
                 let evaluation = simulation.backend().evaluation();
                 worst = worst.max(largest_difference(&now, &mut fresh, evaluation));
@@ -115,7 +115,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
         let mut powers = vec![0.0; lists.prune as usize];
         let (mut now, mut missing) = (State::default(), vec![]);
         for step in 0..=LIVES * lists.prune {
-            let look = |simulation: &Simulation<'_, Host<Cpu>>| {
+            let look = |simulation: &Simulation<'_>| {
                 let before = std::mem::take(&mut now.velocities);
                 simulation.download(&mut now).unwrap();
                 if step > 0 {

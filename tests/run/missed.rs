@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use md::backend::{Backend, Cpu, CpuOptions, Evaluation, ForceField, Host, Workload};
+use md::backend::{Cpu, CpuOptions, Evaluation, ForceField, Workload};
 use md::cell::PeriodicCell;
 use md::config::Config;
 use md::constraint::{RemovedMotion, degrees_of_freedom};
@@ -64,7 +64,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
         let (mut now, mut missing, mut whole) = (State::default(), Vec::<Vec3>::new(), Evaluation::default());
         for step in 0..steps {
             let (sampled, follows) = (step % every == 0, step % every == 1);
-            let look = |simulation: &Simulation<'_, Host<Cpu>>| {
+            let look = |simulation: &Simulation<'_>| {
                 if !sampled && !follows {
                     return Ok(());
                 }

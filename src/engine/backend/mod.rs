@@ -4,6 +4,7 @@
 //! in topology order. It is chosen once per run.
 
 mod centres;
+pub mod choice;
 mod cpu;
 pub mod cuda;
 mod dispersion;

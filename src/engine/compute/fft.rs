@@ -8,9 +8,33 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftNum, FftPlanner};
 
 /// Number types the transform works on: `f32` and `f64`.
-pub trait FftReal: FftNum + Default {}
-impl FftReal for f32 {}
-impl FftReal for f64 {}
+///
+/// Plans come from functions of each type, and not from a generic one, which every package that uses a transform would compile
+/// again with all of `rustfft`.
+pub trait FftReal: FftNum + Default {
+    /// Plans for real lines of `length`: forward and inverse.
+    fn real_lines(length: usize) -> (Arc<dyn RealToComplex<Self>>, Arc<dyn ComplexToReal<Self>>);
+    /// Plans for complex lines of each of the lengths: forward and inverse.
+    fn complex_lines(lengths: [usize; 2]) -> [[Arc<dyn Fft<Self>>; 2]; 2];
+}
+
+macro_rules! fft_real {
+    ($type:ty) => {
+        impl FftReal for $type {
+            fn real_lines(length: usize) -> (Arc<dyn RealToComplex<Self>>, Arc<dyn ComplexToReal<Self>>) {
+                let mut planner = RealFftPlanner::new();
+                (planner.plan_fft_forward(length), planner.plan_fft_inverse(length))
+            }
+
+            fn complex_lines(lengths: [usize; 2]) -> [[Arc<dyn Fft<Self>>; 2]; 2] {
+                let mut planner = FftPlanner::new();
+                lengths.map(|length| [planner.plan_fft_forward(length), planner.plan_fft_inverse(length)])
+            }
+        }
+    };
+}
+fft_real!(f32);
+fft_real!(f64);
 
 /// Edge of the square blocks in which transposes move data: 16 complex doubles fill four cache lines.
 const BLOCK: usize = 16;
@@ -45,10 +69,8 @@ impl<T: FftReal> Fft3<T> {
         assert!(size.iter().all(|&n| n > 0), "a grid has points in every direction");
         let [nx, ny, nz] = size;
         let mz = nz / 2 + 1;
-        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
-        let (real_to_complex, complex_to_real) = (real.plan_fft_forward(nz), real.plan_fft_inverse(nz));
-        let mut both = |n| [complex.plan_fft_forward(n), complex.plan_fft_inverse(n)];
-        let (along_x, along_y) = (both(nx), both(ny));
+        let (real_to_complex, complex_to_real) = T::real_lines(nz);
+        let [along_x, along_y] = T::complex_lines([nx, ny]);
 
         let slabs = nx.div_ceil(PORTIONS_PER_THREAD * rayon::current_num_threads());
         let line = real_to_complex.get_scratch_len().max(complex_to_real.get_scratch_len());

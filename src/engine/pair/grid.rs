@@ -167,7 +167,10 @@ impl Grid {
     /// The zone of a block, and whether it is in the first section.
     #[inline(always)]
     pub(super) fn part_of(&self, block: usize) -> (usize, bool) {
-        let zone = self.zone_starts.partition_point(|&start| start as usize <= block) - 1;
+        let mut zone = 0;
+        while self.zone_starts.get(zone + 1).is_some_and(|&start| start as usize <= block) {
+            zone += 1;
+        }
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 

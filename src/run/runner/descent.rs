@@ -1,7 +1,6 @@
 //! Stages of minimisation.
 
 use super::Session;
-use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::Result;
 use crate::run::checkpoint::RunPosition;
@@ -24,7 +23,7 @@ impl Session<'_> {
         let lists = minimize_lists(&system);
         let mut context = if self.engine.is_undecided() {
             self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
-            Context::new(self.engine.cpu(&system, lists)? as Box<dyn Backend>, lists)
+            Context::new(self.engine.cpu(&system, lists)?, lists)
         } else {
             self.engine.context(plan, &system, lists)?
         };

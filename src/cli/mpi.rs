@@ -1,17 +1,23 @@
-//! The MPI library.
+//! The MPI library as a network of ranks: all of MPI that the program uses, and the only module that knows it.
 
-use super::Network;
 use crate::error::{Error, Result};
+use crate::ranks::{Network, Ranks};
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::point_to_point::{MatchedReceiveVec, Source, send_receive_into};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// All processes of the launcher; once per process.
+pub(super) fn start() -> Result<Ranks> {
+    let library = Library::start()?;
+    Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
+}
 
 /// The ranks that were started together. One thread at a time calls the library.
-pub(super) struct Library(Mutex<World>);
+struct Library(Mutex<World>);
 
 struct World {
     communicator: SimpleCommunicator,
@@ -24,7 +30,7 @@ struct World {
 unsafe impl Send for World {}
 
 impl Library {
-    pub(super) fn start() -> Result<Self> {
+    fn start() -> Result<Self> {
         let (universe, provided) = mpi::initialize_with_threading(Threading::Serialized)
             .ok_or_else(|| Error::Internal("MPI was started twice".into()))?;
         if provided < Threading::Serialized {
@@ -33,11 +39,11 @@ impl Library {
         Ok(Library(Mutex::new(World { communicator: universe.world(), _universe: universe })))
     }
 
-    pub(super) fn rank(&self) -> usize {
+    fn rank(&self) -> usize {
         number(self.world().communicator.rank())
     }
 
-    pub(super) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         number(self.world().communicator.size())
     }
 
