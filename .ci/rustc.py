@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Stands between cargo and rustc (RUSTC_WORKSPACE_WRAPPER) and measures each compilation of this project's packages.
 
-Adds a line to the file that RUSTC_COSTS names, and fails where rustc or its linker took more memory than a machine of 4 GB,
-which compiles two packages at a time, can spare.
+Adds a line to the file that RUSTC_COSTS names, and fails where rustc or its linker took more memory than `LARGEST`.
 """
 import os
 import resource

@@ -11,7 +11,7 @@
 //!
 //! | modules | question they answer |
 //! |---|---|
-//! | [`units`] [`error`] [`memory`] [`team`] [`ranks`] | units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that MPI started |
+//! | `arrays` [`units`] [`error`] [`memory`] [`team`] [`ranks`] | arrays in code that must inline, units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that compute together |
 //! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), best superpositions |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |

@@ -20,6 +20,7 @@ pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
 /// The array of f of each element, as the method `map` of arrays makes it.
 #[inline(always)]
 pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
+    // not by `from_fn`: of two closures, one in the other, the compiler may leave the inner one as a call
     let mut mapped = [const { MaybeUninit::uninit() }; N];
     for k in 0..N {
         mapped[k] = MaybeUninit::new(f(array[k]));

@@ -3,11 +3,11 @@
 //! This package holds everything from units to a system on a device ([`context::Context`]): vectors and cells, the terms of
 //! force fields, topologies and coordinates with their file formats, pair lists, PME, constraints, couplings, and the
 //! backends that compute them (a double-precision reference, SIMD kernels on CPUs, CUDA). The package `md` adds what a run
-//! needs around it and re-exports every module of this one, so that programs depend on `md` alone; its documentation
-//! describes the architecture of both.
+//! needs around it and re-exports every module of this one but `arrays`, so that programs depend on `md` alone; its
+//! documentation describes the architecture of both.
 //!
-//! The two are separate packages for the sake of building: a change of the program compiles no kernel, each compiler needs
-//! half of the memory, and kernels alone are compiled with every optimisation (`Cargo.toml`).
+//! The two are separate packages for the sake of building: a change of the program compiles no kernel, and each compiler
+//! needs about half of the memory.
 
 pub mod arrays;
 pub mod backend;
