@@ -3,8 +3,8 @@
 
     RUSTFLAGS=-Csymbol-mangling-version=v0 cargo build --release && .ci/kernels.py target/release/md
 
-A kernel is one instantiation of `simd::run_avx512` or `simd::run_avx2`; everything that it needs must have been merged into
-it. A function that was not is compiled without the instruction set of the kernel, and its call costs more than its work.
+A kernel is one `run_avx512` or `run_avx2` of `simd::Entries`; everything that it needs must have been merged into it. A
+function that was not is compiled without the instruction set of the kernel, and its call costs more than its work.
 Whether the compiler merges a function that is not `#[inline(always)]` depends on how it cuts the crate into units.
 """
 import collections
@@ -22,7 +22,7 @@ ALLOWED = [
     r"^(libm|exp|expf|sin|cos|acos|atan2|pow|erfc?|log|round|floor|ceil|trunc|fmod)[f]?(@|$)|libm::",
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
-    r"constraint::plan::ConstraintPlan>::apply|backend::refresh::Refresh>::apply",  # kernels of their own, once for a section
+    r"constraint::plan::ConstraintPlan>::apply|backend::refresh::(Refresh>::apply|RefreshKernel)",  # kernels of their own, once for a section
     r"constraint::shake::worst",  # where a constraint has failed
     r"constraint::coupled::Coupled>::shake",  # iterates over a whole molecule
     r"term::cmap::CmapTable>::patch",
@@ -95,12 +95,12 @@ def main() -> int:
     known = pointers(sys.argv[1])
     kernels, faults = collections.Counter(), collections.defaultdict(collections.Counter)
     for name, rows in functions(sys.argv[1]):
-        if not (found := re.search(r"simd::run_(avx512|avx2)::<(.*)>$", name)):
+        if not (found := re.match(r"<(.*) as .*simd::Entries>::run_(avx512|avx2)$", name)):
             continue
-        kernels[found[1]] += 1
+        kernels[found[2]] += 1
         for target in calls_in_loops(rows, known):
             if not any(re.search(pattern, target) for pattern in ALLOWED):
-                faults[f"{found[2]} on {found[1]}"][target] += 1
+                faults[f"{found[1]} on {found[2]}"][target] += 1
     for kernel, targets in sorted(faults.items()):
         print(f"{kernel} calls in a loop:")
         for target, count in targets.items():

@@ -133,7 +133,7 @@ fn transforms(criterion: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut group = criterion.benchmark_group("real FFT forward, call");
     for size in [48, 64, 96] {
-        let mut fft = pool.install(|| Fft3::<f32>::new([size; 3]));
+        let mut fft = pool.install(|| Fft3::new([size; 3]));
         let mut real = vec![0f32; size * size * size];
         let mut complex = vec![Default::default(); fft.reciprocal_size().iter().product()];
         group.bench_function(format!("{size} x {size} x {size}"), |bencher| {

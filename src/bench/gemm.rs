@@ -82,12 +82,13 @@ fn row(shape: &Shape, real: &str, us: Range, place: &Place, peak: Option<f64>) -
 /// Microseconds of a product of matrices full of ones.
 fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Range> {
     let [m, k, n] = shape.size;
-    let [a, b] = [m * k, k * n].map(|length| vec![T::one(); length]);
+    let [zero, one] = [0.0, 1.0].map(T::nearest);
+    let [a, b] = [m * k, k * n].map(|length| vec![one; length]);
     let (a, b, mut c) = (core.store(&a)?, core.store(&b)?, core.zeros::<T>(m * n)?);
     let mut call = || {
         let a = stored(&a, [m, k], shape.transposed[0]);
         let b = stored(&b, [k, n], shape.transposed[1]);
-        core.gemm(T::one(), a, b, T::zero(), &mut c)
+        core.gemm(one, a, b, zero, &mut c)
     };
     call()?;
     let times = (0..repeats.max(1)).map(|_| Ok(seconds_per_call(core, PATIENCE, &mut call)? * 1e6));

@@ -12,7 +12,7 @@ use crate::backend::Work;
 use crate::backend::cuda::{self, Limits};
 use crate::error::Result;
 use crate::run::Engine;
-use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
 /// How long each of the seven measurements lasts.
 const PATIENCE: Duration = Duration::from_millis(20);

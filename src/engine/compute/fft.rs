@@ -5,36 +5,31 @@ use std::sync::Arc;
 use num_complex::Complex;
 use rayon::prelude::*;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftNum, FftPlanner};
+use rustfft::{Fft, FftPlanner};
 
-/// Number types the transform works on: `f32` and `f64`.
-///
-/// Plans come from functions of each type, and not from a generic one, which every package that uses a transform would compile
-/// again with all of `rustfft`.
-pub trait FftReal: FftNum + Default {
-    /// Plans for real lines of `length`: forward and inverse.
-    fn real_lines(length: usize) -> (Arc<dyn RealToComplex<Self>>, Arc<dyn ComplexToReal<Self>>);
-    /// Plans for complex lines of each of the lengths: forward and inverse.
-    fn complex_lines(lengths: [usize; 2]) -> [[Arc<dyn Fft<Self>>; 2]; 2];
+/// Numbers that are transformed: `f32` and `f64`. Lines of both are computed in `f64`, so that `rustfft` is compiled once.
+pub trait FftReal: Copy + Default + Into<f64> + Send + Sync {
+    /// The nearest number of this type.
+    fn nearest(value: f64) -> Self;
+}
+impl FftReal for f32 {
+    fn nearest(value: f64) -> Self {
+        value as f32
+    }
+}
+impl FftReal for f64 {
+    fn nearest(value: f64) -> Self {
+        value
+    }
 }
 
-macro_rules! fft_real {
-    ($type:ty) => {
-        impl FftReal for $type {
-            fn real_lines(length: usize) -> (Arc<dyn RealToComplex<Self>>, Arc<dyn ComplexToReal<Self>>) {
-                let mut planner = RealFftPlanner::new();
-                (planner.plan_fft_forward(length), planner.plan_fft_inverse(length))
-            }
-
-            fn complex_lines(lengths: [usize; 2]) -> [[Arc<dyn Fft<Self>>; 2]; 2] {
-                let mut planner = FftPlanner::new();
-                lengths.map(|length| [planner.plan_fft_forward(length), planner.plan_fft_inverse(length)])
-            }
-        }
-    };
+fn widen<T: FftReal>(value: Complex<T>) -> Complex<f64> {
+    Complex { re: value.re.into(), im: value.im.into() }
 }
-fft_real!(f32);
-fft_real!(f64);
+
+fn narrow<T: FftReal>(value: Complex<f64>) -> Complex<T> {
+    Complex { re: T::nearest(value.re), im: T::nearest(value.im) }
+}
 
 /// Edge of the square blocks in which transposes move data: 16 complex doubles fill four cache lines.
 const BLOCK: usize = 16;
@@ -47,36 +42,55 @@ const PORTIONS_PER_THREAD: usize = 4;
 /// half follows from F(−k) = F(k)*. Forward is F(k) = Σ f(r) e^{−2πi k·r/n}, inverse its unnormalised reverse, so that
 /// forward and inverse together multiply by n_x n_y n_z. Any size works; products of small primes are fast.
 /// Lines run in parallel on the current rayon pool; results do not depend on the number of threads.
-pub struct Fft3<T: FftReal> {
+pub struct Fft3 {
     size: [usize; 3],
-    real_to_complex: Arc<dyn RealToComplex<T>>,
-    complex_to_real: Arc<dyn ComplexToReal<T>>,
+    real_to_complex: Arc<dyn RealToComplex<f64>>,
+    complex_to_real: Arc<dyn ComplexToReal<f64>>,
     /// along x: forward, inverse
-    along_x: [Arc<dyn Fft<T>>; 2],
+    along_x: [Arc<dyn Fft<f64>>; 2],
     /// along y: forward, inverse
-    along_y: [Arc<dyn Fft<T>>; 2],
+    along_y: [Arc<dyn Fft<f64>>; 2],
     /// x-slabs per portion
     slabs: usize,
     /// work space of each portion
-    scratch: Vec<Vec<Complex<T>>>,
+    scratch: Vec<Scratch>,
     /// the complex array with x innermost
-    columns: Vec<Complex<T>>,
+    columns: Vec<Complex<f64>>,
 }
 
-impl<T: FftReal> Fft3<T> {
+/// What a portion of the work needs.
+#[derive(Clone)]
+struct Scratch {
+    /// a line along z
+    real: Vec<f64>,
+    /// its transform
+    line: Vec<Complex<f64>>,
+    /// the lines of a slab with y innermost
+    slab: Vec<Complex<f64>>,
+    /// work space of `rustfft`
+    work: Vec<Complex<f64>>,
+}
+
+impl Fft3 {
     /// A plan for n_x × n_y × n_z real points, each at least 1.
     pub fn new(size: [usize; 3]) -> Self {
         assert!(size.iter().all(|&n| n > 0), "a grid has points in every direction");
         let [nx, ny, nz] = size;
         let mz = nz / 2 + 1;
-        let (real_to_complex, complex_to_real) = T::real_lines(nz);
-        let [along_x, along_y] = T::complex_lines([nx, ny]);
+        let mut real = RealFftPlanner::new();
+        let (real_to_complex, complex_to_real) = (real.plan_fft_forward(nz), real.plan_fft_inverse(nz));
+        let mut complex = FftPlanner::new();
+        let [along_x, along_y] =
+            [nx, ny].map(|length| [complex.plan_fft_forward(length), complex.plan_fft_inverse(length)]);
 
         let slabs = nx.div_ceil(PORTIONS_PER_THREAD * rayon::current_num_threads());
-        let line = real_to_complex.get_scratch_len().max(complex_to_real.get_scratch_len());
-        let longest = along_x.iter().chain(&along_y).map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0);
-        let scratch = vec![vec![Complex::default(); (ny * mz) + longest.max(line)]; nx.div_ceil(slabs)];
-        let columns = vec![Complex::default(); nx * ny * mz];
+        let work = along_x.iter().chain(&along_y).map(|fft| fft.get_inplace_scratch_len());
+        let work = work.chain([real_to_complex.get_scratch_len(), complex_to_real.get_scratch_len()]).max();
+        let zeros = |length| vec![Complex::default(); length];
+        let scratch =
+            Scratch { real: vec![0.0; nz], line: zeros(mz), slab: zeros(ny * mz), work: zeros(work.unwrap_or(0)) };
+        let scratch = vec![scratch; nx.div_ceil(slabs)];
+        let columns = zeros(nx * ny * mz);
         Self { size, real_to_complex, complex_to_real, along_x, along_y, slabs, scratch, columns }
     }
 
@@ -91,7 +105,7 @@ impl<T: FftReal> Fft3<T> {
     }
 
     /// Transforms `real`, which is overwritten, into `complex`.
-    pub fn forward(&mut self, real: &mut [T], complex: &mut [Complex<T>]) {
+    pub fn forward<T: FftReal>(&mut self, real: &mut [T], complex: &mut [Complex<T>]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
         assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "grids of the planned size");
@@ -102,10 +116,12 @@ impl<T: FftReal> Fft3<T> {
             .zip(self.scratch.par_iter_mut())
             .for_each(|((complex, real), scratch)| {
                 for (output, input) in complex.chunks_exact_mut(mz).zip(real.chunks_exact_mut(nz)) {
-                    let length = plan_z.get_scratch_len();
+                    let Scratch { real, line, work, .. } = &mut *scratch;
+                    real.iter_mut().zip(&*input).for_each(|(to, &from)| *to = from.into());
                     plan_z
-                        .process_with_scratch(input, output, &mut scratch[..length])
+                        .process_with_scratch(real, line, &mut work[..plan_z.get_scratch_len()])
                         .expect("line lengths are those of the plan");
+                    output.iter_mut().zip(&*line).for_each(|(to, &from)| *to = narrow(from));
                 }
                 for slab in complex.chunks_exact_mut(ny * mz) {
                     transform_columns(slab, ny, mz, plan_y.as_ref(), scratch);
@@ -116,7 +132,7 @@ impl<T: FftReal> Fft3<T> {
 
     /// Transforms `complex`, which is overwritten, back into `real`; the imaginary parts that a real result cannot
     /// have are ignored.
-    pub fn inverse(&mut self, complex: &mut [Complex<T>], real: &mut [T]) {
+    pub fn inverse<T: FftReal>(&mut self, complex: &mut [Complex<T>], real: &mut [T]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
         assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "grids of the planned size");
@@ -131,20 +147,22 @@ impl<T: FftReal> Fft3<T> {
                     transform_columns(slab, ny, mz, plan_y.as_ref(), scratch);
                 }
                 for (input, output) in complex.chunks_exact_mut(mz).zip(real.chunks_exact_mut(nz)) {
-                    input[0].im = T::zero();
+                    let Scratch { real, line, work, .. } = &mut *scratch;
+                    line.iter_mut().zip(&*input).for_each(|(to, &from)| *to = widen(from));
+                    line[0].im = 0.0;
                     if nz % 2 == 0 {
-                        input[mz - 1].im = T::zero();
+                        line[mz - 1].im = 0.0;
                     }
-                    let length = plan_z.get_scratch_len();
                     plan_z
-                        .process_with_scratch(input, output, &mut scratch[..length])
+                        .process_with_scratch(line, real, &mut work[..plan_z.get_scratch_len()])
                         .expect("line lengths are those of the plan and the ends are real");
+                    output.iter_mut().zip(&*real).for_each(|(to, &from)| *to = T::nearest(from));
                 }
             });
     }
 
     /// All lines along x, through a copy of the array with x innermost.
-    fn transform_x(&mut self, complex: &mut [Complex<T>], direction: usize) {
+    fn transform_x<T: FftReal>(&mut self, complex: &mut [Complex<T>], direction: usize) {
         let nx = self.size[0];
         let columns = complex.len() / nx;
         let portion = columns.div_ceil(self.scratch.len());
@@ -153,16 +171,15 @@ impl<T: FftReal> Fft3<T> {
             |(index, (lines, scratch))| {
                 let first = index * portion;
                 let count = lines.len() / nx;
-                transpose(&complex[first..], columns, lines, nx, [nx, count]);
-                let length = plan.get_inplace_scratch_len();
-                plan.process_with_scratch(lines, &mut scratch[..length]);
+                transpose(&complex[first..], columns, lines, nx, [nx, count], widen);
+                plan.process_with_scratch(lines, &mut scratch.work[..plan.get_inplace_scratch_len()]);
             },
         );
         let transformed = &self.columns;
         complex.par_chunks_mut(self.slabs * columns).enumerate().for_each(|(index, slabs)| {
             let first = index * self.slabs;
             let count = slabs.len() / columns;
-            transpose(&transformed[first..], nx, slabs, columns, [columns, count]);
+            transpose(&transformed[first..], nx, slabs, columns, [columns, count], narrow);
         });
     }
 }
@@ -172,22 +189,30 @@ fn transform_columns<T: FftReal>(
     array: &mut [Complex<T>],
     rows: usize,
     columns: usize,
-    plan: &dyn Fft<T>,
-    scratch: &mut [Complex<T>],
+    plan: &dyn Fft<f64>,
+    scratch: &mut Scratch,
 ) {
-    let (lines, rest) = scratch.split_at_mut(rows * columns);
-    transpose(array, columns, lines, rows, [rows, columns]);
-    plan.process_with_scratch(lines, &mut rest[..plan.get_inplace_scratch_len()]);
-    transpose(lines, rows, array, columns, [columns, rows]);
+    let Scratch { slab, work, .. } = scratch;
+    transpose(array, columns, slab, rows, [rows, columns], widen);
+    plan.process_with_scratch(slab, &mut work[..plan.get_inplace_scratch_len()]);
+    transpose(slab, rows, array, columns, [columns, rows], narrow);
 }
 
-/// `output[j · output_stride + i] = input[i · input_stride + j]` for i < `extent[0]`, j < `extent[1]`, block by block.
-fn transpose<T: Copy>(input: &[T], input_stride: usize, output: &mut [T], output_stride: usize, extent: [usize; 2]) {
+/// `output[j · output_stride + i] = convert(input[i · input_stride + j])` for i < `extent[0]`, j < `extent[1]`, block by
+/// block.
+fn transpose<T: Copy, U>(
+    input: &[T],
+    input_stride: usize,
+    output: &mut [U],
+    output_stride: usize,
+    extent: [usize; 2],
+    convert: impl Fn(T) -> U,
+) {
     for i0 in (0..extent[0]).step_by(BLOCK) {
         for j0 in (0..extent[1]).step_by(BLOCK) {
             for j in j0..(j0 + BLOCK).min(extent[1]) {
                 for i in i0..(i0 + BLOCK).min(extent[0]) {
-                    output[j * output_stride + i] = input[i * input_stride + j];
+                    output[j * output_stride + i] = convert(input[i * input_stride + j]);
                 }
             }
         }

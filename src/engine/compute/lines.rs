@@ -5,7 +5,7 @@
 //! result comes out in order.
 
 use crate::memory;
-use crate::simd::{Aligned16, Float, Kernel, Level, Simd, dispatch};
+use crate::simd::{Aligned16, Arithmetic, Float, Kernel, Level, Simd, dispatch};
 use std::f64::consts::TAU;
 
 /// Lines in memory: element i of all sixteen is at `[i · stride]`.
@@ -65,9 +65,10 @@ impl Lines<'_> {
     }
 
     #[inline(always)]
-    fn get<F: Float>(&self, i: usize) -> Complex<F> {
+    fn get<F: Float>(&self, i: usize, register: usize) -> Complex<F::Register> {
         let at = i * self.stride;
-        Complex { re: F::load(&self.re[at].0), im: F::load(&self.im[at].0) }
+        let [re, im] = [&self.re[at].0, &self.im[at].0];
+        Complex { re: F::load_register(re, register), im: F::load_register(im, register) }
     }
 }
 
@@ -78,21 +79,21 @@ impl LinesMut<'_> {
     }
 
     #[inline(always)]
-    fn put<F: Float>(&mut self, i: usize, value: Complex<F>) {
+    fn put<F: Float>(&mut self, i: usize, register: usize, value: Complex<F::Register>) {
         let at = i * self.stride;
-        value.re.store(&mut self.re[at].0);
-        value.im.store(&mut self.im[at].0);
+        F::store_register(value.re, &mut self.re[at].0, register);
+        F::store_register(value.im, &mut self.im[at].0, register);
     }
 }
 
-/// Sixteen complex numbers.
+/// As many complex numbers as a register has lanes: a codelet of nine fills the registers.
 #[derive(Clone, Copy)]
-struct Complex<F> {
-    re: F,
-    im: F,
+struct Complex<A> {
+    re: A,
+    im: A,
 }
 
-impl<F: Float> Complex<F> {
+impl<A: Arithmetic> Complex<A> {
     #[inline(always)]
     fn plus(self, o: Self) -> Self {
         Self { re: self.re + o.re, im: self.im + o.im }
@@ -103,16 +104,16 @@ impl<F: Float> Complex<F> {
     }
     #[inline(always)]
     fn scaled(self, factor: f32) -> Self {
-        Self { re: self.re * F::splat(factor), im: self.im * F::splat(factor) }
+        Self { re: self.re * A::splat(factor), im: self.im * A::splat(factor) }
     }
     /// self + factor · o
     #[inline(always)]
     fn plus_scaled(self, factor: f32, o: Self) -> Self {
-        Self { re: o.re.mul_add(F::splat(factor), self.re), im: o.im.mul_add(F::splat(factor), self.im) }
+        Self { re: o.re.mul_add(A::splat(factor), self.re), im: o.im.mul_add(A::splat(factor), self.im) }
     }
     #[inline(always)]
     fn times(self, [re, im]: [f32; 2]) -> Self {
-        let (c, s) = (F::splat(re), F::splat(im));
+        let (c, s) = (A::splat(re), A::splat(im));
         Self { re: self.im.neg_mul_add(s, self.re * c), im: self.re.mul_add(s, self.im * c) }
     }
     /// self + i · o
@@ -207,7 +208,9 @@ impl Kernel for Transform<'_> {
         let Transform { plan, input, mut output, work: [a, b] } = self;
         let last = plan.stages.len().saturating_sub(1);
         if plan.length == 1 {
-            output.put::<S::F>(0, input.get(0));
+            for register in 0..S::F::REGISTERS {
+                output.put::<S::F>(0, register, input.get::<S::F>(0, register));
+            }
         }
         for (index, stage) in plan.stages.iter().enumerate() {
             let (from, to) = if index % 2 == 0 { (&*b, &mut *a) } else { (&*a, &mut *b) };
@@ -251,19 +254,21 @@ impl LineFft {
         for p in 0..groups {
             let twiddles = self.twiddles(stage, p);
             for q in 0..stride {
-                let mut a = [from.get::<S::F>(q + stride * p); R];
-                for k in 1..R {
-                    a[k] = from.get(q + stride * (p + groups * k));
-                }
-                a = in_registers(a, roots);
-                to.put(q + stride * R * p, a[0]);
-                if p == 0 {
-                    for j in 1..R {
-                        to.put(q + stride * j, a[j]);
+                for register in 0..S::F::REGISTERS {
+                    let mut a = [from.get::<S::F>(q + stride * p, register); R];
+                    for k in 1..R {
+                        a[k] = from.get::<S::F>(q + stride * (p + groups * k), register);
                     }
-                } else {
-                    for j in 1..R {
-                        to.put(q + stride * (R * p + j), a[j].times(twiddles[j - 1]));
+                    a = in_registers(a, roots);
+                    to.put::<S::F>(q + stride * R * p, register, a[0]);
+                    if p == 0 {
+                        for j in 1..R {
+                            to.put::<S::F>(q + stride * j, register, a[j]);
+                        }
+                    } else {
+                        for j in 1..R {
+                            to.put::<S::F>(q + stride * (R * p + j), register, a[j].times(twiddles[j - 1]));
+                        }
                     }
                 }
             }
@@ -277,15 +282,18 @@ impl LineFft {
         let roots = &self.roots[stage.roots..][..radix];
         for p in 0..groups {
             for q in 0..stride {
-                for j in 0..radix {
-                    let mut sum = from.get::<S::F>(q + stride * p);
-                    for k in 1..radix {
-                        sum = sum.plus(from.get(q + stride * (p + groups * k)).times(roots[j * k % radix]));
+                for register in 0..S::F::REGISTERS {
+                    for j in 0..radix {
+                        let mut sum = from.get::<S::F>(q + stride * p, register);
+                        for k in 1..radix {
+                            let element = from.get::<S::F>(q + stride * (p + groups * k), register);
+                            sum = sum.plus(element.times(roots[j * k % radix]));
+                        }
+                        if p > 0 && j > 0 {
+                            sum = sum.times(self.twiddles(stage, p)[j - 1]);
+                        }
+                        to.put::<S::F>(q + stride * (radix * p + j), register, sum);
                     }
-                    if p > 0 && j > 0 {
-                        sum = sum.times(self.twiddles(stage, p)[j - 1]);
-                    }
-                    to.put(q + stride * (radix * p + j), sum);
                 }
             }
         }
@@ -294,7 +302,7 @@ impl LineFft {
 
 /// The transform of R numbers, with `roots` e^{−2πi k/R}.
 #[inline(always)]
-fn in_registers<F: Float, const R: usize>(a: [Complex<F>; R], roots: &[[f32; 2]]) -> [Complex<F>; R] {
+fn in_registers<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]]) -> [Complex<A>; R] {
     match R {
         2 => {
             let mut out = a;
@@ -306,15 +314,15 @@ fn in_registers<F: Float, const R: usize>(a: [Complex<F>; R], roots: &[[f32; 2]]
             [out[0], out[1], out[2], out[3]] = four([a[0], a[1], a[2], a[3]]);
             out
         }
-        6 => product::<F, R, 3, 2>(a, roots),
-        8 => product::<F, R, 4, 2>(a, roots),
-        9 => product::<F, R, 3, 3>(a, roots),
-        _ => odd::<F, R>(a, roots, 1),
+        6 => product::<A, R, 3, 2>(a, roots),
+        8 => product::<A, R, 4, 2>(a, roots),
+        9 => product::<A, R, 3, 3>(a, roots),
+        _ => odd::<A, R>(a, roots, 1),
     }
 }
 
 #[inline(always)]
-fn four<F: Float>(a: [Complex<F>; 4]) -> [Complex<F>; 4] {
+fn four<A: Arithmetic>(a: [Complex<A>; 4]) -> [Complex<A>; 4] {
     let (even, odd) = ([a[0].plus(a[2]), a[0].minus(a[2])], [a[1].plus(a[3]), a[1].minus(a[3])]);
     [even[0].plus(odd[0]), even[1].minus_i(odd[1]), even[0].minus(odd[0]), even[1].plus_i(odd[1])]
 }
@@ -322,7 +330,7 @@ fn four<F: Float>(a: [Complex<F>; 4]) -> [Complex<F>; 4] {
 /// An odd length: the sums and differences of elements k and R − k meet cosines and sines. `roots[step · k]` is
 /// e^{−2πi k/R}.
 #[inline(always)]
-fn odd<F: Float, const R: usize>(a: [Complex<F>; R], roots: &[[f32; 2]], step: usize) -> [Complex<F>; R] {
+fn odd<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]], step: usize) -> [Complex<A>; R] {
     let (mut sums, mut differences, mut out) = (a, a, a);
     for k in 1..=R / 2 {
         sums[k] = a[k].plus(a[R - k]);
@@ -344,10 +352,10 @@ fn odd<F: Float, const R: usize>(a: [Complex<F>; R], roots: &[[f32; 2]], step: u
 
 /// R = P · Q with P = 3 or 4 and Q = 2 or 3: Q transforms of P elements each, twiddles, P transforms of Q.
 #[inline(always)]
-fn product<F: Float, const R: usize, const P: usize, const Q: usize>(
-    a: [Complex<F>; R],
+fn product<A: Arithmetic, const R: usize, const P: usize, const Q: usize>(
+    a: [Complex<A>; R],
     roots: &[[f32; 2]],
-) -> [Complex<F>; R] {
+) -> [Complex<A>; R] {
     let (mut inner, mut out) = ([[a[0]; P]; Q], a);
     for q in 0..Q {
         for p in 0..P {

@@ -4,7 +4,7 @@ use super::grid::{BLOCK, Bounds, CLUSTER, Grid};
 use super::list::{Entry, ListChunk, MaskedPair, shift_image};
 use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
-use crate::simd::{Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 

@@ -13,7 +13,7 @@ use crate::vec3::{Mat3, Vec3};
 pub struct ReferencePme {
     parameters: PmeParameters,
     influence: Influence,
-    fft: Fft3<f64>,
+    fft: Fft3,
     grid: Vec<f64>,
     spectrum: Vec<Complex<f64>>,
     /// energy and virial of each x-slab

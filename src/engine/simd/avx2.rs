@@ -1,7 +1,7 @@
 //! AVX2 with FMA: two registers.
 
 use super::avx512::sum8;
-use super::{Aligned16, Float, Level, Simd, Tables};
+use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -54,6 +54,46 @@ impl Simd for Avx2 {
 /// Sixteen floats in two registers: lanes 0–7, lanes 8–15.
 #[derive(Clone, Copy)]
 pub(super) struct F256([__m256; 2]);
+
+/// One of the two registers.
+#[derive(Clone, Copy)]
+pub(super) struct Half(__m256);
+
+impl Add for Half {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        op!(Half(_mm256_add_ps(self.0, o.0)))
+    }
+}
+impl Sub for Half {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        op!(Half(_mm256_sub_ps(self.0, o.0)))
+    }
+}
+impl Mul for Half {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        op!(Half(_mm256_mul_ps(self.0, o.0)))
+    }
+}
+impl Arithmetic for Half {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        op!(Half(_mm256_set1_ps(value)))
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        op!(Half(_mm256_fmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        op!(Half(_mm256_fnmadd_ps(self.0, b.0, c.0)))
+    }
+}
 
 /// One intrinsic on both registers.
 macro_rules! both {
@@ -121,14 +161,27 @@ fn pair(low: [f32; 4], high: [f32; 4]) -> __m256 {
     op!(_mm256_set_m128(_mm_loadu_ps(high.as_ptr()), _mm_loadu_ps(low.as_ptr())))
 }
 
-impl Float for F256 {
-    type Mask = [__m256; 2];
-    type Bins = Tables;
-
+impl Arithmetic for F256 {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         op!(F256([_mm256_set1_ps(value); 2]))
     }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        F256(both!(_mm256_fmadd_ps, self.0, b.0, c.0))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        F256(both!(_mm256_fnmadd_ps, self.0, b.0, c.0))
+    }
+}
+
+impl Float for F256 {
+    type Register = Half;
+    const REGISTERS: usize = 2;
+    type Mask = [__m256; 2];
+    type Bins = Tables;
+
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
         op!(F256([_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from.as_ptr().add(8))]))
@@ -139,6 +192,14 @@ impl Float for F256 {
             _mm256_storeu_ps(to.as_mut_ptr(), self.0[0]);
             _mm256_storeu_ps(to.as_mut_ptr().add(8), self.0[1]);
         })
+    }
+    #[inline(always)]
+    fn load_register(from: &[f32; 16], index: usize) -> Half {
+        op!(Half(_mm256_loadu_ps(from[8 * index..][..8].as_ptr())))
+    }
+    #[inline(always)]
+    fn store_register(value: Half, to: &mut [f32; 16], index: usize) {
+        op!(_mm256_storeu_ps(to[8 * index..][..8].as_mut_ptr(), value.0))
     }
     #[inline(always)]
     fn store_low(self, to: &mut [f32; 8]) {
@@ -167,14 +228,6 @@ impl Float for F256 {
     #[inline(always)]
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
         F256([pair(*rows[0], *rows[1]), pair(*rows[2], *rows[3])])
-    }
-    #[inline(always)]
-    fn mul_add(self, b: Self, c: Self) -> Self {
-        F256(both!(_mm256_fmadd_ps, self.0, b.0, c.0))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, b: Self, c: Self) -> Self {
-        F256(both!(_mm256_fnmadd_ps, self.0, b.0, c.0))
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {

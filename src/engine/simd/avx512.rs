@@ -1,6 +1,6 @@
 //! AVX-512: one register.
 
-use super::{Aligned16, Float, LANES, Level, Simd, Tables};
+use super::{Aligned16, Arithmetic, Float, LANES, Level, Simd, Tables};
 use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -125,14 +125,27 @@ pub(super) fn sum8(v: __m256) -> f32 {
     })
 }
 
-impl Float for F512 {
-    type Mask = __mmask16;
-    type Bins = [[__m512; 2]; 5];
-
+impl Arithmetic for F512 {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         op!(F512(_mm512_set1_ps(value)))
     }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fmadd_ps(self.0, b.0, c.0)))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        op!(F512(_mm512_fnmadd_ps(self.0, b.0, c.0)))
+    }
+}
+
+impl Float for F512 {
+    type Register = Self;
+    const REGISTERS: usize = 1;
+    type Mask = __mmask16;
+    type Bins = [[__m512; 2]; 5];
+
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
         op!(F512(_mm512_loadu_ps(from.as_ptr())))
@@ -140,6 +153,14 @@ impl Float for F512 {
     #[inline(always)]
     fn store(self, to: &mut [f32; 16]) {
         op!(_mm512_storeu_ps(to.as_mut_ptr(), self.0))
+    }
+    #[inline(always)]
+    fn load_register(from: &[f32; 16], _: usize) -> Self {
+        Self::load(from)
+    }
+    #[inline(always)]
+    fn store_register(value: Self, to: &mut [f32; 16], _: usize) {
+        value.store(to);
     }
     #[inline(always)]
     fn store_low(self, to: &mut [f32; 8]) {
@@ -172,14 +193,6 @@ impl Float for F512 {
             let v = _mm512_mask_broadcast_f32x4(v, 0x0f00, _mm_loadu_ps(rows[2].as_ptr()));
             F512(_mm512_mask_broadcast_f32x4(v, 0xf000, _mm_loadu_ps(rows[3].as_ptr())))
         })
-    }
-    #[inline(always)]
-    fn mul_add(self, b: Self, c: Self) -> Self {
-        op!(F512(_mm512_fmadd_ps(self.0, b.0, c.0)))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, b: Self, c: Self) -> Self {
-        op!(F512(_mm512_fnmadd_ps(self.0, b.0, c.0)))
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {

@@ -120,28 +120,35 @@ pub trait Simd: Copy + 'static {
     }
 }
 
-/// Sixteen `f32` lanes with their arithmetic. Values exist only inside [`dispatch`].
-pub trait Float:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-    + AddAssign
-    + SubAssign
-{
+/// Lanes of `f32` that are added and multiplied. Values exist only inside [`dispatch`].
+pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// The same value in all lanes.
+    fn splat(value: f32) -> Self;
+    /// Fused self·b + c.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// Fused c − self·b.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+}
+
+/// Sixteen `f32` lanes.
+pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign {
+    /// As many of the lanes as one register holds, for work on many values at a time.
+    type Register: Arithmetic;
+    /// How many registers the sixteen lanes take.
+    const REGISTERS: usize;
     /// One bit per lane.
     type Mask: Copy;
     /// Five tables of 32 floats where [`Self::look_up`] finds them fastest: in registers, if there are enough.
     type Bins: Copy;
 
-    /// The same value in all lanes.
-    fn splat(value: f32) -> Self;
     /// Sixteen consecutive floats.
     fn load(from: &[f32; 16]) -> Self;
     /// Sixteen consecutive floats.
     fn store(self, to: &mut [f32; 16]);
+    /// Register `index` of the sixteen floats.
+    fn load_register(from: &[f32; 16], index: usize) -> Self::Register;
+    /// The reverse of [`Self::load_register`].
+    fn store_register(value: Self::Register, to: &mut [f32; 16], index: usize);
     /// Lanes 0–7.
     fn store_low(self, to: &mut [f32; 8]);
     /// Eight floats, twice.
@@ -154,10 +161,6 @@ pub trait Float:
     fn spread4(from: &[f32; 4]) -> Self;
     /// Four groups of four consecutive floats.
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
-    /// Fused self·b + c.
-    fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Fused c − self·b.
-    fn neg_mul_add(self, b: Self, c: Self) -> Self;
     /// Lane-wise larger value.
     fn max(self, other: Self) -> Self;
     /// Lane-wise self < other.
@@ -243,23 +246,34 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
         Level::Portable => kernel.run::<portable::Portable>(),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the assertion above has shown that the processor has the features
-        Level::Avx2 => unsafe { run_avx2(kernel) },
+        Level::Avx2 => unsafe { kernel.run_avx2() },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above
-        Level::Avx512 => unsafe { run_avx512(kernel) },
+        Level::Avx512 => unsafe { kernel.run_avx512() },
         #[cfg(not(target_arch = "x86_64"))]
         Level::Avx2 | Level::Avx512 => kernel.run::<portable::Portable>(),
     }
 }
 
+/// The functions that a kernel becomes. The compiler puts a method that a trait provides into the code unit of the type's
+/// module, so that kernels are compiled beside each other; functions of this module would all be in one unit.
+///
+/// # Safety
+/// The processor has the features of the level.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<avx2::Avx2>()
+trait Entries: Kernel + Sized {
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    unsafe fn run_avx2(self) -> Self::Output {
+        self.run::<avx2::Avx2>()
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+    #[inline(never)]
+    unsafe fn run_avx512(self) -> Self::Output {
+        self.run::<avx512::Avx512>()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
-fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<avx512::Avx512>()
-}
+impl<K: Kernel> Entries for K {}

@@ -1,6 +1,6 @@
 //! Any processor: `wide`'s vector of 16 floats, compiled for the target features of the build.
 
-use super::{Aligned16, Float, Level, Simd, Tables};
+use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use wide::f32x16;
@@ -91,14 +91,27 @@ fn sum8(v: &[f32]) -> f32 {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-impl Float for Fx16 {
-    type Mask = f32x16;
-    type Bins = Tables;
-
+impl Arithmetic for Fx16 {
     #[inline(always)]
     fn splat(value: f32) -> Self {
         Fx16(f32x16::splat(value))
     }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        Fx16(self.0 * b.0 + c.0)
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, b: Self, c: Self) -> Self {
+        Fx16(c.0 - self.0 * b.0)
+    }
+}
+
+impl Float for Fx16 {
+    type Register = Self;
+    const REGISTERS: usize = 1;
+    type Mask = f32x16;
+    type Bins = Tables;
+
     #[inline(always)]
     fn load(from: &[f32; 16]) -> Self {
         Fx16(f32x16::new(*from))
@@ -106,6 +119,14 @@ impl Float for Fx16 {
     #[inline(always)]
     fn store(self, to: &mut [f32; 16]) {
         *to = self.lanes();
+    }
+    #[inline(always)]
+    fn load_register(from: &[f32; 16], _: usize) -> Self {
+        Self::load(from)
+    }
+    #[inline(always)]
+    fn store_register(value: Self, to: &mut [f32; 16], _: usize) {
+        value.store(to);
     }
     #[inline(always)]
     fn store_low(self, to: &mut [f32; 8]) {
@@ -130,14 +151,6 @@ impl Float for Fx16 {
     #[inline(always)]
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self {
         Self::each(|k| rows[k / 4][k % 4])
-    }
-    #[inline(always)]
-    fn mul_add(self, b: Self, c: Self) -> Self {
-        Fx16(self.0 * b.0 + c.0)
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, b: Self, c: Self) -> Self {
-        Fx16(c.0 - self.0 * b.0)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {

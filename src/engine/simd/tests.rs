@@ -1,6 +1,6 @@
 //! Every operation on every instruction set of this machine against its definition lane by lane, bit for bit.
 
-use super::{Aligned16, Float, Kernel, LANES, Level, Simd, Tables, dispatch};
+use super::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, Tables, dispatch};
 use crate::rng::{Purpose, Stream};
 use std::array::from_fn;
 
@@ -78,17 +78,17 @@ fn check(name: &str, found: impl Float, expected: impl Fn(usize) -> f32) {
 }
 
 /// Operations on three vectors.
-struct Arithmetic {
+struct Operations {
     input: [Lanes; 3],
     /// whether multiply-adds are rounded once
     fused: bool,
 }
 
-impl Kernel for Arithmetic {
+impl Kernel for Operations {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Arithmetic { input: [x, y, z], fused } = self;
+        let Operations { input: [x, y, z], fused } = self;
         let (a, b, c) = (S::F::load(&x), S::F::load(&y), S::F::load(&z));
         check("load and store", a, |k| x[k]);
         check("a + b", a + b, |k| x[k] + y[k]);
@@ -126,7 +126,7 @@ fn arithmetic_is_that_of_ieee_754() {
     for _ in 0..ROUNDS {
         let input = from_fn(|_| from_fn(|_| any(&mut random)));
         for level in Level::available() {
-            dispatch(level, Arithmetic { input, fused: level != Level::Portable });
+            dispatch(level, Operations { input, fused: level != Level::Portable });
         }
     }
 }
@@ -142,6 +142,11 @@ impl Kernel for Loads {
         let eight: [f32; 8] = from_fn(|k| x[k]);
         let four: [[f32; 4]; 4] = from_fn(|row| from_fn(|k| x[4 * row + k]));
         check("splat", S::F::splat(x[3]), |_| x[3]);
+        let mut through_registers = [0.0; LANES];
+        for index in 0..S::F::REGISTERS {
+            S::F::store_register(S::F::load_register(&x, index), &mut through_registers, index);
+        }
+        check("registers", S::F::load(&through_registers), |k| x[k]);
         check("two", S::F::two(x[0], x[1]), |k| x[k / 8]);
         check("load twice", S::F::load_twice(&eight), |k| x[k % 8]);
         let mut low = [0.0; 8];

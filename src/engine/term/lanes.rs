@@ -1,7 +1,7 @@
 //! [`Real`] for the SIMD vectors of [`crate::simd`].
 
 use super::Real;
-use crate::simd::Float;
+use crate::simd::{Arithmetic, Float};
 
 /// arctan(a)/a on [0, 1] as a polynomial in a²: Chebyshev fit of degree 9, relative error 2.5·10⁻⁹, 10⁻⁷ when evaluated
 /// in `f32`.
@@ -31,7 +31,7 @@ impl<F: Float> Real for F {
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, summand: Self) -> Self {
-        Float::mul_add(self, factor, summand)
+        Arithmetic::mul_add(self, factor, summand)
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
@@ -58,7 +58,7 @@ impl<F: Float> Real for F {
         let square = ratio * ratio;
         let mut sum = F::constant(ARCTANGENT[9]);
         for c in ARCTANGENT[..9].iter().rev() {
-            sum = Float::mul_add(sum, square, F::constant(*c));
+            sum = Arithmetic::mul_add(sum, square, F::constant(*c));
         }
         let angle = sum * ratio;
         let angle = (F::constant(std::f64::consts::FRAC_PI_2) - angle).select(steep, angle);

@@ -6,7 +6,7 @@
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
 use crate::cell::{PeriodicCell, displacement};
-use crate::simd::{Float, Kernel, LANES, Simd};
+use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, Topology, bonded_terms};
 use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
 use crate::units::COULOMB;

@@ -5,7 +5,7 @@ use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid};
 use crate::pme::{reciprocal_rows, spline};
-use crate::simd::{Float, Kernel, LANES, Simd};
+use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::vec3::Vec3;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use super::pair_radial::Radial;
 use super::pair_rows::Fixed;
 use crate::backend::potential::DispersionPotential;
 use crate::pair::{RadialFunction, RadialTable};
-use crate::simd::{Float, Simd};
+use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
 /// Largest error of the polynomial relative to its largest value, which is far smaller than the forces of pairs in contact.

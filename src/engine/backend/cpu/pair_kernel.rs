@@ -16,7 +16,7 @@ use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Fixed, Near, Rows, apply, positions};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image};
-use crate::simd::{Float, Kernel, Simd};
+use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
@@ -96,20 +96,15 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     LjRows::None if !ENERGY => both_rows!(0),
                     _ => both_rows!(2),
                 }
-                // one instantiation per vector, so that its registers are known at compile time
-                macro_rules! one_row {
-                    ($half:literal) => {
-                        single::<S, RULE, SPLIT, END, ENERGY, $half>(
-                            &fixed,
-                            &mut rows,
-                            (entry, chunk),
-                            forces,
-                            (&mut sums, &mut scratch),
-                        )
-                    };
+                for half in 0..2 {
+                    single::<S, RULE, SPLIT, END, ENERGY>(
+                        &fixed,
+                        (&mut rows, half),
+                        (entry, chunk),
+                        forces,
+                        (&mut sums, &mut scratch),
+                    );
                 }
-                one_row!(0);
-                one_row!(1);
                 let far_blocks = &chunk.plain[entry.far()];
                 if SPLIT && !far_blocks.is_empty() {
                     if entry.lj_rows == LjRows::All {
@@ -153,26 +148,31 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
 /// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
 /// time, and processes all blocks with one vector after the other.
 #[inline(always)]
-fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool, const HALF: usize>(
+fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
-    rows: &mut Rows<S, 2>,
+    (rows, half): (&mut Rows<S, 2>, usize),
     (entry, chunk): (&Entry, &ListChunk),
     forces: &mut [[f32; 24]],
     (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
 ) {
-    let blocks = &chunk.plain[if S::TABLES { entry.single(HALF) } else { entry.row(HALF) }];
+    let blocks = &chunk.plain[if S::TABLES { entry.single(half) } else { entry.row(half) }];
     if blocks.is_empty() {
         return;
     }
-    let mut row = rows.row(HALF);
-    let lj = ENERGY || HALF < entry.lj_rows.vectors();
+    // an index known only at run time would keep the vectors in memory
+    let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
+    let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
         (true, true) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 1>(fixed, &mut row, blocks, forces, sums),
         (true, false) => unmasked::<S, RULE, SPLIT, END, ENERGY, 1, 0>(fixed, &mut row, blocks, forces, sums),
         (false, true) => staged::<S, RULE, SPLIT, END, 1>(fixed, &mut row, blocks, forces, scratch),
         (false, false) => staged::<S, RULE, SPLIT, END, 0>(fixed, &mut row, blocks, forces, scratch),
     }
-    rows.add_forces(HALF, &row);
+    if half == 0 {
+        rows.add_forces(0, &row);
+    } else {
+        rows.add_forces(1, &row);
+    }
 }
 
 /// Squared distances of i-atoms and a block, and the part of the force that depends on them only.

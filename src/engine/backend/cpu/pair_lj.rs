@@ -7,7 +7,7 @@ use super::pair_input::{
 };
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
-use crate::simd::{Aligned16, Float, Simd};
+use crate::simd::{Aligned16, Arithmetic, Float, Simd};
 
 /// Lennard-Jones input of a block's atoms: two parameters of each, or their types.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 use super::pair_input::{UNLIMITED, is_switched};
 use crate::arrays::map;
 use crate::pair::{FIRST_TERMS, RadialTable};
-use crate::simd::{Float, Simd};
+use crate::simd::{Arithmetic, Float, Simd};
 
 /// A radial function as the level evaluates it.
 pub(super) struct Radial<'a, S: Simd> {

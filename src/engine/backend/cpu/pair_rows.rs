@@ -3,7 +3,7 @@
 use super::pair_input::{LJ_PME, PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
-use crate::simd::{Float, Simd};
+use crate::simd::{Arithmetic, Float, Simd};
 use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::vec3::Vec3;
 
@@ -42,7 +42,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
     pub(super) fn new(input: &'a PairInput<'a>) -> Self {
         let force_switch = match input.lj_switch {
             Some(LjSwitch::Force(switch)) => switch,
-            _ => ForceSwitch::new(0.0, 1.0),
+            _ => ForceSwitch { from: 0.0, square: [0.0; 2], cube: [0.0; 2], shift: [0.0; 2] },
         };
         let potential_switch = match input.lj_switch {
             Some(LjSwitch::Potential(switch)) => switch,

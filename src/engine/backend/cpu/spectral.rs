@@ -17,7 +17,7 @@ use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
 use crate::pme::Influence;
 use crate::ranks::Ranks;
-use crate::simd::{Aligned16, Float, Kernel, LANES, Level, Simd, dispatch};
+use crate::simd::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;

@@ -19,7 +19,7 @@ pub(crate) enum DeviceFft {
 
 /// The CPU's transform, and host buffers for the GPU's arrays.
 pub(crate) struct HostFft {
-    fft: Fft3<f32>,
+    fft: Fft3,
     real: Vec<f32>,
     complex: Vec<Complex<f32>>,
     stream: Arc<CudaStream>,

@@ -47,7 +47,7 @@ pub struct Emulated {
     forgotten: Option<Kernel>,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     full: Cell<bool>,
-    transforms: Option<RefCell<Fft3<f32>>>,
+    transforms: Option<RefCell<Fft3>>,
     tally: Cell<Tally>,
     timing: Cell<Option<Timing>>,
     spans: RefCell<Vec<Span>>,
