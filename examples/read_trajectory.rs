@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use md::analysis::{Observable, RadiusOfGyration, Selection, Selector, pass};
+use md::analysis::{Images, Observable, RadiusOfGyration, Selection, Selector, pass};
 use md::error::Result;
 use md::observe::trajectory::{StoredFrame, open};
 use md::select::select;
@@ -30,9 +30,9 @@ pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>
     // H5MD has names, masses and bonds; for XTC and DCD read them with `md::format::read_topology`
     let topology = trajectory.topology().cloned().unwrap_or_default();
     let atoms = select(&topology, words)?;
-    let mut selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, true);
+    let selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, Images::Gathered);
     let mut observables: [Box<dyn Observable>; 1] = [Box::new(RadiusOfGyration::default())];
-    pass(trajectory.as_mut(), &mut selector, 1, &mut observables)?;
+    pass(trajectory.as_mut(), &selector, 1, &mut observables)?;
     Ok(observables[0].finish()?.summary)
 }
 

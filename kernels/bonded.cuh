@@ -103,7 +103,9 @@ __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, con
 
 __device__ inline void add_position(const Arguments& a, const Lattice& cell, const RestrainedAtom& t, BondedSums& sums) {
     const RestraintSet& set = a.restraint_sets[t.set];
-    const Held at = held(set, cell, a.positions[t.atom], vec3(t.reference[0], t.reference[1], t.reference[2]));
+    const Vec3<double> shift = cell.periodic ? lattice_shift(cell, t.image[0], t.image[1], t.image[2]) : vec3(0.0, 0.0, 0.0);
+    const Vec3<double> position = a.positions[t.atom] - shift;
+    const Held at = held(set, cell, position, vec3(t.reference[0], t.reference[1], t.reference[2]));
     add_force(a, a.atom_slot[t.atom], at.force);
     sums.energy += set.force_constant * at.half_square;
     add_outer(sums.virial, at.arm, at.force);

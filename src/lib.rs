@@ -15,7 +15,7 @@
 //! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), best superpositions |
 //! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
-//! | [`system`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; computes nothing |
+//! | [`system`] [`image`] | what is simulated: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; periodic images of molecules and of references |
 //! | [`select`] [`format`](mod@format) | choosing atoms by words; readers and writers, one file per format, recognised by content |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`restraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; restraints; virtual sites; couplings |
 //! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its start, in one call |
@@ -237,8 +237,8 @@
 //! where they will go; nothing here is a stub for them.
 
 pub use md_engine::{
-    backend, cell, compute, constraint, context, ensemble, error, format, memory, pair, pme, prepare, ranks, restraint,
-    rng, select, simd, superpose, system, team, term, units, vec3, virtual_sites,
+    backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,
+    restraint, rng, select, simd, superpose, system, team, term, units, vec3, virtual_sites,
 };
 
 pub mod analysis;

@@ -9,7 +9,7 @@ const LAYERS: [&[&str]; 17] = [
     &["vec3", "cell", "rng", "superpose"],
     &["simd"],
     &["term"],
-    &["system"],
+    &["system", "image"],
     &["select", "format"],
     &["pair", "compute", "pme", "constraint", "restraint", "virtual_sites", "ensemble"],
     &["prepare"],

@@ -19,7 +19,7 @@ const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 pub(super) struct Options {}
 
 impl ObservableOptions for Options {
-    fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+    fn observable(&self, _: &mut dyn FrameSource, _: &Selector<'_>) -> Result<Box<dyn Observable>> {
         Ok(Box::new(Dihedrals::default()))
     }
 }

@@ -34,7 +34,7 @@ mod rmsf;
 pub use dihedrals::Dihedrals;
 pub use frames::Frames;
 pub use output::{Array, Findings, Origin, Values, write};
-pub use pass::{Observable, Passed, SelectedFrame, Selection, Selector, pass};
+pub use pass::{Images, Observable, Passed, SelectedFrame, Selection, Selector, pass};
 pub use pca::{LARGEST_PROBLEM, Pca};
 pub use rg::RadiusOfGyration;
 pub use rmsd::{RmsdMatrix, rmsd_matrix};
@@ -95,5 +95,5 @@ impl ObservableEntry {
 /// The options of an observable.
 pub trait ObservableOptions: std::fmt::Debug + Send + Sync {
     /// Creates the observable for these atoms of a trajectory; may read frames beforehand.
-    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>>;
+    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>>;
 }

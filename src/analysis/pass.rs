@@ -1,15 +1,15 @@
 //! One pass over the frames of a trajectory.
 //!
-//! Observables see the selected atoms only. Molecules are whole: in a trajectory of md they are, in others they are made
-//! whole by the bonds of the topology. The molecules of a selection are put into the periodic image nearest to its first
-//! one, by the centres of their selected atoms, so a complex stays together as long as its parts are closer to the first
-//! than half the cell.
+//! Observables see the selected atoms only. Molecules are made whole, and the molecules of a selection are gathered along
+//! their shortest distances ([`crate::image`]), so that results do not depend on the periodic images that a file stores;
+//! or positions stay as they are stored.
 
 use super::output::Findings;
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::{FrameSource, StoredFrame, WholeMolecules};
-use crate::system::{Molecules, Topology};
+use crate::image::{Parts, WholeMolecules};
+use crate::observe::trajectory::{FrameSource, StoredFrame};
+use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// A quantity computed from frames one at a time.
@@ -80,21 +80,30 @@ pub struct Passed {
     pub times: Vec<f64>,
 }
 
+/// Which periodic images the positions of frames are taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// molecules whole, and those of the selection gathered
+    Gathered,
+    /// as the file stores them
+    AsStored,
+}
+
 /// Takes the selected atoms out of frames.
 pub struct Selector<'a> {
     selection: Selection<'a>,
-    /// where molecules may be cut by faces of the cell
-    whole: Option<WholeMolecules>,
-    parts: Vec<Vec<usize>>,
+    /// `None` where positions stay as they are stored
+    molecules: Option<(WholeMolecules, Parts)>,
 }
 
 impl<'a> Selector<'a> {
-    /// For frames whose molecules are whole, or are to be made so first.
-    pub fn new(selection: Selection<'a>, molecules_are_whole: bool) -> Self {
-        let Topology { atoms, connectivity, .. } = selection.topology;
-        let whole = (!molecules_are_whole).then(|| WholeMolecules::new(atoms.len(), connectivity));
-        let parts = parts(selection.atoms, &Molecules::from_bonds(atoms.len(), connectivity));
-        Self { selection, whole, parts }
+    /// For frames of all atoms of the selection's topology.
+    pub fn new(selection: Selection<'a>, images: Images) -> Self {
+        let molecules = (images == Images::Gathered).then(|| {
+            let parts = Parts::new(&selection.topology.molecules(), selection.atoms);
+            (WholeMolecules::of(selection.topology), parts)
+        });
+        Self { selection, molecules }
     }
 
     /// The atoms.
@@ -102,23 +111,43 @@ impl<'a> Selector<'a> {
         &self.selection
     }
 
-    /// Positions (nm) of the selected atoms.
-    pub fn positions(&mut self, frame: &mut StoredFrame) -> Vec<Vec3> {
-        if let (Some(whole), Some(cell)) = (&mut self.whole, &frame.cell) {
-            whole.mend(cell, &mut frame.positions);
-        }
-        let mut positions: Vec<Vec3> = self.selection.atoms.iter().map(|&i| frame.positions[i as usize]).collect();
-        if let Some(cell) = &frame.cell {
-            gather(&mut positions, &self.parts, cell);
+    /// Whether positions stay as the file stores them.
+    pub fn is_as_stored(&self) -> bool {
+        self.molecules.is_none()
+    }
+
+    /// Positions (nm) of the selected atoms. Molecules of the frame are whole afterwards.
+    pub fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
+        let mut positions = self.whole(frame);
+        if let (Some((_, parts)), Some(cell)) = (&self.molecules, &frame.cell) {
+            parts.make_gathered(cell, &mut positions);
         }
         positions
+    }
+
+    /// Positions (nm) of the selected atoms of a reference, in the images in which they fit best to `target`.
+    pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
+        let mut positions = self.whole(frame);
+        if let (Some((_, parts)), Some(cell)) = (&self.molecules, &frame.cell) {
+            let images = parts.fit(cell, &positions, target);
+            parts.shift(cell, &images, &mut positions);
+        }
+        positions
+    }
+
+    /// Positions (nm) of the selected atoms, molecules whole but not gathered.
+    fn whole(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
+        if let (Some((whole, _)), Some(cell)) = (&self.molecules, &frame.cell) {
+            whole.make_whole(cell, &mut frame.positions);
+        }
+        self.selection.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()
     }
 }
 
 /// Reads every `stride`-th frame, one at a time, and passes it to all observables.
 pub fn pass(
     trajectory: &mut dyn FrameSource,
-    selector: &mut Selector<'_>,
+    selector: &Selector<'_>,
     stride: usize,
     observables: &mut [Box<dyn Observable>],
 ) -> Result<Passed> {
@@ -138,47 +167,4 @@ pub fn pass(
         passed.times.push(time);
     }
     Ok(passed)
-}
-
-/// For every molecule the indices of its selected atoms in the selection.
-fn parts(atoms: &[u32], molecules: &Molecules) -> Vec<Vec<usize>> {
-    let mut sorted: Vec<(usize, usize)> =
-        atoms.iter().enumerate().map(|(place, &atom)| (molecules.of_atom(atom as usize), place)).collect();
-    // indices ascend already; molecules need not be contiguous
-    sorted.sort();
-    sorted.chunk_by(|a, b| a.0 == b.0).map(|part| part.iter().map(|&(_, place)| place).collect()).collect()
-}
-
-/// Moves every molecule by lattice vectors to the periodic image whose centre is nearest to that of the first.
-fn gather(positions: &mut [Vec3], parts: &[Vec<usize>], cell: &PeriodicCell) {
-    let centre = |positions: &[Vec3], part: &[usize]| {
-        part.iter().fold(Vec3::ZERO, |sum, &place| sum + positions[place]) / part.len() as f64
-    };
-    let Some((first, others)) = parts.split_first() else { return };
-    let anchor = centre(positions, first);
-    for part in others {
-        let away = centre(positions, part) - anchor;
-        let shift = cell.minimum_image(away) - away;
-        part.iter().for_each(|&place| positions[place] += shift);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vec3::vec3;
-
-    #[test]
-    fn molecules_come_to_the_first() {
-        let cell = PeriodicCell::orthorhombic([3.0, 4.0, 5.0]);
-        let molecules = Molecules::from_bonds(6, &[[1, 2], [3, 5]]);
-        let parts = parts(&[1, 2, 3, 5], &molecules);
-        assert_eq!(parts, [vec![0, 1], vec![2, 3]]);
-        let mut positions = vec![vec3(0.1, 0.2, 0.3), vec3(0.3, 0.2, 0.3), vec3(2.9, 0.2, 4.7), vec3(2.7, 0.4, 4.9)];
-        gather(&mut positions, &parts, &cell);
-        let expected = [vec3(0.1, 0.2, 0.3), vec3(0.3, 0.2, 0.3), vec3(-0.1, 0.2, -0.3), vec3(-0.3, 0.4, -0.1)];
-        for (found, expected) in positions.iter().zip(expected) {
-            assert!((*found - expected).norm() < 1e-14, "{found:?}");
-        }
-    }
 }

@@ -24,7 +24,7 @@ pub(super) struct Options {
 }
 
 impl ObservableOptions for Options {
-    fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+    fn observable(&self, _: &mut dyn FrameSource, _: &Selector<'_>) -> Result<Box<dyn Observable>> {
         let Options { mass_weighted: by_mass, components } = *self;
         Ok(Box::new(Components { by_mass, components: components as usize, frames: Frames::default() }))
     }

@@ -12,7 +12,7 @@ use crate::vec3::Vec3;
 pub(super) struct Options {}
 
 impl ObservableOptions for Options {
-    fn observable(&self, _: &mut dyn FrameSource, _: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+    fn observable(&self, _: &mut dyn FrameSource, _: &Selector<'_>) -> Result<Box<dyn Observable>> {
         Ok(Box::new(RadiusOfGyration::default()))
     }
 }

@@ -32,7 +32,7 @@ fn device(text: &str) -> std::result::Result<Device, String> {
 }
 
 impl ObservableOptions for Options {
-    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>> {
         if let Some(reference) = &self.reference {
             let positions = reference.positions(trajectory, selector)?;
             return Ok(Box::new(RmsdToReference::new(reference.to_string(), positions, self.mass_weighted)));

@@ -29,28 +29,29 @@ impl Reference {
         })
     }
 
-    /// Its selected atoms.
-    pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Vec<Vec3>> {
+    /// Its selected atoms, in the images in which they fit best to the first frame.
+    pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Vec<Vec3>> {
+        let count = trajectory.frames();
+        if let Reference::Frame(index) = self
+            && *index >= count
+        {
+            let problem =
+                Problem::new(format!("--reference: there is no frame {index}, the trajectory has {count} frames"));
+            return Err(problem.help("frames are counted from 0").into());
+        }
         let mut frame = StoredFrame::default();
+        trajectory.read(0, &mut frame)?;
+        let first = selector.positions(&mut frame);
         match self {
-            Reference::Frame(index) if *index >= trajectory.frames() => {
-                let count = trajectory.frames();
-                let problem =
-                    Problem::new(format!("--reference: there is no frame {index}, the last is {}", count - 1));
-                Err(problem.help("frames are counted from 0").into())
-            }
-            Reference::Frame(index) => {
-                trajectory.read(*index, &mut frame)?;
-                Ok(selector.positions(&mut frame))
-            }
+            Reference::Frame(index) => trajectory.read(*index, &mut frame)?,
             Reference::File(path) => {
-                let selection = *selector.selection();
-                let found = read_coordinates(path, Some(selection.topology.atoms.len()), None)?;
-                check_order(selection.topology, &found.labels).map_err(|problem| problem.in_file(path))?;
+                let topology = selector.selection().topology;
+                let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
+                check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
-                Ok(Selector::new(selection, false).positions(&mut frame))
             }
         }
+        Ok(selector.reference(&mut frame, &first))
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Options {
 }
 
 impl ObservableOptions for Options {
-    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &mut Selector<'_>) -> Result<Box<dyn Observable>> {
+    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>> {
         let positions = self.reference.positions(trajectory, selector)?;
         Ok(Box::new(Fluctuation::new(self.reference.to_string(), positions, self.mass_weighted)))
     }

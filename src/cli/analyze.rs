@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::outputs::rounded;
 use super::topology;
-use crate::analysis::{OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
+use crate::analysis::{Images, OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::{FrameSource, open};
 use crate::run::Engine;
@@ -38,9 +38,12 @@ struct Common {
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
-    /// and, or, not, parentheses. Molecules are whole; several are put into the periodic image nearest to the first
+    /// and, or, not, parentheses. Molecules are made whole, and several are gathered along their shortest distances
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
+    /// Leave positions in the periodic images that the file stores: make no molecule whole and gather none
+    #[arg(long)]
+    as_stored: bool,
     /// Take every N-th frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
@@ -121,8 +124,9 @@ impl Common {
             return Err(Problem::new("the trajectory has no frame yet").in_file(&self.trajectory).into());
         }
         let selection = Selection { topology: &topology, atoms: &atoms };
-        let mut selector = Selector::new(selection, trajectory.topology().is_some());
-        let mut observables = [options.observable(trajectory.as_mut(), &mut selector)?];
+        let images = if self.as_stored { Images::AsStored } else { Images::Gathered };
+        let selector = Selector::new(selection, images);
+        let mut observables = [options.observable(trajectory.as_mut(), &selector)?];
         let memory: f64 = observables.iter().map(|observable| observable.memory(count, atoms.len())).sum();
         super::print(&format!(
             "trajectory   {}\nselection    {}: {} atoms\nmemory       {:.1} MB for {count} frames\n",
@@ -131,7 +135,7 @@ impl Common {
             atoms.len(),
             memory * 1e-6
         ))?;
-        let passed = pass(trajectory.as_mut(), &mut selector, stride, &mut observables)?;
+        let passed = pass(trajectory.as_mut(), &selector, stride, &mut observables)?;
         let [first, last] = [passed.times[0], passed.times[count - 1]].map(rounded);
         super::print(&format!("times        {first} to {last} ps\n"))?;
         let findings = observables[0].finish()?;

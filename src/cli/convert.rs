@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::input::gromacs_folders;
 use super::topology;
-use crate::analysis::{Reference, Selection, Selector};
+use crate::analysis::{Images, Reference, Selection, Selector};
 use crate::convert::{Align, Center, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology};
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
@@ -52,6 +52,9 @@ pub(super) struct Convert {
     /// Move these atoms to the centre of the cell, all molecules around them
     #[arg(long, value_name = "SELECTION")]
     center: Option<String>,
+    /// With --center and --align: leave molecules in the periodic images that the file stores
+    #[arg(long, conflicts_with_all = ["whole", "unwrap"])]
+    as_stored: bool,
     /// Superpose these atoms on their positions in the reference; the cell is left out, since it would not be turned
     #[arg(long, value_name = "SELECTION")]
     align: Option<String>,
@@ -121,7 +124,6 @@ impl Convert {
         let rounding = quantity("precision", &self.precision, Dimension::Length)?;
         let named = self.topology.as_deref().map(topology::read).transpose()?;
         let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
-        let is_whole = source.topology().is_some();
         let topology = named.or_else(|| source.topology().cloned());
         if let Some(topology) = &topology {
             topology::check(topology, source.as_ref(), &self.input)?;
@@ -136,7 +138,7 @@ impl Convert {
         let is_one = self.frame.is_some() || source.frames() == 1;
         let count = source.atoms();
         let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
-        let mut operations = self.operations(topology.as_ref(), &selections, is_whole, source.as_mut())?;
+        let mut operations = self.operations(topology.as_ref(), &selections, source.as_mut())?;
         let written = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
         super::print(&format!("written      {}: {written} frames of {atoms} atoms\n", self.output.display()))
@@ -155,6 +157,7 @@ impl Convert {
             ("unwrap", self.unwrap),
             ("center", self.center.is_some()),
             ("align", self.align.is_some()),
+            ("as-stored", self.as_stored),
             ("precision", self.precision.is_some()),
         ];
         self.refuse(&of_frames, "which makes a topology")?;
@@ -199,9 +202,9 @@ impl Convert {
         &self,
         topology: Option<&'a Topology>,
         [center, align]: &'a [Option<Vec<u32>>; 2],
-        is_whole: bool,
         source: &mut dyn FrameSource,
     ) -> Result<Vec<Box<dyn Operation + 'a>>> {
+        let images = if self.as_stored { Images::AsStored } else { Images::Gathered };
         let mut operations: Vec<Box<dyn Operation + 'a>> = vec![];
         if self.whole {
             operations.push(Box::new(Whole::new(self.topology(topology)?)));
@@ -211,12 +214,12 @@ impl Convert {
         }
         if let Some(atoms) = center {
             let selection = Selection { topology: self.topology(topology)?, atoms };
-            operations.push(Box::new(Center::new(Selector::new(selection, is_whole))));
+            operations.push(Box::new(Center::new(Selector::new(selection, images))));
         }
         if let Some(atoms) = align {
             let selection = Selection { topology: self.topology(topology)?, atoms };
-            let reference = self.reference.positions(source, &mut Selector::new(selection, is_whole))?;
-            operations.push(Box::new(Align::new(Selector::new(selection, is_whole), reference)));
+            let reference = self.reference.positions(source, &Selector::new(selection, images))?;
+            operations.push(Box::new(Align::new(Selector::new(selection, images), reference)));
         }
         Ok(operations)
     }

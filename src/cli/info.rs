@@ -14,7 +14,7 @@ use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
 use crate::format::{self, Coordinates, TopologyOptions};
 use crate::observe::energies::TABLE_START;
 use crate::observe::trajectory;
-use crate::system::{CombinationRule, Description, Molecules, Nonbonded, Topology};
+use crate::system::{CombinationRule, Description, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Describe a file: topology, coordinates, or output of a run
@@ -131,7 +131,7 @@ fn combination(nonbonded: &Nonbonded) -> String {
 /// Counts, mass and charge of a topology on one line.
 pub(super) fn contents(topology: &Topology) -> String {
     let waters = (0..topology.residues.len()).filter(|&residue| topology.is_water(residue)).count();
-    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity).len();
+    let molecules = topology.molecules().len();
     let mass: f64 = topology.atoms.iter().map(|atom| atom.mass).sum();
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     // adding zero turns the rounded -0 into 0

@@ -18,6 +18,19 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
             format!("restraints.groups: {} groups, where {} needs {}", groups.len(), named(kind), kind.groups());
         report(problems, table, "groups", message, "write one selection for each");
     }
+    let gather_around = table.texts("gather_around").unwrap_or_default();
+    let gather_around: Vec<Option<String>> =
+        gather_around.iter().map(|text| Some(text.clone()).filter(|text| text != words::NO_ATOM)).collect();
+    if !gather_around.is_empty() && gather_around.len() != groups.len() {
+        let message = format!("restraints.gather_around: {} atoms for {} groups", gather_around.len(), groups.len());
+        report(
+            problems,
+            table,
+            "gather_around",
+            message,
+            "write a selection for each group, \"none\" where molecules are gathered by distance",
+        );
+    }
     if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
         let message = "restraints.rate: in a minimisation no time goes by";
         report(problems, table, "rate", message, "remove rate, or pull in a stage of dynamics");
@@ -29,6 +42,7 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
     Some(Restraint {
         kind,
         groups,
+        gather_around,
         along: table.meaning("along", &words::COMPONENTS).unwrap_or([true; 3]),
         reference: table.text("reference").map(Into::into),
         potential: potential?,

@@ -145,6 +145,9 @@ pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
 /// Those of them that are angles.
 pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 
+/// `restraints.gather_around`: the molecules of a group are gathered along their shortest distances
+pub(super) const NO_ATOM: &str = "none";
+
 /// `restraints.along`
 pub(super) const COMPONENTS: [(&str, Components); 7] = [
     ("xyz", [true, true, true]),

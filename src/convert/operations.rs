@@ -1,12 +1,10 @@
 //! What is done to frames on their way: each operation changes one frame after the other.
 
-use nalgebra::Vector3;
-
 use crate::analysis::Selector;
-use crate::cell::PeriodicCell;
 use crate::error::Result;
-use crate::observe::trajectory::{StoredFrame, WholeMolecules};
-use crate::superpose::{Correlation, rotation};
+use crate::image::WholeMolecules;
+use crate::observe::trajectory::StoredFrame;
+use crate::superpose::Superposition;
 use crate::system::{Molecules, Topology};
 use crate::vec3::{Vec3, vec3};
 
@@ -22,24 +20,19 @@ pub trait Operation {
 }
 
 /// Makes molecules whole and puts them into the cell by their mean positions.
-pub struct Whole {
-    whole: WholeMolecules,
-    molecules: Molecules,
-}
+pub struct Whole(WholeMolecules);
 
 impl Whole {
     /// For all molecules of a system.
     pub fn new(topology: &Topology) -> Self {
-        let (atoms, bonds) = (topology.atoms.len(), &topology.connectivity);
-        Self { whole: WholeMolecules::new(atoms, bonds), molecules: Molecules::from_bonds(atoms, bonds) }
+        Self(WholeMolecules::of(topology))
     }
 }
 
 impl Operation for Whole {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         if let Some(cell) = frame.cell {
-            self.whole.mend(&cell, &mut frame.positions);
-            put_into_cell(&self.molecules, &cell, &mut frame.positions);
+            self.0.put_into_cell(&cell, &mut frame.positions);
         }
         Ok(())
     }
@@ -52,15 +45,6 @@ fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
 
 fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
-}
-
-/// Puts whole molecules into the cell by their mean positions.
-fn put_into_cell(molecules: &Molecules, cell: &PeriodicCell, positions: &mut [Vec3]) {
-    for molecule in 0..molecules.len() {
-        let atoms = molecules.atoms(molecule);
-        let (_, image) = cell.wrap(mean(atoms, positions));
-        shift(atoms, -cell.shift(image), positions);
-    }
 }
 
 /// Makes molecules whole and takes out their jumps from one face of the cell to the opposite one, from the first frame on.
@@ -78,15 +62,14 @@ pub struct Unwrap {
 impl Unwrap {
     /// For all molecules of a system.
     pub fn new(topology: &Topology) -> Self {
-        let Whole { whole, molecules } = Whole::new(topology);
-        Self { whole, molecules, before: vec![] }
+        Self { whole: WholeMolecules::of(topology), molecules: topology.molecules(), before: vec![] }
     }
 }
 
 impl Operation for Unwrap {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         let Some(cell) = frame.cell else { return Ok(()) };
-        self.whole.mend(&cell, &mut frame.positions);
+        self.whole.make_whole(&cell, &mut frame.positions);
         let centre = |molecule: usize| mean(self.molecules.atoms(molecule), &frame.positions);
         let centres: Vec<Vec3> = (0..self.molecules.len()).map(centre).collect();
         if self.before.is_empty() {
@@ -105,7 +88,7 @@ impl Operation for Unwrap {
     }
 }
 
-/// The selected atoms of frames, their molecules in the periodic images that are nearest to the first of them.
+/// The selected atoms of frames, with all of their molecules gathered.
 struct Gathered<'a> {
     selector: Selector<'a>,
     molecules: Molecules,
@@ -113,13 +96,12 @@ struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     fn new(selector: Selector<'a>) -> Self {
-        let topology = selector.selection().topology;
-        let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        let molecules = selector.selection().topology.molecules();
         Self { selector, molecules }
     }
 
     /// Their positions, after moving all of their molecules there.
-    fn positions(&mut self, frame: &mut StoredFrame) -> Vec<Vec3> {
+    fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let positions = self.selector.positions(frame);
         for (&atom, &position) in self.selector.selection().atoms.iter().zip(&positions) {
             let by = position - frame.positions[atom as usize];
@@ -132,29 +114,38 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// The mean of positions.
-fn centre(positions: &[Vec3]) -> Vec3 {
-    positions.iter().copied().sum::<Vec3>() / positions.len() as f64
-}
-
 /// Moves the centre of a selection to the centre of the cell, and all other molecules into the cell around it; without a
 /// cell to the origin.
-pub struct Center<'a>(Gathered<'a>);
+pub struct Center<'a> {
+    gathered: Gathered<'a>,
+    /// molecules of other atoms, which come into the cell around the selection
+    others: Vec<usize>,
+}
 
 impl<'a> Center<'a> {
     /// For these atoms.
     pub fn new(selector: Selector<'a>) -> Self {
-        Self(Gathered::new(selector))
+        let gathered = Gathered::new(selector);
+        let Gathered { selector, molecules } = &gathered;
+        let mut is_other = vec![!selector.is_as_stored(); molecules.len()];
+        selector.selection().atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
+        let others = (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect();
+        Self { gathered, others }
     }
 }
 
 impl Operation for Center<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         let middle = frame.cell.map_or(Vec3::ZERO, |cell| cell.to_cartesian(vec3(0.5, 0.5, 0.5)));
-        let by = middle - centre(&self.0.positions(frame));
+        let positions = self.gathered.positions(frame);
+        let by = middle - positions.iter().copied().sum::<Vec3>() / positions.len() as f64;
         frame.positions.iter_mut().for_each(|r| *r += by);
         if let Some(cell) = &frame.cell {
-            put_into_cell(&self.0.molecules, cell, &mut frame.positions);
+            for &molecule in &self.others {
+                let atoms = self.gathered.molecules.atoms(molecule);
+                let (_, image) = cell.wrap(mean(atoms, &frame.positions));
+                shift(atoms, -cell.shift(image), &mut frame.positions);
+            }
         }
         Ok(())
     }
@@ -165,32 +156,20 @@ impl Operation for Center<'_> {
 pub struct Align<'a> {
     gathered: Gathered<'a>,
     reference: Vec<Vec3>,
-    centre: Vec3,
 }
 
 impl<'a> Align<'a> {
     /// On these positions of the atoms of `selector`.
     pub fn new(selector: Selector<'a>, reference: Vec<Vec3>) -> Self {
-        let centre = centre(&reference);
-        Self { gathered: Gathered::new(selector), reference, centre }
+        Self { gathered: Gathered::new(selector), reference }
     }
 }
 
 impl Operation for Align<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
-        let positions = self.gathered.positions(frame);
-        let own = centre(&positions);
-        let mut m: Correlation = [[0.0; 3]; 3];
-        for (a, b) in positions.iter().zip(&self.reference) {
-            let (a, b) = (*a - own, *b - self.centre);
-            for (row, a) in m.iter_mut().zip(a.to_array()) {
-                row.iter_mut().zip(b.to_array()).for_each(|(sum, b)| *sum += a * b);
-            }
-        }
-        let turn = rotation(&m);
-        let turned = |r: Vec3| Vec3::from(<[f64; 3]>::from(turn * Vector3::from(r.to_array())));
-        frame.positions.iter_mut().for_each(|r| *r = self.centre + turned(*r - own));
-        frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = turned(*v));
+        let motion = Superposition::new(&self.gathered.positions(frame), &self.reference);
+        frame.positions.iter_mut().for_each(|r| *r = motion.apply(*r));
+        frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = motion.turn(*v));
         frame.cell = None;
         Ok(())
     }

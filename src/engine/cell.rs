@@ -148,9 +148,10 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Displacement reduced by whole lattice vectors, z first. For distances up to [`Self::max_cutoff`] it is the minimum image.
+    /// Displacement reduced by whole lattice vectors, z first. It is the minimum image where that is shorter than
+    /// [`Self::max_cutoff`], which holds for pairs within the cutoff; else use [`Self::minimum_image`].
     #[inline(always)]
-    pub fn minimum_image(&self, mut d: Vec3) -> Vec3 {
+    pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
         // nearly always true, and then all three roundings below give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
@@ -160,6 +161,47 @@ impl PeriodicCell {
         d -= b * (d.y / b.y).round();
         d -= a * (d.x / a.x).round();
         d
+    }
+
+    /// The shortest periodic image of a displacement (nm), in every cell and at every distance.
+    pub fn minimum_image(&self, d: Vec3) -> Vec3 {
+        d + self.shift(self.nearest_image(d))
+    }
+
+    /// The image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm); zero where `d` is
+    /// itself the shortest.
+    ///
+    /// The closest lattice point is found by enumeration, axis c first, each axis outward from its nearest value until its
+    /// own component is longer than the shortest image so far (Schnorr and Euchner, Math. Program. 66, 181 (1994),
+    /// doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are tried.
+    pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
+        let square = d.norm_squared();
+        // no lattice vector is shorter than twice this
+        if square < self.max_cutoff().powi(2) || !square.is_finite() {
+            return [0; 3];
+        }
+        let [a, b, c] = self.rows;
+        let (mut shortest, mut nearest) = (square, Vec3::ZERO);
+        for k in outward(-d.z / c.z) {
+            let z = d.z + k * c.z;
+            if z * z >= shortest {
+                break;
+            }
+            let (x, y) = (d.x + k * c.x, d.y + k * c.y);
+            for j in outward(-y / b.y) {
+                let (x, y) = (x + j * b.x, y + j * b.y);
+                if z * z + y * y >= shortest {
+                    break;
+                }
+                let i = (-x / a.x).round();
+                let x = x + i * a.x;
+                let length = x * x + y * y + z * z;
+                if length < shortest * (1.0 - EQUAL) {
+                    (shortest, nearest) = (length, vec3(i, j, k));
+                }
+            }
+        }
+        nearest.map(|n| n as i32).to_array()
     }
 
     /// Position wrapped into the parallelepiped 0 ≤ s < 1, and the lattice image it was taken from:
@@ -187,11 +229,33 @@ fn excess(ratio: f64) -> f64 {
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
 
-/// Minimum-image displacement where there may be no cell.
-#[inline(always)]
+/// Values of one axis that [`PeriodicCell::nearest_image`] tries: enough for reduced cells whose edges differ by less than a
+/// factor of 60.
+pub const MOST_IMAGES: usize = 129;
+/// Relative difference of squared lengths below which two images are equally near, some roundings; the one at hand stays.
+const EQUAL: f64 = 1e-13;
+
+/// Whole numbers in the order of their distance from `value`.
+fn outward(value: f64) -> impl Iterator<Item = f64> {
+    let nearest = value.round();
+    let side = if value < nearest { -1.0 } else { 1.0 };
+    let offset = move |index: usize| {
+        let steps = index.div_ceil(2) as f64;
+        if index.is_multiple_of(2) { -side * steps } else { side * steps }
+    };
+    (0..MOST_IMAGES).map(move |index| nearest + offset(index))
+}
+
+/// The shortest periodic image of a displacement, where there may be no cell.
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
+    cell.map_or(d, |cell| cell.minimum_image(d))
+}
+
+/// [`PeriodicCell::image_within_cutoff`], where there may be no cell.
+#[inline(always)]
+pub fn displacement_within_cutoff(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     match cell {
-        Some(cell) => cell.minimum_image(d),
+        Some(cell) => cell.image_within_cutoff(d),
         None => d,
     }
 }
@@ -199,6 +263,7 @@ pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::strategy::Strategy;
 
     fn octahedron() -> PeriodicCell {
         PeriodicCell::from_lengths_angles([4.2438; 3], [109.471_219; 3]).expect("valid cell")
@@ -255,11 +320,43 @@ mod tests {
     }
 
     #[test]
-    fn minimum_image_is_shortest_within_the_cutoff() {
+    fn pairs_within_the_cutoff_have_one_image() {
         let cell = octahedron();
         let d = vec3(0.3, -0.5, 0.8);
         let moved = d + cell.shift([2, -3, 1]);
-        assert!((cell.minimum_image(moved) - d).norm() < 1e-12);
+        assert!((cell.image_within_cutoff(moved) - d).norm() < 1e-12);
+    }
+
+    /// Rectangular, octahedral, dodecahedral, hexagonal, and reduced but strongly skewed.
+    fn cells() -> impl Strategy<Value = PeriodicCell> {
+        let edges = [0.5f64..4.0, 0.5..4.0, 0.5..4.0];
+        (0..5, edges, [-0.5f64..0.5, -0.5..0.5, -0.5..0.5]).prop_map(|(kind, [x, y, z], [bx, cx, cy])| {
+            let angles = |angles| PeriodicCell::from_lengths_angles([x; 3], angles).expect("a cell");
+            match kind {
+                0 => PeriodicCell::orthorhombic([x, y, z]),
+                1 => angles([109.471_219; 3]),
+                2 => angles([60.0, 60.0, 90.0]),
+                3 => PeriodicCell::from_lengths_angles([x, x, z], [90.0, 90.0, 120.0]).expect("a cell"),
+                _ => PeriodicCell::from_rows([vec3(x, 0.0, 0.0), vec3(bx * x, y, 0.0), vec3(cx * x, cy * y, z)])
+                    .expect("a cell"),
+            }
+        })
+    }
+
+    proptest::proptest! {
+        /// By trying all images within four lattice vectors of the reduced displacement, more than these cells need.
+        #[test]
+        fn the_minimum_image_is_the_shortest_of_all(cell in cells(), s in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
+            let d = cell.to_cartesian(Vec3::from(s));
+            let reduced = cell.image_within_cutoff(d);
+            let all = (0..9 * 9 * 9).map(|i| [i % 9 - 4, i / 9 % 9 - 4, i / 81 - 4]);
+            let shortest = all.map(|n| (reduced + cell.shift(n)).norm()).fold(f64::INFINITY, f64::min);
+            let found = cell.minimum_image(d);
+            proptest::prop_assert!((found.norm() - shortest).abs() < 1e-12, "{found:?} {shortest}");
+            let images = cell.to_fractional(found - d);
+            proptest::prop_assert!((images - images.map(f64::round)).norm() < 1e-12);
+            proptest::prop_assert_eq!(cell.nearest_image(found), [0; 3]);
+        }
     }
 
     #[test]

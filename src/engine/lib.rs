@@ -18,6 +18,7 @@ pub mod context;
 pub mod ensemble;
 pub mod error;
 pub mod format;
+pub mod image;
 pub mod memory;
 pub mod pair;
 pub mod pme;

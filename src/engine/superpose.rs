@@ -4,7 +4,9 @@
 //! rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), G = Σ w |r|². Its least value has tr(R M) = λ, the largest
 //! eigenvalue of a 4 × 4 matrix that M makes (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
 
-use nalgebra::{Matrix3, SVD};
+use nalgebra::{Matrix3, SVD, Vector3};
+
+use crate::vec3::Vec3;
 
 /// M_ij = Σ w a_i b_j by rows.
 pub type Correlation = [[f64; 3]; 3];
@@ -63,10 +65,49 @@ pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     v * signs * u.transpose()
 }
 
+/// The rigid motion that brings points as near as possible to others, r ↦ R (r − c) + c', with equal weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Superposition {
+    rotation: Matrix3<f64>,
+    from: Vec3,
+    onto: Vec3,
+}
+
+impl Superposition {
+    /// Of `points` onto as many others, at least one (nm).
+    pub fn new(points: &[Vec3], onto: &[Vec3]) -> Self {
+        let [from, center] = [points, onto].map(|points| points.iter().copied().sum::<Vec3>() / points.len() as f64);
+        let mut m: Correlation = [[0.0; 3]; 3];
+        for (a, b) in points.iter().zip(onto) {
+            let (a, b) = ((*a - from).to_array(), (*b - center).to_array());
+            for (row, a) in m.iter_mut().zip(a) {
+                row.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+            }
+        }
+        Self { rotation: rotation(&m), from, onto: center }
+    }
+
+    /// R v: a direction after the motion.
+    pub fn turn(&self, v: Vec3) -> Vec3 {
+        Vec3::from(<[f64; 3]>::from(self.rotation * Vector3::from(v.to_array())))
+    }
+
+    /// A position after the motion, nm.
+    pub fn apply(&self, r: Vec3) -> Vec3 {
+        self.onto + self.turn(r - self.from)
+    }
+
+    /// Root of the mean square deviation that is left, nm.
+    pub fn deviation(&self, points: &[Vec3], onto: &[Vec3]) -> f64 {
+        let squares = points.iter().zip(onto).map(|(a, b)| (self.apply(*a) - *b).norm_squared());
+        (squares.sum::<f64>() / points.len() as f64).sqrt()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nalgebra::{Matrix4, Rotation3, SymmetricEigen, Vector3};
+    use nalgebra::{Matrix4, Rotation3, SymmetricEigen};
 
     fn correlation(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> (Correlation, f64) {
         let m = a.iter().zip(b).map(|(a, b)| a * b.transpose()).sum::<Matrix3<f64>>();
@@ -123,6 +164,16 @@ mod tests {
         let (m, bound) = correlation(&a, &b);
         assert!((overlap(&m, bound) / bound - 1.0).abs() < ROUNDING);
         assert!((rotation(&m) - turn.matrix()).norm() < ROUNDING);
+    }
+
+    #[test]
+    fn a_superposition_undoes_a_rigid_motion() {
+        let turn = Rotation3::from_euler_angles(-0.4, 2.0, 0.9);
+        let moved = |r: &Vec3| Vec3::from(<[f64; 3]>::from(turn * Vector3::from(r.to_array()))) + Vec3::splat(3.0);
+        let a: Vec<Vec3> = points(6, 1.0).iter().map(|r| Vec3::from([r.x - 2.0, r.y, r.z])).collect();
+        let b: Vec<Vec3> = a.iter().map(moved).collect();
+        let found = Superposition::new(&a, &b);
+        assert!(found.deviation(&a, &b) < ROUNDING && (found.apply(a[3]) - b[3]).norm() < ROUNDING);
     }
 
     #[test]

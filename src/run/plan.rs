@@ -344,6 +344,8 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// its groups of atoms, in the words of [`crate::select`]
     pub groups: Vec<String>,
+    /// for each group a selection of the atom that its molecules are gathered around, if there is one
+    pub gather_around: Vec<Option<String>>,
     /// of a distance
     pub along: Components,
     /// coordinates of the reference of an RMSD; `None` = those that the run starts from

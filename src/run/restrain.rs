@@ -1,14 +1,15 @@
 //! The restraints of a plan, for its system.
 
 use super::plan::{Plan, PositionRestraint, Restraint, Stage};
-use crate::cell::displacement;
+use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::format::{check_order, read_coordinates};
+use crate::image::WholeMolecules;
 use crate::restraint::{
-    CollectiveRestraint, Group, PositionRestraints, Restraints, Superposed, Variable, VariableKind,
+    CollectiveRestraint, Group, Held, Members, PositionRestraints, Restraints, Superposed, Variable, VariableKind,
 };
 use crate::select::select;
-use crate::system::{State, System};
+use crate::system::{Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// The restraints of each stage, of a run that begins at `start`. Fails where a selection or a file of references does not fit
 /// the system. Each file is read once.
 pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Restraints>> {
-    let mut references = References { system, start, files: HashMap::new() };
+    let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
     let of = |stage: &Stage| {
         let positions = stage.position_restraints.iter();
         let positions = positions.enumerate().map(|(index, one)| {
@@ -47,31 +48,41 @@ fn named(error: Error, what: &str, stage: &Stage) -> Error {
     }
 }
 
-/// Positions that restraints refer to.
+/// Positions that restraints refer to, nm, molecules whole, and their cell.
+struct Reference {
+    positions: Vec<Vec3>,
+    cell: Option<PeriodicCell>,
+}
+
+/// References of a run.
 struct References<'a> {
     system: &'a System,
+    molecules: Molecules,
     start: &'a State,
-    /// those of files, each in the periodic image nearest to the start
-    files: HashMap<PathBuf, Vec<Vec3>>,
+    files: HashMap<PathBuf, Reference>,
 }
 
 impl References<'_> {
-    /// Those of a file, or of the start.
-    fn of(&mut self, path: Option<&Path>) -> Result<&[Vec3]> {
-        let Some(path) = path else { return Ok(&self.start.positions) };
+    /// Positions and cell of a file, or of the start. A file without a cell has that of the start.
+    fn of(&mut self, path: Option<&Path>) -> Result<(&[Vec3], Option<PeriodicCell>)> {
+        let Some(path) = path else { return Ok((&self.start.positions, self.start.cell)) };
         if !self.files.contains_key(path) {
             let read = self.read(path)?;
             self.files.insert(path.to_owned(), read);
         }
-        Ok(&self.files[path])
+        let Reference { positions, cell } = &self.files[path];
+        Ok((positions, cell.or(self.start.cell)))
     }
 
-    fn read(&self, path: &Path) -> Result<Vec<Vec3>> {
-        let coordinates = read_coordinates(path, Some(self.system.topology.atoms.len()), None)?;
-        check_order(&self.system.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
-        let cell = self.start.cell.as_ref();
-        let nearest = |(now, reference): (&Vec3, Vec3)| *now + displacement(cell, reference - *now);
-        Ok(self.start.positions.iter().zip(coordinates.positions).map(nearest).collect())
+    fn read(&self, path: &Path) -> Result<Reference> {
+        let topology = &self.system.topology;
+        let coordinates = read_coordinates(path, Some(topology.atoms.len()), None)?;
+        check_order(topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
+        let mut positions = coordinates.positions;
+        if let Some(cell) = &coordinates.cell {
+            WholeMolecules::of(topology).make_whole(cell, &mut positions);
+        }
+        Ok(Reference { positions, cell: coordinates.cell })
     }
 
     fn mass(&self, atom: u32) -> f64 {
@@ -84,22 +95,24 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     let selected = select(&system.topology, &restraint.select)?;
     // virtual sites follow from other atoms
     let mass = |atom: u32| system.topology.atoms[atom as usize].mass;
-    let positions = references.of(restraint.reference.as_deref())?;
+    let (positions, cell) = references.of(restraint.reference.as_deref())?;
     let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
-    let held: Vec<(u32, Vec3)> = massive.map(|atom| (atom, positions[atom as usize])).collect();
+    let held: Vec<Held> = massive.map(|atom| Held::new(atom, positions[atom as usize])).collect();
     if held.is_empty() {
         let message = format!("\"{}\" selects virtual sites only", restraint.select);
         return Err(Problem::new(message).help("restrain the atoms that they follow from").into());
     }
-    let total: f64 = held.iter().map(|(atom, _)| mass(*atom)).sum();
-    Ok(PositionRestraints {
+    let mut restraints = PositionRestraints {
         force_constant: restraint.force_constant.clone(),
         flat_radius: restraint.flat_radius,
         scaling: restraint.reference_scaling,
-        cell: references.start.cell,
-        center: held.iter().map(|(atom, r)| *r * (mass(*atom) / total)).sum(),
-        references: held,
-    })
+        cell,
+        center: Vec3::ZERO,
+        held,
+    };
+    let State { cell, positions, .. } = references.start;
+    restraints.choose_images(&system.topology, &references.molecules, cell.as_ref(), positions);
+    Ok(restraints)
 }
 
 /// Fewest atoms whose deviation from a reference is not that of one distance.
@@ -118,9 +131,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
                 format!("an RMSD needs {FEWEST_SUPERPOSED} atoms with mass, and {} are selected", atoms.len());
             return Err(Problem::new(message).help("restrain a distance or an angle instead").into());
         }
-        let positions = references.of(restraint.reference.as_deref())?;
-        let held: Vec<(u32, Vec3)> = atoms.into_iter().map(|atom| (atom, positions[atom as usize])).collect();
-        return Ok(Variable::Rmsd(Superposed::new(&held)));
+        return rmsd(restraint, atoms, references);
     }
     for (index, group) in selected.iter().enumerate() {
         if let Some(other) = selected[..index].iter().position(|other| other == group) {
@@ -131,7 +142,8 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     }
     let group = |index: usize| {
         let text = &restraint.groups[index];
-        Group::new(&selected[index], |atom| references.mass(atom)).ok_or_else(|| {
+        let around = gather_around(restraint, index, topology)?;
+        Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
             let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no centre of mass"));
             problem.help("take the atoms that they follow from")
         })
@@ -141,4 +153,52 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         VariableKind::Angle => Variable::Angle([group(0)?, group(1)?, group(2)?]),
         _ => Variable::Torsion([group(0)?, group(1)?, group(2)?, group(3)?]),
     })
+}
+
+/// The deviation of these atoms from a reference, whose molecules are in the images in which it fits best to the start.
+fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
+    let around = gather_around(restraint, 0, &references.system.topology)?;
+    let members = Members::new(atoms.clone(), &references.molecules, around);
+    let target = members.gathered(references.start.cell.as_ref(), &references.start.positions);
+    let (positions, cell) = references.of(restraint.reference.as_deref())?;
+    let mut reference: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
+    if let Some(cell) = &cell {
+        let images = members.parts().fit(cell, &reference, &target);
+        members.parts().shift(cell, &images, &mut reference);
+    }
+    Ok(Variable::Rmsd(Superposed::new(members, &reference)))
+}
+
+/// The atom that the molecules of a group are gathered around, where one is named.
+fn gather_around(
+    restraint: &Restraint,
+    group: usize,
+    topology: &Topology,
+) -> std::result::Result<Option<u32>, Problem> {
+    let Some(text) = restraint.gather_around.get(group).and_then(Option::as_ref) else { return Ok(None) };
+    match select(topology, text)?[..] {
+        [atom] => Ok(Some(atom)),
+        ref atoms => {
+            let message = format!("gather_around: \"{text}\" selects {} atoms", atoms.len());
+            Err(Problem::new(message).help("select one atom, or write \"none\""))
+        }
+    }
+}
+
+/// Groups of several molecules that extend over more than half of the cell at the start, so that other images of theirs may be
+/// meant: stage and selection of each.
+pub(super) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
+    let Some(cell) = &start.cell else { return vec![] };
+    let molecules = system.topology.molecules();
+    let is_wide = |restraint: &Restraint, index: usize| {
+        let around = gather_around(restraint, index, &system.topology).ok()?;
+        let atoms = select(&system.topology, &restraint.groups[index]).ok()?;
+        Some(Members::new(atoms, &molecules, around).is_wide(cell, &start.positions))
+    };
+    let groups = |stage: &Stage| {
+        let all = stage.restraints.iter().flat_map(|one| (0..one.groups.len()).map(move |index| (one, index)));
+        let wide = all.filter(|(one, index)| is_wide(one, *index) == Some(true));
+        wide.map(|(one, index)| (stage.name.clone(), one.groups[index].clone())).collect::<Vec<_>>()
+    };
+    plan.stages.iter().flat_map(groups).collect()
 }

@@ -72,6 +72,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(couplings::unmixed(plan, state));
     found.extend(couplings::unreached(plan));
     found.extend(couplings::unscaled_references(plan));
+    found.extend(couplings::wide_restrained_groups(plan, system, state));
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
     found

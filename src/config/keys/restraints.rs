@@ -31,7 +31,15 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Required,
         example: "[\"resid 5 and name CA\", \"resid 60 and name CA\"]",
-        doc: "Selections of atoms, in the words of output.trajectory.select, whose centres of mass count: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms all count alike. Displacements are those to the nearest periodic image; the molecules of a group must lie together in the coordinates that the run starts from.",
+        doc: "Selections of atoms, in the words of output.trajectory.select, whose centres of mass count: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms all count alike. Displacements are those to the nearest periodic image. The molecules of a group are gathered along their shortest distances when a stage begins.",
+        ..KEY
+    },
+    Key {
+        name: "gather_around",
+        kind: Texts,
+        default: Rule("none: the molecules of a group are gathered along their shortest distances", |_| None),
+        example: "[\"index 17\", \"none\"]",
+        doc: "For each group a selection of one atom, or none: the molecules of the group are taken in the periodic images nearest to it (GROMACS: pull-group1-pbcatom). It matters for groups of several molecules that extend over more than half of the cell.",
         ..KEY
     },
     Key {

@@ -33,8 +33,12 @@ fn position_restraint(options: &PositionRestraint, base: &Path) -> String {
 }
 
 pub(super) fn restraint(options: &Restraint, base: &Path) -> String {
-    let Restraint { kind, groups, along, reference, potential } = options;
+    let Restraint { kind, groups, gather_around, along, reference, potential } = options;
     let mut members = vec![("kind", word(&words::VARIABLES, kind)), ("groups", list_of(groups.iter().cloned()))];
+    if gather_around.iter().any(Option::is_some) {
+        let atom = |text: &Option<String>| text.clone().unwrap_or_else(|| words::NO_ATOM.to_owned());
+        members.push(("gather_around", list_of(gather_around.iter().map(atom))));
+    }
     if *kind == VariableKind::Distance {
         members.push(("along", word(&words::COMPONENTS, along)));
     }

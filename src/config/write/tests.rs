@@ -32,7 +32,7 @@ frozen = "index 0"
 restraints = [
     { kind = "distance", groups = ["index 1", "index 2"], along = "xy", force_constant = "10 kJ/mol/nm^2", rate = "-2 A/ns" },
     { kind = "distance", groups = ["index 1", "index 2"], lower = "0.4 nm", force_constant = "10 kJ/mol/nm^2", linear_beyond = "1 A" },
-    { kind = "distance", groups = ["index 1", "index 2"], force = "-20 kJ/mol/nm" },
+    { kind = "distance", groups = ["index 1", "index 2"], gather_around = ["index 5", "none"], force = "-20 kJ/mol/nm" },
     { kind = "angle", groups = ["index 1", "index 2", "index 3"], force = "2 kJ/mol/rad" },
     { kind = "distance", groups = ["index 1", "index 2"], lower = "0.25 nm", upper = "1.3 nm", force_constant = "10 kJ/mol/nm^2" },
     { kind = "torsion", groups = ["index 1", "index 2", "index 3", "index 4"], at = "-60 deg", flat = "10 deg", force_constant = "10 kcal/mol/rad^2", rate = "1.5 deg/ps" },

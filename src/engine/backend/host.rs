@@ -170,7 +170,7 @@ impl<F: ForceField> Host<F> {
         self.step_results.resize(self.constraints.sections(), StepResult::NONE);
         self.sites = SitePlan::new(topology);
         self.parts_along = vec![Vec3::ZERO; topology.atoms.len().div_ceil(ATOMS)];
-        self.molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        self.molecules = topology.molecules();
         self.group_parts = vec![GroupSums::default(); groups.len().div_ceil(ATOMS)];
         self.groups = groups;
         self.take_part();

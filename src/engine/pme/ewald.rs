@@ -33,7 +33,7 @@ fn direct(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], alpha: f64, 
         .map(|i| {
             let (mut energy, mut force) = (0.0, Vec3::ZERO);
             for j in (0..positions.len()).filter(|&j| j != i) {
-                let d = cell.minimum_image(positions[i] - positions[j]);
+                let d = cell.image_within_cutoff(positions[i] - positions[j]);
                 let r2 = d.norm_squared();
                 if r2 < cutoff * cutoff {
                     let (f, e) = ewald_direct(COULOMB * charges[i] * charges[j], r2, 1.0 / r2.sqrt(), alpha);

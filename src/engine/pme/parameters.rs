@@ -282,7 +282,7 @@ pub fn sample_force_rms(
     let force = |&i: &usize| {
         let mut force = Vec3::ZERO;
         for j in 0..atoms {
-            let d = cell.minimum_image(positions[i] - positions[j]);
+            let d = cell.image_within_cutoff(positions[i] - positions[j]);
             let r2 = d.norm_squared();
             if r2 < cutoff * cutoff && r2 > 0.0 && i != j && !excluded(i, j) {
                 force += d * reaction_field(COULOMB * charges[i] * charges[j], r2, 1.0 / r2.sqrt(), field).0;

@@ -14,7 +14,6 @@ mod options;
 mod scaled_solute;
 mod sites;
 mod terms;
-mod whole;
 
 use std::path::Path;
 
@@ -31,6 +30,7 @@ use options::Truncation;
 use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Result};
 use crate::format::Coordinates;
+use crate::image::WholeMolecules;
 use crate::pme;
 use crate::system::{Coupling, Description, Electrostatics, ForceSettings, State, System};
 use crate::team::Team;
@@ -89,7 +89,7 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     sites::order(&mut topology)?;
     topology.link_sites();
     if let Some(cell) = &state.cell {
-        whole::make_molecules_whole(&topology, cell, &mut state.positions);
+        WholeMolecules::of(&topology).make_whole(cell, &mut state.positions);
     }
     SitePlan::new(&topology).place(&Team::single(), &mut state.positions);
     let forces = options.forces;

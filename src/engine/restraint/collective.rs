@@ -11,9 +11,10 @@
 //! fluctuation of order dt² and no drift. The force constant k of position restraints may change with time, too, which does
 //! the work ∂U/∂k dk in the same way.
 
-use super::{PositionRestraints, Potential, Restraints, Variable, VariableKind};
+use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
+use crate::image::Image;
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,8 +29,10 @@ pub struct CollectiveRestraint {
 }
 
 /// What the rest of a stage depends on, of one restraint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestraintProgress {
+    /// lattice images of the molecules of its groups, as they were gathered at the start of the stage; `None` before
+    images: Option<Vec<Image>>,
     /// the centre at the start of the stage, once it is known
     center: Option<f64>,
     /// W half a step after the last step, kJ/mol; `None` before the first
@@ -169,7 +172,9 @@ impl Restraining {
         let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (index, (restraint, (progress, sample))) in self.restraints.collective.iter().zip(running).enumerate() {
             let CollectiveRestraint { variable, potential } = restraint.as_ref();
-            let found = variable.find(cell, positions);
+            let images = progress.images.get_or_insert_with(|| variable.gather(cell, positions));
+            let at = Configuration { cell, positions, images };
+            let found = variable.find(at);
             let center = match potential {
                 Potential::Well(well) => {
                     *progress.center.get_or_insert(well.center.unwrap_or(found.value)) + well.rate * self.time
@@ -181,7 +186,7 @@ impl Restraining {
             if found.ambiguous && force != 0.0 {
                 return Err(too_far(index, found.value));
             }
-            applied.virial += variable.push(&found, force, positions, forces);
+            applied.virial += variable.push(&found, force, at, forces);
             applied.collective += energy;
             *sample = RestraintSample { value: found.value, center, force, energy, work: sample.work };
         }
@@ -225,9 +230,11 @@ impl Restraining {
         for restraints in &self.restraints.positions {
             restraints.apply(restraints.force_constant.at(self.time), cell, positions, forces);
         }
-        for (restraint, sample) in self.restraints.collective.iter().zip(&self.samples.collective) {
-            let found = restraint.variable.find(cell, positions);
-            restraint.variable.push(&found, sample.force, positions, forces);
+        let running = self.progress.iter().zip(&self.samples.collective);
+        for (restraint, (progress, sample)) in self.restraints.collective.iter().zip(running) {
+            let at = Configuration { cell, positions, images: progress.images.as_deref().unwrap_or_default() };
+            let found = restraint.variable.find(at);
+            restraint.variable.push(&found, sample.force, at, forces);
         }
     }
 }

@@ -12,9 +12,9 @@ mod tests;
 mod variable;
 
 pub use collective::{Applied, CollectiveRestraint, Restraining, RestraintProgress, RestraintSample, Samples};
-pub use position::{PositionRestraints, ReferenceScaling};
+pub use position::{Held, PositionRestraints, ReferenceScaling};
 pub use potential::{Potential, Well};
-pub use variable::{Components, Found, Group, Superposed, Variable, VariableKind};
+pub use variable::{Components, Configuration, Found, Group, Members, Superposed, Variable, VariableKind};
 
 use std::sync::Arc;
 

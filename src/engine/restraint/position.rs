@@ -1,13 +1,17 @@
 //! Position restraints: atoms held near reference positions.
 //!
 //! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's `restraint_wt` and
-//! CHARMM's force constants are ½ k. Positions are unwrapped, so that d needs no periodic image.
+//! CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole: each atom has the lattice image in which its
+//! molecule was nearest to its references at the start, x = r − n h for position r, image n and lattice vectors h, and d
+//! needs no other.
 //!
 //! Under a barostat references may move with the cell ([`ReferenceScaling`]); the virial is the negative change of the energy
 //! as the cell and, from its origin, all atoms are stretched: W = Σ a⊗F with the arms a given there.
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
+use crate::image::{Image, Parts};
+use crate::system::{Molecules, Topology};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +27,24 @@ pub enum ReferenceScaling {
     All,
 }
 
+/// An atom with its reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// 0-based
+    pub atom: u32,
+    /// x₀, nm
+    pub reference: Vec3,
+    /// n: the atom is at its position less `shift(n)`
+    pub image: Image,
+}
+
+impl Held {
+    /// An atom in the image of its reference.
+    pub fn new(atom: u32, reference: Vec3) -> Self {
+        Held { atom, reference, image: [0; 3] }
+    }
+}
+
 /// Some atoms with their references.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionRestraints {
@@ -36,33 +58,81 @@ pub struct PositionRestraints {
     pub cell: Option<PeriodicCell>,
     /// X₀ there, nm
     pub center: Vec3,
-    /// atoms, and x₀ of each in nm
-    pub references: Vec<(u32, Vec3)>,
+    /// atoms with their references
+    pub held: Vec<Held>,
 }
 
 impl PositionRestraints {
     /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped) with the force constant k; returns ∂E/∂k = E/k (nm²)
     /// and the virial (kJ/mol).
     pub fn apply(&self, k: f64, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
-        let moved = |r: Vec3| match (&self.cell, cell) {
-            (Some(then), Some(now)) => now.to_cartesian(then.to_fractional(r)),
-            _ => r,
-        };
-        let center = moved(self.center);
+        let scaled = self.scaled(cell);
         let (mut slope, mut virial) = (0.0, Mat3::ZERO);
-        for (atom, reference) in &self.references {
-            let position = positions[*atom as usize];
-            let (reference, origin) = match self.scaling {
-                ReferenceScaling::None => (*reference, Vec3::ZERO),
-                ReferenceScaling::CenterOfMass => (*reference + (center - self.center), center),
-                ReferenceScaling::All => (moved(*reference), moved(*reference)),
-            };
+        for held in &self.held {
+            let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(held.image));
+            let position = positions[held.atom as usize] - shift;
+            let (reference, origin) = scaled(held.reference);
             let (force, half_square) = self.well(k, position - reference);
-            forces[*atom as usize] += force;
+            forces[held.atom as usize] += force;
             slope += half_square;
             virial += Mat3::outer(position - origin, force);
         }
         (slope, virial)
+    }
+
+    /// From a reference to where it is in the present cell, and the origin of arms.
+    fn scaled(&self, cell: Option<&PeriodicCell>) -> impl Fn(Vec3) -> (Vec3, Vec3) + use<> {
+        let (cells, scaling, center) = (self.cell.zip(cell.copied()), self.scaling, self.center);
+        let moved = move |r: Vec3| cells.map_or(r, |(then, now)| now.to_cartesian(then.to_fractional(r)));
+        let moved_center = moved(center);
+        move |reference| match scaling {
+            ReferenceScaling::None => (reference, Vec3::ZERO),
+            ReferenceScaling::CenterOfMass => (reference + (moved_center - center), moved_center),
+            ReferenceScaling::All => (moved(reference), moved(reference)),
+        }
+    }
+
+    /// Chooses periodic images by whole molecules, so that energies do not depend on those that files store, and the centre;
+    /// `positions` (nm, molecules whole) and `cell` are those of the start.
+    ///
+    /// References that move with their centre are put into their cell, molecule by molecule, and so are references that do not
+    /// move where this is the cell of the start; elsewhere images of references make no difference, or are part of what the file
+    /// says. The centre is that of mass; of equal molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule is nearest to its
+    /// references.
+    pub fn choose_images(
+        &mut self,
+        topology: &Topology,
+        molecules: &Molecules,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+    ) {
+        let atoms: Vec<u32> = self.held.iter().map(|held| held.atom).collect();
+        let mut references: Vec<Vec3> = self.held.iter().map(|held| held.reference).collect();
+        let parts = Parts::new(molecules, &atoms);
+        let are_periodic = match self.scaling {
+            ReferenceScaling::None => cell == self.cell.as_ref(),
+            ReferenceScaling::CenterOfMass => true,
+            ReferenceScaling::All => false,
+        };
+        if let Some(own) = self.cell.filter(|_| are_periodic) {
+            parts.put_into_cell(&own, &mut references);
+        }
+        let weight = |atom: u32| match molecules.repeats(topology, molecules.of_atom(atom as usize)) {
+            true => 0.0,
+            false => topology.atoms[atom as usize].mass,
+        };
+        let weights: Vec<f64> = atoms.iter().map(|&atom| weight(atom)).collect();
+        let total: f64 = weights.iter().sum();
+        self.center = references.iter().zip(weights).map(|(r, weight)| *r * (weight / total)).sum();
+        self.held.iter_mut().zip(references).for_each(|(held, reference)| held.reference = reference);
+        let Some(cell) = cell else { return };
+        let scaled = self.scaled(Some(cell));
+        let present: Vec<Vec3> = self.held.iter().map(|held| scaled(held.reference).0).collect();
+        let own: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
+        // moving an atom by n h is moving its reference by the opposite
+        for (part, image) in parts.iter().zip(parts.nearest_to(cell, &own, &present)) {
+            part.iter().for_each(|&place| self.held[place as usize].image = image.map(|n| -n));
+        }
     }
 
     /// Force and E/k at a displacement d.
@@ -86,11 +156,16 @@ mod tests {
 
     fn restraints(scaling: ReferenceScaling, flat_radius: f64) -> (PositionRestraints, Vec<Vec3>, PeriodicCell) {
         let cell = PeriodicCell::from_lengths_angles([3.0, 3.2, 2.9], [80.0, 95.0, 100.0]).unwrap();
-        let references = vec![(0, vec3(0.1, 0.2, 0.3)), (2, vec3(1.1, -0.4, 2.0)), (3, vec3(0.7, 0.9, 1.0))];
+        let held = vec![
+            Held::new(0, vec3(0.1, 0.2, 0.3)),
+            Held { image: [1, -2, 0], ..Held::new(2, vec3(1.1, -0.4, 2.0)) },
+            Held::new(3, vec3(0.7, 0.9, 1.0)),
+        ];
         let center = vec3(0.6, 0.3, 1.1);
-        let positions = vec![vec3(0.3, 0.1, 0.3), Vec3::ZERO, vec3(1.0, -0.3, 2.3), vec3(0.71, 0.9, 1.0)];
+        let positions =
+            vec![vec3(0.3, 0.1, 0.3), Vec3::ZERO, vec3(1.0, -0.3, 2.3) + cell.shift([1, -2, 0]), vec3(0.71, 0.9, 1.0)];
         (
-            PositionRestraints { force_constant: K.into(), flat_radius, scaling, cell: Some(cell), center, references },
+            PositionRestraints { force_constant: K.into(), flat_radius, scaling, cell: Some(cell), center, held },
             positions,
             cell,
         )

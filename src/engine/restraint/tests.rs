@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cell::PeriodicCell;
+use crate::system::Molecules;
 use crate::vec3::{Mat3, Vec3, vec3};
 
 /// `tests/systems/restraints.json`, by `build/restraints.py` there.
@@ -42,16 +43,21 @@ impl File {
     }
 
     fn restraint(&self, case: &Case) -> CollectiveRestraint {
-        let group =
-            |index: usize| Group::new(&case.groups[index], |atom| self.masses[atom as usize]).expect("atoms have mass");
+        // one molecule, so that nothing is gathered
+        let atoms = self.masses.len();
+        let bonds: Vec<[u32; 2]> = (1..atoms as u32).map(|atom| [atom - 1, atom]).collect();
+        let molecules = Molecules::from_bonds(atoms, &bonds);
+        let mass = |atom: u32| self.masses[atom as usize];
+        let group = |index: usize| Group::new(&case.groups[index], mass, &molecules, None).expect("atoms have mass");
         let along = ["x", "y", "z"].map(|axis| case.along.contains(axis));
         let variable = match case.kind {
             VariableKind::Distance => Variable::Distance([group(0), group(1)], along),
             VariableKind::Angle => Variable::Angle([0, 1, 2].map(group)),
             VariableKind::Torsion => Variable::Torsion([0, 1, 2, 3].map(group)),
             VariableKind::Rmsd => {
-                let reference = |&atom: &u32| (atom, Vec3::from(self.reference[atom as usize]));
-                Variable::Rmsd(Superposed::new(&case.groups[0].iter().map(reference).collect::<Vec<_>>()))
+                let reference = |&atom: &u32| Vec3::from(self.reference[atom as usize]);
+                let members = Members::new(case.groups[0].clone(), &molecules, None);
+                Variable::Rmsd(Superposed::new(members, &case.groups[0].iter().map(reference).collect::<Vec<_>>()))
             }
         };
         let Case { center, below, above, force_constant, linear_beyond, .. } = *case;
@@ -133,6 +139,16 @@ fn forces_and_virial_are_derivatives_of_the_energy() {
     }
 }
 
+/// Four atoms that nothing joins.
+fn separate() -> Molecules {
+    Molecules::from_bonds(4, &[])
+}
+
+/// Some of them, of equal masses.
+fn group(atoms: &[u32]) -> Group {
+    Group::new(atoms, |_| 1.0, &separate(), None).expect("mass")
+}
+
 /// Three atoms on a line, with a fourth off it.
 fn line() -> Vec<Vec3> {
     vec![vec3(-0.1, 0.0, 0.0), Vec3::ZERO, vec3(0.2, 0.0, 0.0), vec3(0.3, 0.1, 0.0)]
@@ -140,7 +156,7 @@ fn line() -> Vec<Vec3> {
 
 #[test]
 fn undefined_directions_give_no_force() {
-    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let atom = |index: u32| group(&[index]);
     let harmonic = Well {
         center: Some(0.5),
         rate: 0.0,
@@ -157,7 +173,7 @@ fn undefined_directions_give_no_force() {
         (Variable::Angle([atom(0), atom(1), atom(2)]), &line()),
         (Variable::Angle([atom(0), atom(1), atom(2)]), &meeting),
         (Variable::Torsion([atom(0), atom(1), atom(2), atom(3)]), &line()),
-        (Variable::Rmsd(Superposed::new(&(0..4).map(|i| (i, line()[i as usize])).collect::<Vec<_>>())), &line()),
+        (Variable::Rmsd(Superposed::new(Members::new(vec![0, 1, 2, 3], &separate(), None), &line())), &line()),
     ] {
         let restraint = CollectiveRestraint { variable, potential: Potential::Well(harmonic) };
         let (energy, forces, virial) = applied(&restraint, None, positions);
@@ -169,7 +185,7 @@ fn undefined_directions_give_no_force() {
 #[test]
 fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
-    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let atom = |index: u32| group(&[index]);
     let of = |along, center| CollectiveRestraint {
         variable: Variable::Distance([atom(0), atom(1)], along),
         potential: Potential::Well(Well {
@@ -197,7 +213,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
 #[test]
 fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
     const TIMESTEP: f64 = 0.01;
-    let atom = |index: u32| Group::new(&[index], |_| 1.0).expect("mass");
+    let atom = |index: u32| group(&[index]);
     let well = Well {
         center: None,
         rate: 0.5,
@@ -235,4 +251,51 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
         assert_eq!(work, running.work());
     }
     assert_eq!((running.samples(), running.progress()), (again.samples(), again.progress()));
+}
+
+#[test]
+fn a_group_of_several_molecules_has_one_centre_in_all_images() {
+    let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
+    let whole = [vec3(0.1, 0.2, 0.3), vec3(0.5, 0.2, 0.3), vec3(1.1, 0.2, 0.7), vec3(0.1, 0.2, 1.3)];
+    let value = |positions: &[Vec3], around: Option<u32>| {
+        let group = Group::new(&[0, 1, 2], |_| 1.0, &separate(), around).expect("mass");
+        let distance = Variable::Distance([group, self::group(&[3])], [true; 3]);
+        let images = distance.gather(Some(&cell), positions);
+        distance.find(Configuration { cell: Some(&cell), positions, images: &images }).value
+    };
+    // the mean of three points and a fourth
+    let expected = (vec3(1.7 / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
+    for images in [[[0; 3]; 4], [[1, 0, 0], [0, -2, 0], [0, 0, 3], [-1, 0, 0]]] {
+        let stored: Vec<Vec3> = whole.iter().zip(images).map(|(r, image)| *r + cell.shift(image)).collect();
+        assert!((value(&stored, None) - expected).abs() < 1e-12, "{images:?}");
+    }
+    // the third atom is 1.0 nm and more from the first: around the first, 1.1 becomes -0.9 + 2 k
+    let far = [whole[0], whole[1], whole[2] + vec3(0.1, 0.0, 0.0), whole[3]];
+    let expected = |x: f64| (vec3((0.6 + x) / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
+    assert!((value(&far, None) - expected(1.2)).abs() < 1e-12);
+    assert!((value(&far, Some(0)) - expected(-0.8)).abs() < 1e-12);
+}
+
+#[test]
+fn images_of_a_group_are_those_of_the_start() {
+    let cell = PeriodicCell::orthorhombic([2.0; 3]);
+    let distance = Variable::Distance([group(&[0, 1]), group(&[2])], [true; 3]);
+    let well = Well {
+        center: Some(0.0),
+        rate: 0.0,
+        below: Some(0.0),
+        above: Some(0.0),
+        force_constant: 2.0,
+        linear_beyond: None,
+    };
+    let mut running = restraining(CollectiveRestraint { variable: distance, potential: Potential::Well(well) });
+    let mut positions = vec![Vec3::ZERO, vec3(1.9, 0.0, 0.0), Vec3::ZERO, Vec3::ZERO];
+    let mut value = |positions: &[Vec3]| {
+        running.apply(Some(&cell), positions, &mut [Vec3::ZERO; 4]).expect("near");
+        running.samples()[0].value
+    };
+    // the second atom is at -0.1; it goes on to -1.1, where its nearest image would be at 0.9
+    assert!((value(&positions) - 0.05).abs() < 1e-12);
+    positions[1].x = 0.9;
+    assert!((value(&positions) - 0.55).abs() < 1e-12);
 }

@@ -1,12 +1,15 @@
 //! Collective variables: numbers that positions of atoms make, with their gradients.
 //!
 //! Distances, angles and torsions are those of centres of mass of groups; a group of one atom is that atom. Positions are
-//! unwrapped and molecules whole, so that centres need no periodic image; the displacement of one centre from another is
-//! that to the nearest image. Where a direction is undefined (coinciding centres, collinear ones) the gradient is zero, as
+//! unwrapped and molecules whole. The molecules of a group have the lattice images in which they were gathered
+//! ([`crate::image`]) at the start of a stage and follow continuously from there; the displacement of one centre from another
+//! is that to the nearest image. Where a direction is undefined (coinciding centres, collinear ones) the gradient is zero, as
 //! in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
+use crate::image::{Image, Parts};
 use crate::superpose::{Correlation, rotation};
+use crate::system::Molecules;
 use crate::term::{Dihedral, bend};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
@@ -55,30 +58,116 @@ impl VariableKind {
 /// Which components of a displacement count in a distance: GROMACS' `pull-coord-dim`.
 pub type Components = [bool; 3];
 
+/// Where the atoms of a variable are.
+#[derive(Clone, Copy, Debug)]
+pub struct Configuration<'a> {
+    /// the periodic cell
+    pub cell: Option<&'a PeriodicCell>,
+    /// of all atoms, nm, not wrapped
+    pub positions: &'a [Vec3],
+    /// of the molecules of the variable's groups, as [`Variable::gather`] found them
+    pub images: &'a [Image],
+}
+
+/// Atoms of a group by molecule, and how molecules are gathered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Members {
+    atoms: Vec<u32>,
+    parts: Parts,
+    around: Option<u32>,
+}
+
+impl Members {
+    /// Atoms of these molecules, gathered around an atom, or else along the shortest distances.
+    pub fn new(atoms: Vec<u32>, molecules: &Molecules, around: Option<u32>) -> Self {
+        let parts = Parts::new(molecules, &atoms);
+        Members { atoms, parts, around }
+    }
+
+    /// Images in which the molecules are gathered at these positions.
+    fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
+        let Some(cell) = cell else { return vec![[0; 3]; self.parts.len()] };
+        let own = self.positions(positions);
+        match self.around {
+            Some(atom) => self.parts.gather_around(cell, &own, positions[atom as usize]),
+            None => self.parts.gather(cell, &own),
+        }
+    }
+
+    fn positions(&self, positions: &[Vec3]) -> Vec<Vec3> {
+        self.atoms.iter().map(|&atom| positions[atom as usize]).collect()
+    }
+
+    /// Positions (nm) of the atoms at the start of a stage, molecules gathered.
+    pub fn gathered(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Vec3> {
+        let mut own = self.positions(positions);
+        if let Some(cell) = cell {
+            self.parts.shift(cell, &self.gather(Some(cell), positions), &mut own);
+        }
+        own
+    }
+
+    /// The atoms by molecule.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Whether several molecules, which no atom was named to gather around, extend over more than half of the cell in some
+    /// direction: then other images may be meant.
+    pub fn is_wide(&self, cell: &PeriodicCell, positions: &[Vec3]) -> bool {
+        let fractions: Vec<Vec3> =
+            self.gathered(Some(cell), positions).iter().map(|r| cell.to_fractional(*r)).collect();
+        let extent = |axis: usize| {
+            let values = || fractions.iter().map(|s| s.to_array()[axis]);
+            values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
+        };
+        self.around.is_none() && self.parts.len() > 1 && (0..3).any(|axis| extent(axis) > 0.5)
+    }
+
+    /// Places in the list of atoms with positions in their images.
+    fn placed<'a>(&'a self, at: Configuration<'a>) -> impl Iterator<Item = (usize, Vec3)> + 'a {
+        self.parts.iter().zip(at.images).flat_map(move |(part, image)| {
+            let shift = at.cell.map_or(Vec3::ZERO, |cell| cell.shift(*image));
+            part.iter().map(move |&place| {
+                let atom = self.atoms[place as usize];
+                (place as usize, at.positions[atom as usize] + shift)
+            })
+        })
+    }
+
+    /// The first of them.
+    fn first(&self, at: Configuration<'_>) -> Vec3 {
+        self.placed(at).next().map_or(Vec3::ZERO, |(_, r)| r)
+    }
+}
+
 /// Atoms whose centre of mass counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// with their shares of the mass
-    atoms: Vec<(u32, f64)>,
+    members: Members,
+    /// of each atom in the mass
+    shares: Vec<f64>,
 }
 
 impl Group {
-    /// Of atoms with masses; `None` if these are zero in all.
-    pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64) -> Option<Self> {
+    /// Of atoms with masses, molecules gathered around an atom if one is given; `None` if masses are zero in all.
+    pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64, molecules: &Molecules, around: Option<u32>) -> Option<Self> {
         let total: f64 = atoms.iter().map(|&atom| mass(atom)).sum();
-        let massive = atoms.iter().filter(|&&atom| mass(atom) > 0.0);
-        (total > 0.0).then(|| Group { atoms: massive.map(|&atom| (atom, mass(atom) / total)).collect() })
+        let massive: Vec<u32> = atoms.iter().copied().filter(|&atom| mass(atom) > 0.0).collect();
+        (total > 0.0).then(|| {
+            let shares = massive.iter().map(|&atom| mass(atom) / total).collect();
+            Group { members: Members::new(massive, molecules, around), shares }
+        })
     }
 
     /// Its centre. Sums run over differences from the first atom, so that far from the origin little is rounded.
-    fn center(&self, positions: &[Vec3]) -> Vec3 {
-        let first = positions[self.atoms[0].0 as usize];
-        let offset: Vec3 = self.atoms.iter().map(|&(atom, share)| (positions[atom as usize] - first) * share).sum();
-        first + offset
+    fn center(&self, at: Configuration<'_>) -> Vec3 {
+        let first = self.members.first(at);
+        first + self.members.placed(at).map(|(place, r)| (r - first) * self.shares[place]).sum::<Vec3>()
     }
 
     fn push(&self, force: Vec3, forces: &mut [Vec3]) {
-        for &(atom, share) in &self.atoms {
+        for (&atom, &share) in self.members.atoms.iter().zip(&self.shares) {
             forces[atom as usize] += force * share;
         }
     }
@@ -87,25 +176,26 @@ impl Group {
 /// Atoms of a root mean square deviation, with equal weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superposed {
-    /// with their references about the centre of these, nm
-    atoms: Vec<(u32, Vec3)>,
+    members: Members,
+    /// of each atom about the centre of all, nm
+    references: Vec<Vec3>,
 }
 
 impl Superposed {
-    /// Of atoms with references, at least one.
-    pub fn new(references: &[(u32, Vec3)]) -> Self {
-        let center = references.iter().map(|(_, r)| *r).sum::<Vec3>() / references.len() as f64;
-        Superposed { atoms: references.iter().map(|(atom, r)| (*atom, *r - center)).collect() }
+    /// Of atoms, at least one, with their references (nm), molecules gathered.
+    pub fn new(members: Members, references: &[Vec3]) -> Self {
+        let center = references.iter().copied().sum::<Vec3>() / references.len() as f64;
+        Superposed { members, references: references.iter().map(|r| *r - center).collect() }
     }
 
     /// Deviation, the rotation Rᵀ that turns references onto atoms, by rows, and the centre of the atoms.
-    fn find(&self, positions: &[Vec3]) -> (f64, [Vec3; 3], Vec3) {
-        let (count, first) = (self.atoms.len() as f64, positions[self.atoms[0].0 as usize]);
-        let offset: Vec3 = self.atoms.iter().map(|(atom, _)| positions[*atom as usize] - first).sum();
+    fn find(&self, at: Configuration<'_>) -> (f64, [Vec3; 3], Vec3) {
+        let (count, first) = (self.references.len() as f64, self.members.first(at));
+        let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
         let center = first + offset / count;
         let mut correlation: Correlation = [[0.0; 3]; 3];
-        for (atom, reference) in &self.atoms {
-            let (y, x) = (reference.to_array(), (positions[*atom as usize] - center).to_array());
+        for (place, r) in self.members.placed(at) {
+            let (y, x) = (self.references[place].to_array(), (r - center).to_array());
             for (row, y) in correlation.iter_mut().zip(y) {
                 row.iter_mut().zip(x).for_each(|(element, x)| *element += y * x);
             }
@@ -113,10 +203,8 @@ impl Superposed {
         // of references onto atoms
         let turn = rotation(&correlation);
         let rows = [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| turn[(i, j)])));
-        let square = |(atom, reference): &(u32, Vec3)| {
-            (positions[*atom as usize] - center - turned(&rows, *reference)).norm_squared()
-        };
-        let sum: f64 = self.atoms.iter().map(square).sum();
+        let square = |(place, r): (usize, Vec3)| (r - center - turned(&rows, self.references[place])).norm_squared();
+        let sum: f64 = self.members.placed(at).map(square).sum();
         ((sum / count).sqrt(), rows, center)
     }
 }
@@ -175,12 +263,21 @@ impl Variable {
         }
     }
 
-    /// Its value at `positions` (nm, not wrapped).
-    pub fn find(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Found {
+    /// Lattice images of the molecules of all groups at the start of a stage ([`Configuration::images`]).
+    pub fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
+        match self {
+            Variable::Rmsd(superposed) => superposed.members.gather(cell, positions),
+            _ => self.groups().iter().flat_map(|group| group.members.gather(cell, positions)).collect(),
+        }
+    }
+
+    /// Its value.
+    pub fn find(&self, at: Configuration<'_>) -> Found {
+        let cell = at.cell;
         let nearest = |from: Vec3, to: Vec3| displacement(cell, to - from);
         match self {
             Variable::Distance(groups, components) => {
-                let [a, b] = groups.each_ref().map(|group| group.center(positions));
+                let [a, b] = centers(groups, at);
                 let whole = nearest(a, b);
                 let counted = masked(whole, *components);
                 let value = counted.norm();
@@ -190,7 +287,7 @@ impl Variable {
                 Found { value, slope, ambiguous: is_ambiguous(cell, counted, *components) }
             }
             Variable::Angle(groups) => {
-                let [a, b, c] = groups.each_ref().map(|group| group.center(positions));
+                let [a, b, c] = centers(groups, at);
                 let [u, v] = [nearest(b, a), nearest(b, c)];
                 let (value, [du, dv]) = bend([u, v]);
                 let virial = Mat3::outer(u, du) + Mat3::outer(v, dv);
@@ -198,7 +295,7 @@ impl Variable {
                 Found { value, slope: Slope::Centers([du, -(du + dv), dv, Vec3::ZERO], virial), ambiguous }
             }
             Variable::Torsion(groups) => {
-                let [a, b, c, d] = groups.each_ref().map(|group| group.center(positions));
+                let [a, b, c, d] = centers(groups, at);
                 let [ij, kj, lk] = [nearest(b, a), nearest(b, c), nearest(c, d)];
                 let dihedral = Dihedral::new([ij, kj, lk]);
                 let [di, _, dk, dl] = dihedral.gradient;
@@ -208,26 +305,25 @@ impl Variable {
                 Found { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
             }
             Variable::Rmsd(superposed) => {
-                let (value, rows, center) = superposed.find(positions);
-                let scale = if value > SAME { 1.0 / (superposed.atoms.len() as f64 * value) } else { 0.0 };
+                let (value, rows, center) = superposed.find(at);
+                let scale = if value > SAME { 1.0 / (superposed.references.len() as f64 * value) } else { 0.0 };
                 Found { value, slope: Slope::Superposed { rows, center, scale }, ambiguous: false }
             }
         }
     }
 
-    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ at the positions where it was found; returns
-    /// their virial, kJ/mol.
-    pub fn push(&self, found: &Found, force: f64, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
+    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ where it was found; returns their virial, kJ/mol.
+    pub fn push(&self, found: &Found, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
         if force == 0.0 {
             return Mat3::ZERO;
         }
         match (self, &found.slope) {
             (Variable::Rmsd(superposed), Slope::Superposed { rows, center, scale }) => {
                 let mut virial = Mat3::ZERO;
-                for (atom, reference) in &superposed.atoms {
-                    let arm = positions[*atom as usize] - *center;
-                    let push = (arm - turned(rows, *reference)) * (*scale * force);
-                    forces[*atom as usize] += push;
+                for (place, r) in superposed.members.placed(at) {
+                    let arm = r - *center;
+                    let push = (arm - turned(rows, superposed.references[place])) * (*scale * force);
+                    forces[superposed.members.atoms[place] as usize] += push;
                     virial += Mat3::outer(arm, push);
                 }
                 virial
@@ -250,6 +346,16 @@ impl Variable {
             Variable::Rmsd(_) => &[],
         }
     }
+}
+
+/// Centres of groups, whose images follow each other.
+fn centers<const N: usize>(groups: &[Group; N], at: Configuration<'_>) -> [Vec3; N] {
+    let mut images = at.images;
+    groups.each_ref().map(|group| {
+        let (own, rest) = images.split_at(group.members.parts.len());
+        images = rest;
+        group.center(Configuration { images: own, ..at })
+    })
 }
 
 const ALL: Components = [true; 3];

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Molecules, Topology};
+use super::Topology;
 
 impl Topology {
     /// Ranges of residues: a chain is a molecule of several residues, or a run of molecules of one residue each (water, ions).
     /// The flag says which.
     pub fn chains(&self) -> Vec<(Range<usize>, bool)> {
-        let molecules = Molecules::from_bonds(self.atoms.len(), &self.connectivity);
+        let molecules = self.molecules();
         let molecule_of = |residue: usize| molecules.of_atom(self.residues[residue].first as usize);
         let is_alone = |residue: usize| {
             molecules.atoms(molecule_of(residue)).iter().all(|&i| self.atoms[i as usize].residue as usize == residue)

@@ -1,6 +1,6 @@
-//! Molecules: connected components of the bond graph.
+//! Molecules: atoms that bonds, constraints and virtual sites join.
 
-use super::System;
+use super::{Atom, System, Topology};
 
 /// Connected components, numbered by their first atom; members listed in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,9 +68,36 @@ impl Molecules {
         &self.members[self.starts[m] as usize..self.starts[m + 1] as usize]
     }
 
+    /// Whether molecule `m` is equal to the one before it, atom by atom.
+    pub fn repeats(&self, topology: &Topology, m: usize) -> bool {
+        let kind = |&atom: &u32| {
+            let Atom { name, type_name, mass, charge, .. } = topology.atoms[atom as usize];
+            (name, type_name, mass.to_bits(), charge.to_bits())
+        };
+        m > 0 && self.atoms(m).iter().map(kind).eq(self.atoms(m - 1).iter().map(kind))
+    }
+
     /// Molecule of atom `i`.
     pub fn of_atom(&self, i: usize) -> usize {
         self.of_atom[i] as usize
+    }
+}
+
+impl Topology {
+    /// Pairs of atoms that belong to one molecule: chemical bonds, constraints of the force field with a bond or without one
+    /// (GROMACS' types 1 and 2), and each virtual site with the atoms that it follows from. Rigid waters are bonded.
+    pub fn links(&self) -> Vec<[u32; 2]> {
+        let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
+        let sites = self.virtual_sites.iter().flat_map(|site| {
+            let link = move |&atom: &u32| [atom, site.site];
+            site.construction.atoms().iter().map(link).collect::<Vec<_>>()
+        });
+        self.connectivity.iter().copied().chain(constrained).chain(sites).collect()
+    }
+
+    /// Molecules: what [`Self::links`] join, directly or over other atoms.
+    pub fn molecules(&self) -> Molecules {
+        Molecules::from_bonds(self.atoms.len(), &self.links())
     }
 }
 

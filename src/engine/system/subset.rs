@@ -1,9 +1,10 @@
 //! Some atoms of a topology.
 
-use super::{Residue, Topology};
+use super::{Constraint, Residue, Topology};
 
 impl Topology {
-    /// The atoms of these numbers (0-based, ascending) with their residues and the bonds between them, but no force field.
+    /// The atoms of these numbers (0-based, ascending) with their residues, and the bonds and constraints between them, but no
+    /// force field.
     pub fn subset(&self, atoms: &[u32]) -> Topology {
         let mut subset = Topology { title: self.title.clone(), charmm: self.charmm, ..Topology::default() };
         let mut residue = None;
@@ -18,6 +19,11 @@ impl Topology {
         let place = |atom: u32| atoms.binary_search(&atom).ok().map(|place| place as u32);
         let bonds = self.connectivity.iter().filter_map(|&[i, j]| Some([place(i)?, place(j)?]));
         subset.connectivity = bonds.collect();
+        let constraints = self.constraints.iter().filter_map(|constraint| {
+            let [i, j] = constraint.atoms;
+            Some(Constraint { atoms: [place(i)?, place(j)?], ..*constraint })
+        });
+        subset.constraints = constraints.collect();
         subset
     }
 }
@@ -43,6 +49,7 @@ mod tests {
             atoms: [0, 0, 1, 2, 2].map(atom).to_vec(),
             residues: [0, 2, 3].map(|first| Residue { name, number: 7 + first as i32, first }).to_vec(),
             connectivity: vec![[0, 1], [1, 2], [2, 3], [3, 4]],
+            constraints: [[0, 1], [4, 1]].map(|atoms| Constraint { atoms, length: 0.2 }).to_vec(),
             ..Topology::default()
         };
         let subset = topology.subset(&[1, 3, 4]);
@@ -52,5 +59,6 @@ mod tests {
         );
         assert_eq!(subset.residues.iter().map(|r| (r.number, r.first)).collect::<Vec<_>>(), [(7, 0), (10, 1)]);
         assert_eq!(subset.connectivity, [[1, 2]]);
+        assert_eq!(subset.constraints, [Constraint { atoms: [2, 0], length: 0.2 }]);
     }
 }

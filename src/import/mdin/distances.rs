@@ -52,7 +52,7 @@ impl Distances {
         let wells = if kind == VariableKind::Torsion { self.torsion()? } else { self.walls(kind) };
         let restraint = |well| {
             let (groups, potential) = (groups.clone(), Potential::Well(well));
-            Restraint { kind, groups, along: [true; 3], reference: None, potential }
+            Restraint { kind, groups, gather_around: vec![], along: [true; 3], reference: None, potential }
         };
         Ok(wells.into_iter().map(restraint).collect())
     }

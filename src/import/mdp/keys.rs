@@ -230,7 +230,8 @@ const MODULES: &[Key] = &[
     part("QMMM*", "QMMM"),
 ];
 
-const PULLED: &str = "restraints name groups and values themselves; molecules are whole, and images the nearest";
+const PULLED: &str =
+    "restraints name groups, values and the atoms to gather around; molecules are whole, and images the nearest";
 const USER: &str = "for code of the user's own";
 const FIELD: &str = "md has no electric field";
 

@@ -87,7 +87,7 @@ impl<'a> Coordinate<'_, 'a> {
     /// With the names of its groups, or why there is none.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
-        let mut groups = vec![];
+        let (mut groups, mut gather_around) = (vec![], vec![]);
         for number in numbers {
             if number == "0" {
                 return Err("md pulls groups to groups, not to points in space".to_owned());
@@ -95,6 +95,7 @@ impl<'a> Coordinate<'_, 'a> {
             if !self.draft.text(&format!("pull-group{number}-weights")).is_empty() {
                 return Err(format!("md has no weights of atoms as those of group {number}"));
             }
+            gather_around.push(self.gather_around(number)?);
             groups.push(self.draft.text(&format!("pull-group{number}-name")).to_owned());
         }
         let mut along = [true; 3];
@@ -104,7 +105,19 @@ impl<'a> Coordinate<'_, 'a> {
         if along == [false; 3] {
             return Err("no direction counts".to_owned());
         }
-        Ok(Restraint { kind, groups, along, reference: None, potential: self.potential(kind, is_dynamics)? })
+        let potential = self.potential(kind, is_dynamics)?;
+        Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
+    }
+
+    /// The atom that periodic images in a group are nearest to, where one is given.
+    fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
+        match self.draft.text(&format!("pull-group{group}-pbcatom")).trim() {
+            "" | "0" => Ok(None),
+            text => match text.parse::<u32>() {
+                Ok(number) => Ok(Some(format!("index {}", number - 1))),
+                Err(_) => Err(format!("md has no pbcatom {} of group {group}", shortened(text))),
+            },
+        }
     }
 
     fn key(&self, detail: &str) -> String {

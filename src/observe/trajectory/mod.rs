@@ -14,7 +14,7 @@
 //! | AMBER NetCDF (`netcdf.rs`) | 32 bits | velocities, forces | in its header | no |
 //! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
-//! A run writes positions with every molecule whole and its mean position in the cell ([`WholeMolecules`]), all atoms or
+//! A run writes positions with every molecule whole and its mean position in the cell ([`crate::image`]), all atoms or
 //! some ([`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
 //!
 //! ```no_run
@@ -36,7 +36,6 @@ mod pdb;
 mod placement;
 mod records;
 mod trr;
-mod whole;
 mod xdr;
 mod xtc;
 
@@ -45,7 +44,6 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 pub use placement::Placement;
-pub use whole::WholeMolecules;
 
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Contents, WholeMolecules};
+use super::Contents;
 use crate::cell::PeriodicCell;
+use crate::image::WholeMolecules;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
@@ -29,9 +30,8 @@ pub(super) struct Placer {
     given: usize,
     /// those that are written; `None` for all
     atoms: Option<Vec<u32>>,
-    /// of all atoms (scratch), where only some are written
-    placed: Vec<[f32; 3]>,
-    images: Vec<[i32; 3]>,
+    /// positions of all atoms of a frame (scratch), nm
+    placed: Vec<Vec3>,
 }
 
 impl Placer {
@@ -43,14 +43,13 @@ impl Placer {
             None => (contents.topology, None),
         };
         let given = system.atoms.len();
-        let molecules = whole.then(|| WholeMolecules::new(given, &system.connectivity));
-        let placed = vec![[0.0; 3]; if atoms.is_some() { given } else { 0 }];
-        Self { molecules, given, atoms, placed, images: vec![] }
+        Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
     }
 
-    /// For frames of all atoms of these molecules.
-    pub(super) fn whole(atoms: usize, molecules: WholeMolecules) -> Self {
-        Self { molecules: Some(molecules), given: atoms, atoms: None, placed: vec![], images: vec![] }
+    /// For frames of all atoms of a topology, molecules whole.
+    pub(super) fn whole(topology: &Topology) -> Self {
+        let molecules = Some(WholeMolecules::of(topology));
+        Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }
     }
 
     /// Atoms of a frame.
@@ -75,21 +74,95 @@ impl Placer {
         out: &mut [[f32; 3]],
         images: &mut [[i32; 3]],
     ) {
-        let Some(molecules) = &mut self.molecules else {
+        let single = |r: Vec3| r.map(|v| v as f32).to_array();
+        let (Some(molecules), Some(cell)) = (&self.molecules, cell) else {
             for (out, r) in out.iter_mut().zip(self.written(positions).iter()) {
-                *out = r.map(|v| v as f32).to_array();
+                *out = single(*r);
             }
             images.fill([0; 3]);
             return;
         };
-        let Some(atoms) = &self.atoms else { return molecules.place(cell, positions, out, images) };
-        self.images.resize(if images.is_empty() { 0 } else { self.given }, [0; 3]);
-        molecules.place(cell, positions, &mut self.placed, &mut self.images);
-        for (out, &atom) in out.iter_mut().zip(atoms) {
-            *out = self.placed[atom as usize];
+        self.placed.clear();
+        self.placed.extend_from_slice(positions);
+        molecules.put_into_cell(cell, &mut self.placed);
+        for (out, r) in out.iter_mut().zip(self.written(&self.placed).iter()) {
+            *out = single(*r);
         }
-        for (image, &atom) in images.iter_mut().zip(atoms) {
-            *image = self.images[atom as usize];
+        for (index, image) in images.iter_mut().enumerate() {
+            let atom = self.atoms.as_ref().map_or(index, |atoms| atoms[index] as usize);
+            *image = cell.to_fractional(positions[atom] - self.placed[atom]).map(|n| n.round() as i32).to_array();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Atom, Name};
+    use crate::vec3::vec3;
+
+    /// f32 keeps 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, a distance by twice √3 times that
+    const SINGLE: f64 = 5e-7;
+
+    /// All atoms of molecules with these bonds.
+    fn placer(atoms: usize, bonds: &[[u32; 2]]) -> Placer {
+        let name = Name::new("C");
+        let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let (atoms, connectivity) = (vec![atom; atoms], bonds.to_vec());
+        Placer::whole(&Topology { atoms, connectivity, ..Topology::default() })
+    }
+
+    fn double(r: [f32; 3]) -> Vec3 {
+        Vec3::from(r.map(f64::from))
+    }
+
+    #[test]
+    fn scattered_molecules_come_back_whole_and_inside() {
+        let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
+        // a chain longer than half the cell, an order of bonds unlike the order of atoms, and a lone ion
+        let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
+        let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
+        let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();
+        let mut positions = vec![Vec3::ZERO; 9];
+        for (place, &atom) in order.iter().enumerate() {
+            let image = [atom as i32 - 4, 2 * (atom as i32 % 2), -(atom as i32)];
+            positions[atom] = chain[place] + vec3(7.0, -11.0, 3.0) + cell.shift(image);
+        }
+        positions[8] = vec3(-100.0, 0.3, 50.0);
+        let (mut out, mut images) = (vec![[0f32; 3]; 9], vec![[0; 3]; 9]);
+        placer(9, &bonds).place(Some(&cell), &positions, &mut out, &mut images);
+
+        for (w, &atom) in order.iter().enumerate() {
+            let from_first = double(out[atom]) - double(out[order[0]]);
+            assert!((from_first - (chain[w] - chain[0])).norm() < SINGLE, "atom {atom}: {from_first:?}");
+        }
+        let centre: Vec3 = out[..8].iter().map(|&r| double(r)).sum::<Vec3>() / 8.0;
+        for r in [centre, double(out[8])] {
+            let s = cell.to_fractional(r).to_array();
+            assert!(s.iter().all(|v| (-SINGLE..1.0 + SINGLE).contains(v)), "{s:?}");
+        }
+        for atom in 0..9 {
+            let restored = double(out[atom]) + cell.shift(images[atom]);
+            assert!((restored - positions[atom]).norm() < SINGLE, "atom {atom}");
+        }
+    }
+
+    #[test]
+    fn without_a_cell_positions_are_copied() {
+        let mut out = [[0f32; 3]; 2];
+        let mut images = [[1; 3]; 2];
+        let positions = [vec3(100.0, -3.0, 0.5), vec3(-7.0, 0.25, 2.0)];
+        placer(2, &[[0, 1]]).place(None, &positions, &mut out, &mut images);
+        assert_eq!(out, [[100.0, -3.0, 0.5], [-7.0, 0.25, 2.0]]);
+        assert_eq!(images, [[0; 3]; 2]);
+    }
+
+    #[test]
+    fn a_chain_bonded_to_its_own_image_ends() {
+        let cell = PeriodicCell::orthorhombic([1.0, 2.0, 2.0]);
+        let positions: Vec<Vec3> = (0..4).map(|i| vec3(0.25 * i as f64, 0.0, 0.0)).collect();
+        let mut out = vec![[0f32; 3]; 4];
+        placer(4, &[[0, 1], [1, 2], [2, 3], [3, 0]]).place(Some(&cell), &positions, &mut out, &mut []);
+        assert!(out.iter().flatten().all(|v| v.is_finite()));
     }
 }

@@ -8,7 +8,7 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
 use crate::restraint::{
-    CollectiveRestraint, Group, PositionRestraints, Potential, ReferenceScaling, Restraints, Variable, Well,
+    CollectiveRestraint, Group, Held, PositionRestraints, Potential, ReferenceScaling, Restraints, Variable, Well,
 };
 use crate::rng::{Purpose, Stream};
 use crate::run::plan::{Dynamics, Velocities};
@@ -47,8 +47,9 @@ fn works() -> Vec<f64> {
         state.positions.extend([origin, origin + vec3(offset, 0.0, 0.0)]);
         state.velocities[2 * pair + 1] = vec3(random.gaussian(), 0.0, 0.0) * (kt / MASS).sqrt();
     }
+    let molecules = system.topology.molecules();
     let restraint = |pair: u32| {
-        let group = |atom: u32| Group::new(&[atom], |_| 1.0).unwrap();
+        let group = |atom: u32| Group::new(&[atom], |_| 1.0, &molecules, None).unwrap();
         let well = Well {
             center: Some(1.0),
             rate: SPEED,
@@ -135,7 +136,7 @@ fn a_force_constant_that_changes_does_its_work() {
         scaling: ReferenceScaling::None,
         cell: None,
         center: Vec3::ZERO,
-        references: (0..3).map(|atom| (atom, vec3(0.02, 0.0, -0.01))).collect(),
+        held: (0..3).map(|atom| Held::new(atom, vec3(0.02, 0.0, -0.01))).collect(),
     };
     let dynamics =
         Dynamics { timestep: TIMESTEP, velocities: Velocities::File, com_removal: None, ..Dynamics::default() };

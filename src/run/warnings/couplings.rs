@@ -7,6 +7,7 @@ use crate::ensemble::thermostat::ThermostatKind;
 use crate::restraint::ReferenceScaling;
 use crate::run::freeze::frozen_system;
 use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
+use crate::run::restrain::wide_groups;
 use crate::run::setup::Setup;
 use crate::system::{State, System};
 use crate::units::BAR;
@@ -149,4 +150,16 @@ pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
             stage.name
         ))
     })
+}
+
+/// Restrained groups of several molecules whose periodic images are not certain.
+pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
+    let describe = |(stage, group): (String, String)| {
+        format!(
+            "stage \"{stage}\": the molecules of \"{group}\" extend over more than half of the cell, so that other periodic \
+             images may be meant than those along their shortest distances; name the atom to gather them around with \
+             gather_around, or restrain a smaller group"
+        )
+    };
+    wide_groups(plan, system, state).into_iter().map(describe).collect()
 }

@@ -5,7 +5,7 @@
 
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
-use crate::cell::{PeriodicCell, displacement};
+use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::system::{self, BondedTerm, Cmap, Electrostatics, Pair14, System, Topology, bonded_terms};
 use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
@@ -195,7 +195,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
     fn between<S: Simd>(&self, i: &[u32; LANES], j: &[u32; LANES]) -> Vec3<S::F> {
         let mut d = [[0f32; LANES]; 3];
         for lane in 0..LANES {
-            let difference = displacement(self.cell, self.position(i[lane]) - self.position(j[lane]));
+            let difference = displacement_within_cutoff(self.cell, self.position(i[lane]) - self.position(j[lane]));
             [d[0][lane], d[1][lane], d[2][lane]] = difference.map(|v| v as f32).to_array();
         }
         vec3(S::F::load(&d[0]), S::F::load(&d[1]), S::F::load(&d[2]))
@@ -250,7 +250,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
     /// r_i − r_j.
     #[inline(always)]
     fn displacement(&self, i: u32, j: u32) -> Vec3 {
-        displacement(self.cell, self.position(i) - self.position(j))
+        displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
     }
 
     /// The displacements along a chain of four atoms.

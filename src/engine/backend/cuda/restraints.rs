@@ -43,8 +43,12 @@ impl<D: Device> Cuda<D> {
         for (set, restraints) in (0..).zip(&restraints.positions) {
             sets.push(shared(restraints, points.len() / 2));
             points.extend(restraints.force_constant.points().iter().flat_map(|&(time, value)| [time, value]));
-            let held = restraints.references.iter();
-            atoms.extend(held.map(|&(atom, r)| RestrainedAtom { atom, set, reference: r.to_array() }));
+            atoms.extend(restraints.held.iter().map(|held| RestrainedAtom {
+                atom: held.atom,
+                set,
+                reference: held.reference.to_array(),
+                image: held.image.map(f64::from),
+            }));
         }
         self.restraints = Restraining::new(restraints.clone(), progress);
         let (device, a) = (&self.device, &mut self.arguments);

@@ -9,7 +9,7 @@ mod nonbonded;
 mod sample;
 
 use super::{DispersionTail, Energies, Evaluation, Workload};
-use crate::cell::{PeriodicCell, displacement};
+use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::Problem;
 use crate::pme::{self, MeshPotential, ReferencePme};
@@ -41,7 +41,7 @@ struct Geometry<'a> {
 impl Geometry<'_> {
     /// r_i − r_j, nearest image.
     fn between(&self, i: u32, j: u32) -> Vec3 {
-        displacement(self.cell, self.positions[i as usize] - self.positions[j as usize])
+        displacement_within_cutoff(self.cell, self.positions[i as usize] - self.positions[j as usize])
     }
 }
 

@@ -40,7 +40,7 @@ pub fn write_pdb_of(
     if let Some(cell) = cell {
         out.write_all(cell_record(cell).as_bytes())?;
     }
-    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+    let molecules = topology.molecules();
     let atoms: Vec<usize> = atoms.into_iter().collect();
     write_in_pieces(&atoms, out, |index, piece, text| {
         let mut last = index.checked_sub(1).map(|before| atoms[before]);
@@ -74,7 +74,7 @@ const POSITION: usize = 24;
 impl AtomRecords {
     /// Of these atoms, in ascending order.
     pub fn new(topology: &Topology, atoms: impl IntoIterator<Item = usize>) -> Self {
-        let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+        let molecules = topology.molecules();
         let (mut text, mut places, mut last) = (String::new(), vec![], None);
         for atom in atoms {
             push_head(topology, &molecules, last.replace(atom), atom, &mut text);

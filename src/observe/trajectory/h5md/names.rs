@@ -1,16 +1,20 @@
 //! Atom, residue and chain names in the JSON form MDTraj keeps in `/topology`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::format::element::symbol;
-use crate::system::{self, Name, Topology};
+use crate::system::{self, Constraint, Name, Topology};
 
 #[derive(Serialize, Deserialize)]
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
+    /// of this program: constraints of the force field that are no bonds, which molecules follow from, too
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    constraints: Vec<Constraint>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +49,14 @@ pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String>
         Chain { index, chain_id, residues: residues.map(|residue| self::residue(topology, residue)).collect() }
     };
     let chains = topology.chains().into_iter().enumerate().map(chain).collect();
-    serde_json::to_string(&Document { chains, bonds: Cow::Borrowed(&topology.connectivity) })
+    let ascending = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
+    let bonds: HashSet<[u32; 2]> = match topology.constraints.len() {
+        0 => HashSet::new(),
+        _ => topology.connectivity.iter().copied().map(ascending).collect(),
+    };
+    let others = topology.constraints.iter().filter(|constraint| !bonds.contains(&ascending(constraint.atoms)));
+    let constraints = others.copied().collect();
+    serde_json::to_string(&Document { chains, bonds: Cow::Borrowed(&topology.connectivity), constraints })
 }
 
 fn residue(topology: &Topology, index: usize) -> Residue {
@@ -68,7 +79,8 @@ fn residue(topology: &Topology, index: usize) -> Residue {
 /// numbered in order and bonds join them; what is wrong is said otherwise.
 pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let mut topology = Topology { connectivity: document.bonds.into_owned(), ..Topology::default() };
+    let (connectivity, constraints) = (document.bonds.into_owned(), document.constraints);
+    let mut topology = Topology { connectivity, constraints, ..Topology::default() };
     for residue in document.chains.iter().flat_map(|chain| &chain.residues) {
         let (index, first) = (topology.residues.len() as u32, topology.atoms.len() as u32);
         let name = Name::new(&residue.name);
@@ -89,7 +101,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
         }
     }
     let atoms = topology.atoms.len();
-    match topology.connectivity.iter().flatten().find(|&&atom| atom as usize >= atoms) {
+    match topology.links().iter().flatten().find(|&&atom| atom as usize >= atoms) {
         Some(atom) => Err(format!("a bond of atom {atom}, where there are {atoms}")),
         None => Ok(topology),
     }
@@ -145,9 +157,13 @@ mod tests {
 
     #[test]
     fn the_text_can_be_read_back() {
-        let topology = dipeptide_in_water(3);
+        let mut topology = dipeptide_in_water(3);
+        let constraint = |atoms| Constraint { atoms, length: 0.3 };
+        // one of them is a bond, from which molecules follow in any case
+        topology.constraints = vec![constraint([2, 0]), constraint(topology.connectivity[0])];
         let found = read_topology(&mdtraj_topology(&topology).unwrap()).unwrap();
         assert_eq!(found.connectivity, topology.connectivity);
+        assert_eq!(found.constraints, topology.constraints[..1]);
         let names = |t: &Topology| t.atoms.iter().map(|a| (a.name, a.residue)).collect::<Vec<_>>();
         assert_eq!(names(&found), names(&topology));
         assert_eq!(found.residues[2..], topology.residues[2..]);

@@ -115,7 +115,7 @@ impl TrajectoryReader {
 }
 
 /// Everything that does not change, as far as the file holds it.
-fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
+pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;
     let particles = file.group("particles/trajectory").map_err(text)?;

@@ -8,15 +8,16 @@ use std::thread::JoinHandle;
 use hdf5::File;
 
 use super::datasets::{Buffer, Datasets, FrameWriter};
-use super::info::run_id;
+use super::info::{foreign, run_id};
 use super::journal::{self, Journal};
+use super::reader::topology;
 use super::superblock::Superblock;
 use super::{hdf, layout, names};
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{
-    Contents, Fields, Frame, Observable, WholeMolecules, exists_already, not_as_checkpointed, placement::Placer,
+    Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
 /// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
@@ -97,8 +98,8 @@ impl TrajectoryWriter {
         let placer = match placer {
             Some(placer) => placer,
             None => {
-                let (atoms, bonds) = (datasets.atoms(), read_bonds(&file, datasets.atoms(), path)?);
-                Placer::whole(atoms, WholeMolecules::new(atoms, &bonds))
+                let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
+                Placer::whole(&topology)
             }
         };
         let last_step = match extent.count as usize {
@@ -356,15 +357,6 @@ fn link_for_mdtraj(path: &Path) {
         // a convenience: a file system without links, or a link from an earlier run, is no reason to stop
         let _ = std::os::unix::fs::symlink(name, path.with_extension("h5"));
     }
-}
-
-fn read_bonds(file: &File, atoms: usize, path: &Path) -> Result<Vec<[u32; 2]>> {
-    let pairs = hdf::read_numbers::<i64>(file, "connectivity/bonds").map_err(|e| Error::io(path, e))?;
-    let atom = |i: i64| u32::try_from(i).ok().filter(|&i| (i as usize) < atoms);
-    let bonds: Option<Vec<[u32; 2]>> =
-        pairs.chunks_exact(2).map(|pair| Some([atom(pair[0])?, atom(pair[1])?])).collect();
-    let message = format!("a bond names an atom beyond the {atoms} there are");
-    bonds.ok_or_else(|| Problem::new(message).in_file(path).into())
 }
 
 #[cfg(test)]

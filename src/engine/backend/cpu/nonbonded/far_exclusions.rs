@@ -1,7 +1,7 @@
 //! Excluded pairs that are too far apart for the pair kernel's correction.
 
 use super::{LjPme, Nonbonded};
-use crate::cell::{PeriodicCell, displacement};
+use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
 /// Fraction of the cutoff up to which the kernel corrects excluded pairs: short enough that they stay listed for the
@@ -17,7 +17,7 @@ impl Nonbonded {
         mut visit: impl FnMut([usize; 2], Vec3, f64, [f64; 2]),
     ) {
         for &[i, j] in &self.far_exclusions {
-            let d = displacement(cell, positions[i as usize] - positions[j as usize]);
+            let d = displacement_within_cutoff(cell, positions[i as usize] - positions[j as usize]);
             let [i, j] = [i as usize, j as usize];
             let product = |charges: &[f32]| f64::from(charges[i]) * f64::from(charges[j]);
             let charges = product(&self.charges);
@@ -37,8 +37,9 @@ impl Nonbonded {
             return;
         }
         let near = (NEAR_EXCLUSION * self.cutoff).powi(2);
-        let distance2 =
-            |[i, j]: [u32; 2]| displacement(cell, positions[i as usize] - positions[j as usize]).norm_squared();
+        let distance2 = |[i, j]: [u32; 2]| {
+            displacement_within_cutoff(cell, positions[i as usize] - positions[j as usize]).norm_squared()
+        };
         self.far_exclusions.extend(self.excluded_pairs.iter().filter(|&&pair| distance2(pair) > near));
     }
 }

@@ -19,6 +19,8 @@ shared! {
         set: u32,
         /// nm
         reference: [f64; 3],
+        /// lattice image of the atom
+        image: [f64; 3],
     }
 }
 

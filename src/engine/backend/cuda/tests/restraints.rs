@@ -6,10 +6,10 @@ use crate::backend::{Backend, Host, Leapfrog, Reference, Workload};
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::schedule::Schedule;
 use crate::pair::ListSchedule;
-use crate::restraint::{CollectiveRestraint, PositionRestraints, Potential, ReferenceScaling, Restraints};
+use crate::restraint::{CollectiveRestraint, Held, PositionRestraints, Potential, ReferenceScaling, Restraints};
 use crate::restraint::{Group, Variable};
 use crate::simd::Level;
-use crate::system::State;
+use crate::system::{Molecules, State};
 use crate::team::Team;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::{Vec3, vec3};
@@ -26,11 +26,22 @@ const WORK: f64 = 1e-4;
 fn restraints(sample: &Sample, scaling: ReferenceScaling, flat_radius: f64, k: impl Into<Schedule>) -> Restraints {
     let offset = |atom: u32| vec3(0.05, -0.03 * f64::from(atom % 2), 0.01 * f64::from(atom % 5));
     let atoms = (0..sample.state.positions.len() as u32).step_by(3);
-    let references: Vec<(u32, Vec3)> =
-        atoms.map(|atom| (atom, sample.state.positions[atom as usize] + offset(atom))).collect();
-    let center = references.iter().map(|(_, r)| *r * (1.0 / references.len() as f64)).sum();
+    // some atoms of a periodic sample are held in another image
+    let own = |atom: u32| {
+        sample.state.cell.map_or(([0; 3], Vec3::ZERO), |cell| {
+            let image = [i32::from(atom.is_multiple_of(2)), -2, 0];
+            (image, cell.shift(image))
+        })
+    };
+    let of_atom = |atom: u32| {
+        let (image, shift) = own(atom);
+        Held { atom, reference: sample.state.positions[atom as usize] - shift + offset(atom), image }
+    };
+    let held: Vec<Held> = atoms.map(of_atom).collect();
+    let held_count = held.len() as f64;
+    let center = held.iter().map(|held| held.reference / held_count).sum();
     let cell = sample.state.cell.map(|cell| cell.scaled(1.01));
-    let held = PositionRestraints { force_constant: k.into(), flat_radius, scaling, cell, center, references };
+    let held = PositionRestraints { force_constant: k.into(), flat_radius, scaling, cell, center, held };
     Restraints { positions: vec![Arc::new(held)], collective: vec![] }
 }
 
@@ -186,7 +197,7 @@ fn steps_that_are_replayed_have_their_own_force_constants() {
 #[test]
 fn restraints_of_collective_variables_are_refused() {
     let sample = Sample::load("argon");
-    let group = |atom| Group::new(&[atom], |_| 40.0).expect("a mass");
+    let group = |atom| Group::new(&[atom], |_| 40.0, &Molecules::from_bonds(2, &[]), None).expect("a mass");
     let variable = Variable::Distance([group(0), group(1)], [true; 3]);
     let restraint = CollectiveRestraint { variable, potential: Potential::Force(1.0) };
     let restraints = Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() };

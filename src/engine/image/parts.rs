@@ -1,0 +1,104 @@
+//! The molecules of a selection of atoms.
+
+use super::{Image, spanning_tree};
+use crate::cell::PeriodicCell;
+use crate::system::Molecules;
+use crate::vec3::Vec3;
+
+/// Selected atoms by molecule. Positions in arguments are those of the selected atoms, in the order of the selection, with
+/// molecules whole; results have one image for each part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// places of atoms in the selection, part by part
+    places: Vec<u32>,
+    /// where each part begins in `places`, and the end
+    starts: Vec<u32>,
+}
+
+impl Parts {
+    /// Parts of the selected `atoms`, in the order in which molecules first appear among them.
+    pub fn new(molecules: &Molecules, atoms: &[u32]) -> Self {
+        let mut number = std::collections::HashMap::new();
+        let part_of = |&atom: &u32| {
+            let next = number.len();
+            *number.entry(molecules.of_atom(atom as usize)).or_insert(next)
+        };
+        let parts: Vec<usize> = atoms.iter().map(part_of).collect();
+        let mut places: Vec<u32> = (0..atoms.len() as u32).collect();
+        places.sort_by_key(|&place| parts[place as usize]);
+        let mut starts: Vec<u32> = vec![0; number.len() + 1];
+        parts.iter().for_each(|&part| starts[part + 1] += 1);
+        for part in 0..number.len() {
+            starts[part + 1] += starts[part];
+        }
+        Self { places, starts }
+    }
+
+    /// Number of molecules.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// True where no atom is selected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places in the selection of the atoms of each part.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
+    }
+
+    /// Images in which each part is nearest to the others: links of the minimum spanning tree over the shortest distances
+    /// between atoms of different parts are no longer than any other image of theirs. The first part stays.
+    pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
+        match self.len() {
+            0 | 1 => vec![[0; 3]; self.len()],
+            _ => spanning_tree::images(cell, positions, &self.iter().collect::<Vec<_>>()),
+        }
+    }
+
+    /// Images in which the atom of each part that is nearest to `center` (nm) is so in the nearest image.
+    pub fn gather_around(&self, cell: &PeriodicCell, positions: &[Vec3], center: Vec3) -> Vec<Image> {
+        let nearest = |part: &[u32]| {
+            let displacements = part.iter().map(|&place| positions[place as usize] - center);
+            let by_length = |a: &Vec3, b: &Vec3| {
+                cell.minimum_image(*a).norm_squared().total_cmp(&cell.minimum_image(*b).norm_squared())
+            };
+            displacements.min_by(by_length).map_or([0; 3], |d| cell.nearest_image(d))
+        };
+        self.iter().map(nearest).collect()
+    }
+
+    /// Images in which each part is nearest to its own positions in `target`: with the least sum of squared distances.
+    pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
+        let displacement = |part: &[u32]| {
+            let of_atom = |&place: &u32| positions[place as usize] - target[place as usize];
+            part.iter().map(of_atom).sum::<Vec3>() / part.len() as f64
+        };
+        self.iter().map(|part| cell.nearest_image(displacement(part))).collect()
+    }
+
+    /// Puts each part into the cell by its mean position (0 ≤ s < 1).
+    pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        let mean = |part: &[u32]| part.iter().map(|&place| positions[place as usize]).sum::<Vec3>() / part.len() as f64;
+        let images: Vec<Image> = self.iter().map(|part| cell.wrap(mean(part)).1.map(|n| -n)).collect();
+        self.shift(cell, &images, positions);
+    }
+
+    /// Moves each part to its image.
+    pub fn shift(&self, cell: &PeriodicCell, images: &[Image], positions: &mut [Vec3]) {
+        for (part, &image) in self.iter().zip(images) {
+            if image != [0; 3] {
+                let shift = cell.shift(image);
+                part.iter().for_each(|&place| positions[place as usize] += shift);
+            }
+        }
+    }
+
+    /// [`Self::gather`], applied to the positions.
+    pub fn make_gathered(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        let images = self.gather(cell, positions);
+        self.shift(cell, &images, positions);
+    }
+}

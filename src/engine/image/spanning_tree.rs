@@ -1,0 +1,222 @@
+//! Molecules gathered along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7, 48 (1956),
+//! doi:10.1090/S0002-9939-1956-0078686-7).
+//!
+//! Distances are those between nearest images of atoms. Atoms of a molecule are divided into blocks with bounding spheres;
+//! pairs of blocks are searched within a radius that grows until all molecules are joined, so that only molecules near each
+//! other are compared atom by atom. The tree depends on distances alone: not on which images a file stores, nor on how the
+//! whole is turned.
+
+use super::Image;
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+use std::collections::HashMap;
+
+/// Radius of the first search, nm: hydrogen bonds and contacts of atoms are shorter.
+const FIRST_RADIUS: f64 = 0.3;
+/// Atoms of a block: about as many distances are computed for a pair of blocks as bounds on the way to it.
+const BLOCK: usize = 12;
+
+/// Atoms of one part near each other.
+struct Block {
+    part: usize,
+    places: Vec<u32>,
+    center: Vec3,
+    /// all atoms are within this distance from the centre, nm
+    radius: f64,
+}
+
+/// The shortest distance between two parts.
+#[derive(Clone, Copy)]
+struct Link {
+    distance: f64,
+    parts: [usize; 2],
+    /// the image of the second in which it is nearest to the first
+    image: Image,
+}
+
+/// Images in which parts hang together; the first stays.
+pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) -> Vec<Image> {
+    let mut blocks = vec![];
+    for (part, places) in parts.iter().enumerate() {
+        divide(part, places.to_vec(), positions, &mut blocks);
+    }
+    let search = Search { cell, positions, blocks: &blocks };
+    let mut joined = Joined { group: (0..parts.len()).collect(), tree: vec![] };
+    let mut radius = FIRST_RADIUS;
+    // no two points are farther apart than all edges together
+    let longest: f64 = cell.rows().iter().map(|row| row.norm()).sum();
+    loop {
+        let mut links = search.links(radius, &mut joined);
+        links.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.parts.cmp(&b.parts)));
+        links.into_iter().for_each(|link| joined.join(link));
+        if joined.tree.len() + 1 == parts.len() || radius > longest {
+            return joined.images(parts.len());
+        }
+        radius *= 2.0;
+    }
+}
+
+/// Divides atoms at the middle of their longest extent until blocks are small.
+fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Vec<Block>) {
+    let at = |place: &u32| positions[*place as usize];
+    let extreme = |choose: fn(f64, f64) -> f64| {
+        let fold = |a: Vec3, r: Vec3| Vec3 { x: choose(a.x, r.x), y: choose(a.y, r.y), z: choose(a.z, r.z) };
+        places.iter().map(at).reduce(fold).unwrap_or(Vec3::ZERO)
+    };
+    let (low, high) = (extreme(f64::min), extreme(f64::max));
+    if places.len() <= BLOCK {
+        let center = (low + high) * 0.5;
+        let radius = places.iter().map(|place| (at(place) - center).norm()).fold(0.0, f64::max);
+        return blocks.push(Block { part, places, center, radius });
+    }
+    let extent = (high - low).to_array();
+    let axis = (0..3).max_by(|&a, &b| extent[a].total_cmp(&extent[b])).unwrap_or(0);
+    let middle = places.len() / 2;
+    places.select_nth_unstable_by(middle, |a, b| at(a).to_array()[axis].total_cmp(&at(b).to_array()[axis]));
+    let upper = places.split_off(middle);
+    divide(part, places, positions, blocks);
+    divide(part, upper, positions, blocks);
+}
+
+/// Which parts hang together so far.
+struct Joined {
+    group: Vec<usize>,
+    tree: Vec<Link>,
+}
+
+impl Joined {
+    fn group(&mut self, mut part: usize) -> usize {
+        while self.group[part] != part {
+            self.group[part] = self.group[self.group[part]];
+            part = self.group[part];
+        }
+        part
+    }
+
+    fn join(&mut self, link: Link) {
+        let [a, b] = link.parts.map(|part| self.group(part));
+        if a != b {
+            self.group[a.max(b)] = a.min(b);
+            self.tree.push(link);
+        }
+    }
+
+    /// Images along the tree, from the first part.
+    fn images(&self, parts: usize) -> Vec<Image> {
+        let mut links: Vec<Vec<(usize, Image)>> = vec![vec![]; parts];
+        for &Link { parts: [a, b], image, .. } in &self.tree {
+            links[a].push((b, image));
+            links[b].push((a, image.map(|n| -n)));
+        }
+        let mut images: Vec<Option<Image>> = vec![None; parts];
+        let mut reached = vec![];
+        for first in 0..parts {
+            if images[first].is_none() {
+                images[first] = Some([0; 3]);
+                reached.push((first, [0; 3]));
+            }
+            while let Some((part, own)) = reached.pop() {
+                for &(other, image) in &links[part] {
+                    if images[other].is_none() {
+                        let image = [0, 1, 2].map(|k| own[k] + image[k]);
+                        images[other] = Some(image);
+                        reached.push((other, image));
+                    }
+                }
+            }
+        }
+        images.into_iter().flatten().collect()
+    }
+}
+
+/// The search for pairs of blocks.
+struct Search<'a> {
+    cell: &'a PeriodicCell,
+    positions: &'a [Vec3],
+    blocks: &'a [Block],
+}
+
+impl Search<'_> {
+    /// The shortest link below `radius` between any two groups that are not joined yet.
+    fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
+        let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
+        let mut pairs = vec![];
+        self.near(radius, |i, j| {
+            if groups[i] != groups[j] {
+                let (a, b) = (&self.blocks[i], &self.blocks[j]);
+                let bound = self.cell.minimum_image(b.center - a.center).norm() - a.radius - b.radius;
+                if bound < radius {
+                    pairs.push((bound, i, j));
+                }
+            }
+        });
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut shortest: HashMap<[usize; 2], Link> = HashMap::new();
+        for (bound, i, j) in pairs {
+            let key = [groups[i].min(groups[j]), groups[i].max(groups[j])];
+            let known = shortest.get(&key).map_or(radius, |link| link.distance);
+            if bound < known {
+                let link = self.link(&self.blocks[i], &self.blocks[j]);
+                if link.distance < known {
+                    shortest.insert(key, link);
+                }
+            }
+        }
+        shortest.into_values().collect()
+    }
+
+    /// The shortest distance between atoms of two blocks.
+    fn link(&self, a: &Block, b: &Block) -> Link {
+        let mut shortest = Link { distance: f64::INFINITY, parts: [a.part, b.part], image: [0; 3] };
+        // distances of atoms are those between the images of centres, unless a nearer image is possible
+        let image = self.cell.nearest_image(b.center - a.center);
+        let shift = self.cell.shift(image);
+        let reach = (b.center + shift - a.center).norm() + a.radius + b.radius;
+        let is_unique = reach < self.cell.max_cutoff();
+        for &i in &a.places {
+            for &j in &b.places {
+                let d = self.positions[j as usize] + shift - self.positions[i as usize];
+                let further = if is_unique { [0; 3] } else { self.cell.nearest_image(d) };
+                let distance = (d + self.cell.shift(further)).norm();
+                if distance < shortest.distance {
+                    shortest.distance = distance;
+                    shortest.image = [0, 1, 2].map(|k| image[k] + further[k]);
+                }
+            }
+        }
+        shortest
+    }
+
+    /// Visits pairs of blocks i < j, among them all that have atoms within `radius` of each other, by a grid of centres.
+    fn near(&self, radius: f64, mut visit: impl FnMut(usize, usize)) {
+        let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
+        let faces = self.cell.face_distances();
+        // more cells than blocks are of no use
+        let most = (self.blocks.len() as f64).cbrt().ceil();
+        let counts = faces.map(|face| (face / (radius + 2.0 * widest)).floor().clamp(1.0, most) as usize);
+        let cell_of = |block: &Block| {
+            let s = self.cell.to_fractional(block.center).to_array();
+            [0, 1, 2].map(|k| (((s[k] - s[k].floor()) * counts[k] as f64) as usize).min(counts[k] - 1))
+        };
+        let number = |[x, y, z]: [usize; 3]| (z * counts[1] + y) * counts[0] + x;
+        let mut members: Vec<Vec<usize>> = vec![vec![]; counts.iter().product()];
+        let cells: Vec<[usize; 3]> = self.blocks.iter().map(cell_of).collect();
+        for (index, &cell) in cells.iter().enumerate() {
+            members[number(cell)].push(index);
+        }
+        // the cell itself and its neighbours on both sides, each once
+        let around = |at: usize, count: usize| {
+            let wide = count.min(3);
+            (0..wide).map(move |offset| (at + offset + count - usize::from(wide == 3)) % count)
+        };
+        for (i, &[x, y, z]) in cells.iter().enumerate() {
+            for z in around(z, counts[2]) {
+                for y in around(y, counts[1]) {
+                    for x in around(x, counts[0]) {
+                        members[number([x, y, z])].iter().filter(|&&j| j > i).for_each(|&j| visit(i, j));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Molecules made whole.
+
+use crate::cell::PeriodicCell;
+use crate::system::Topology;
+use crate::vec3::Vec3;
+
+/// The order in which atoms are visited so that each comes after an atom of its molecule that it is linked to.
+#[derive(Clone, Debug)]
+pub struct WholeMolecules {
+    /// (atom, linked atom visited before it); the first atom of a molecule names itself
+    walk: Vec<[u32; 2]>,
+    /// where each molecule begins in `walk`, and the end
+    starts: Vec<usize>,
+}
+
+impl WholeMolecules {
+    /// Of the molecules of a topology.
+    pub fn of(topology: &Topology) -> Self {
+        Self::new(topology.atoms.len(), &topology.links())
+    }
+
+    /// Breadth-first walks over the graph of links; molecules are its connected components, in the order of their first atoms.
+    pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
+        let mut neighbour_starts = vec![0usize; atoms + 1];
+        for &atom in links.iter().flatten() {
+            neighbour_starts[atom as usize + 1] += 1;
+        }
+        for i in 0..atoms {
+            neighbour_starts[i + 1] += neighbour_starts[i];
+        }
+        let mut next = neighbour_starts.clone();
+        let mut neighbours = vec![0u32; 2 * links.len()];
+        for &[i, j] in links {
+            for (from, to) in [(i, j), (j, i)] {
+                neighbours[next[from as usize]] = to;
+                next[from as usize] += 1;
+            }
+        }
+        let mut visited = vec![false; atoms];
+        let mut walk: Vec<[u32; 2]> = Vec::with_capacity(atoms);
+        let mut starts = vec![];
+        for first in 0..atoms {
+            if std::mem::replace(&mut visited[first], true) {
+                continue;
+            }
+            starts.push(walk.len());
+            let mut head = walk.len();
+            walk.push([first as u32; 2]);
+            while let Some(&[atom, _]) = walk.get(head) {
+                head += 1;
+                for &other in &neighbours[neighbour_starts[atom as usize]..neighbour_starts[atom as usize + 1]] {
+                    if !std::mem::replace(&mut visited[other as usize], true) {
+                        walk.push([other, atom]);
+                    }
+                }
+            }
+        }
+        starts.push(walk.len());
+        Self { walk, starts }
+    }
+
+    /// Moves atoms by lattice vectors so that every link of the walk is a minimum-image vector. The first atom of each
+    /// molecule stays, and whole molecules keep their bits.
+    pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        for &[atom, before] in &self.walk {
+            let (atom, before) = (atom as usize, before as usize);
+            let image = cell.nearest_image(positions[atom] - positions[before]);
+            if image != [0; 3] {
+                positions[atom] += cell.shift(image);
+            }
+        }
+    }
+
+    /// Makes molecules whole and puts them into the cell by their mean positions (0 ≤ s < 1).
+    pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        self.make_whole(cell, positions);
+        for molecule in self.starts.windows(2) {
+            let molecule = &self.walk[molecule[0]..molecule[1]];
+            let sum: Vec3 = molecule.iter().map(|&[atom, _]| positions[atom as usize]).sum();
+            let (_, image) = cell.wrap(sum / molecule.len() as f64);
+            if image != [0; 3] {
+                let shift = cell.shift(image);
+                molecule.iter().for_each(|&[atom, _]| positions[atom as usize] -= shift);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vec3::vec3;
+
+    #[test]
+    fn broken_molecules_are_joined_and_whole_ones_untouched() {
+        let cell = PeriodicCell::orthorhombic([2.0, 2.0, 2.0]);
+        let molecules = WholeMolecules::new(5, &[[0, 1], [1, 2], [3, 4]]);
+        let whole = [vec3(1.95, 0.0, 0.1), vec3(2.04, 0.0, 0.1), vec3(2.13, 0.0, 0.1), vec3(0.3, 0.3, 0.3)];
+        let mut positions = vec![whole[0], whole[1] - vec3(2.0, 0.0, 0.0), whole[2] - vec3(2.0, 4.0, 0.0), whole[3]];
+        positions.push(vec3(0.4, 0.3, 0.3));
+        molecules.make_whole(&cell, &mut positions);
+        // two additions of numbers near 2: a few roundings of 4e-16
+        assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
+        let before = positions.clone();
+        molecules.make_whole(&cell, &mut positions);
+        assert_eq!(before, positions);
+    }
+
+    #[test]
+    fn atoms_come_to_the_first_of_their_molecule() {
+        let cell = PeriodicCell::orthorhombic([2.0; 3]);
+        let mut positions = [vec3(1.9, 0.0, 0.0), vec3(0.1, 1.9, 0.0), vec3(5.0, 5.0, 5.0), vec3(0.2, 0.1, -2.0)];
+        WholeMolecules::new(4, &[[0, 1], [1, 3]]).make_whole(&cell, &mut positions);
+        let expected = [vec3(1.9, 0.0, 0.0), vec3(2.1, -0.1, 0.0), vec3(5.0, 5.0, 5.0), vec3(2.2, 0.1, 0.0)];
+        assert!(positions.iter().zip(expected).all(|(r, e)| (*r - e).norm() < 1e-15), "{positions:?}");
+    }
+
+    #[test]
+    fn molecules_lie_in_the_cell_by_their_mean_positions() {
+        let cell = PeriodicCell::orthorhombic([2.0; 3]);
+        let mut positions = [vec3(-0.1, 0.5, 0.5), vec3(0.2, 0.5, 0.5), vec3(0.5, -0.5, 4.5)];
+        WholeMolecules::new(3, &[[0, 1]]).put_into_cell(&cell, &mut positions);
+        assert_eq!(positions, [vec3(-0.1, 0.5, 0.5), vec3(0.2, 0.5, 0.5), vec3(0.5, 1.5, 0.5)]);
+    }
+}
