@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the contents below.
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 
 /// The state of a run, complete for a restart.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
