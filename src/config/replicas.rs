@@ -141,7 +141,13 @@ fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     // the folder was text of the input file
     let directory = plan.output.directory.join(&folder).to_string_lossy().into_owned();
     overrides.push(Override::text_option("ensemble", "output.directory", &directory));
-    Replica { name, folder, description: description.join(", "), overrides, seed_after_first: (!has_own_seed).then_some(index as u64) }
+    Replica {
+        name,
+        folder,
+        description: description.join(", "),
+        overrides,
+        seed_after_first: (!has_own_seed).then_some(index as u64),
+    }
 }
 
 fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {

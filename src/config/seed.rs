@@ -34,7 +34,7 @@ mod tests {
     use std::path::Path;
 
     const FILE: &str = "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[run]\nseed = \"random\"\n[[stage]]\n\
-        kind = \"dynamics\"\nsteps = 9\nvelocities = \"generate\"\ntemperature = \"300 K\"\n";
+        kind = \"dynamics\"\nsteps = 9\ntimestep = \"2 fs\"\nvelocities = \"generate\"\ntemperature = \"300 K\"\n";
 
     fn read(text: &str, options: &[Override]) -> Config {
         Config::parse(text, Path::new("/base/input.toml"), options).unwrap()

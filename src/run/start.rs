@@ -27,7 +27,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let first = state.step == 0;
     // counted by stage
-    state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted) = (0, 0));
+    state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted, moves.too_small) = (0, 0, 0));
     if first {
         let reference = state.positions.clone();
         if let Err(failure) = constraints.satisfy(&reference, &mut state.positions) {

@@ -45,6 +45,8 @@ pub struct TrialMoves {
     pub tried: u64,
     /// of these
     pub accepted: u64,
+    /// of those tried, refused since the cell would be too small for the cutoff
+    pub too_small: u64,
 }
 
 /// Positions, velocities, cell and time, in topology order.

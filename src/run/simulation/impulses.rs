@@ -6,10 +6,10 @@ use super::*;
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Host, Phases, Reference};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::ThermostatKind;
+use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::pme::{MeshPotential, ReferencePme};
 use crate::run::plan::{Dynamics, Velocities};
 use crate::simd::Level;
-use crate::ensemble::velocities::maxwell_boltzmann;
 use crate::system::{Constraints, DispersionCorrection, Electrostatics, PmeParameters, System};
 use crate::team::Team;
 use crate::testing::Sample;
@@ -127,7 +127,7 @@ impl ForceField for Springs {
     fn prune(&mut self, _: Option<&PeriodicCell>, _: &[Vec3], _: f64) {}
     fn cell_changed(&mut self, _: Option<&PeriodicCell>) {}
     fn evaluate(&mut self, _: Option<&PeriodicCell>, r: &[Vec3], work: Workload, out: &mut Evaluation) -> Result<()> {
-                let [fast, slow] = [Self::FAST, self.slow].map(|frequency| MASS * frequency * frequency);
+        let [fast, slow] = [Self::FAST, self.slow].map(|frequency| MASS * frequency * frequency);
         let spring = |k: f64| r.iter().map(move |r| *r * -k);
         *out = Evaluation { forces: spring(fast).collect(), ..Evaluation::default() };
         out.energies.external = r.iter().map(|r| 0.5 * fast * r.norm_squared()).sum();
@@ -258,8 +258,13 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();
     let velocity = |atom: usize, purpose: u64| maxwell_boltzmann(5, purpose, atom as u32, MASS, 300.0);
-    // dimers are displaced as a whole
-    let place = |atom: usize| velocity(atom / 2, 1) * SLOW.hypot(Springs::FAST).recip() + vec3(0.12 * (atom % 2) as f64, 0.0, 0.0);
+    // dimers are displaced as a whole, and turn freely about their centre
+    let half = if rigid { 0.06 } else { 0.0 };
+    let end = |atom: usize| vec3(if atom % 2 == 0 { -half } else { half }, 0.0, 0.0);
+    let place = |atom: usize| {
+        let molecule = if rigid { atom / 2 } else { atom };
+        velocity(molecule, 1) * SLOW.hypot(Springs::FAST).recip() + end(atom)
+    };
     let velocities = (0..count).map(|atom| velocity(atom, 0)).collect();
     let state = State { positions: (0..count).map(place).collect(), velocities, ..State::default() };
     let coupling_time = if kind.refreshes() { RENEWING } else { RESCALING };
@@ -293,8 +298,10 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
             for rigid in [false, true] {
                 let change = change_of_conserved(thermostat, every, rigid);
                 println!("{thermostat:?}, every {every}, rigid {rigid}: {change} kT, {of_lead} of the lead");
-                // the rest fluctuates by (n dt ω)²/√atoms at either end
-                //assert!(change.abs() < 0.05 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
+                // what the start lacks of equilibrium and the fluctuation at either end are of second order, too, but do not grow with time
+                if thermostat.0.refreshes() {
+                assert!(change.abs() < 0.1 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
+                }
             }
         }
     }
@@ -303,7 +310,9 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
 #[test]
 fn an_interrupted_run_has_the_same_bits_whatever_is_asked_of_it() {
     let sample = Sample::load("peptide-charged").rigid();
-    for (kind, interval) in [(ThermostatKind::VRescale, 3), (ThermostatKind::Langevin, 1), (ThermostatKind::Andersen, 2)] {
+    for (kind, interval) in
+        [(ThermostatKind::VRescale, 3), (ThermostatKind::Langevin, 1), (ThermostatKind::Andersen, 2)]
+    {
         let mut dynamics = nve(Some(3));
         dynamics.thermostat = Some(Thermostat::new(kind, 300.0, 0.1, interval));
         let begin = || simulation(&sample, cpu(&sample), &dynamics, (&sample.state, StageProgress::default()));
