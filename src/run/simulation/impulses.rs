@@ -297,11 +297,9 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
         for thermostat in renewing.into_iter().chain(rescaling) {
             for rigid in [false, true] {
                 let change = change_of_conserved(thermostat, every, rigid);
-                println!("{thermostat:?}, every {every}, rigid {rigid}: {change} kT, {of_lead} of the lead");
-                // what the start lacks of equilibrium and the fluctuation at either end are of second order, too, but do not grow with time
-                if thermostat.0.refreshes() {
-                assert!(change.abs() < 0.1 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
-                }
+                // energies at either end fluctuate by some ½ (n dt ω)²/√(3 atoms) of kT, which does not grow with time: at most
+                // 0.006, 0.02 and 0.1 on 192 directions with two springs of 40/ps, and a quarter of that as means of a tenth
+                assert!(change.abs() < 0.05 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }
     }
