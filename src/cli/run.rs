@@ -1,7 +1,7 @@
 //! `md run`: all stages of an input file.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
-use crate::run::{Engine, EnsembleJob, Job, Outcome, Requests, dismiss, load, run, run_replicas};
+use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, dismiss, load, run, run_replicas};
 
 /// Where no terminal shows a bar, a line this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -76,7 +76,11 @@ impl Run {
 
     /// As one of these ranks.
     fn on(&self, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
-        let (options, config, text) = ranks.agree(self.prepare())?;
+        let (mut options, mut config, text) = ranks.agree(self.prepare())?;
+        if let Some(seed) = ranks.gather(&self.drawn_seed(&config)).into_iter().next().flatten() {
+            options.push(Override::option("run.seed", "\"random\"", "run.seed", seed.to_string()));
+            config = ranks.agree(self.input.read(options.clone()))?;
+        }
         same_input(ranks, &text, &config)?;
         let outcome = match &self.replica {
             Some(which) => self.replica(&config, &options, which, requests, started)?,
@@ -104,6 +108,22 @@ impl Run {
         }
         let text = read_text(self.input.path())?;
         Ok((options, config, text))
+    }
+
+    /// The seed where the input file asks for a random one: that of the run which continues, else the one drawn.
+    fn drawn_seed(&self, config: &Config) -> Option<u64> {
+        let drawn = config.drawn_seed?;
+        let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
+        let directory = &config.plan.output.directory;
+        let known = match &config.ensemble {
+            _ if self.force => None,
+            None => of(directory),
+            Some(ensemble) => ensemble.replicas.iter().find_map(|replica| {
+                let after_first = replica.seed_after_first?;
+                of(&directory.join(&replica.folder))?.checked_sub(after_first)
+            }),
+        };
+        known.or(Some(drawn))
     }
 
     /// A run by all ranks together: the first reads and writes, the others compute what it says.

@@ -72,6 +72,11 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
             }
             if !is_constant(thermostat) {
                 refuse("changes its temperature with time".to_owned(), "anneal in a stage before it");
+            } else if temperature(thermostat).is_none() {
+                let why = "has temperature groups at different temperatures: a swap is accepted by 1/kT of a state, which has \
+                           one temperature only";
+                let help = "give all groups the temperature of the thermostat, or remove ensemble.exchange";
+                refuse(why.to_owned(), help);
             }
         }
     }
@@ -92,6 +97,12 @@ fn is_constant(thermostat: &Thermostat) -> bool {
     groups.chain([&thermostat.temperature]).all(|temperature| constant(temperature).is_some())
 }
 
+/// The temperature of all groups and times, K.
+fn temperature(thermostat: &Thermostat) -> Option<f64> {
+    let all = constant(&thermostat.temperature)?;
+    thermostat.groups.iter().all(|group| constant(&group.temperature) == Some(all)).then_some(all)
+}
+
 /// The pressure of all directions and times, kJ/mol/nm³.
 fn pressure(barostat: &Barostat) -> Option<f64> {
     match barostat.pressure.each_ref().map(constant) {
@@ -104,7 +115,7 @@ fn pressure(barostat: &Barostat) -> Option<f64> {
 pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
     let state = |plan: &&Plan| {
         let (_, dynamics) = plan.dynamics().next_back()?;
-        let temperature = constant(&dynamics.thermostat.as_ref()?.temperature)?;
+        let temperature = temperature(dynamics.thermostat.as_ref()?)?;
         Some(Conditions { temperature, pressure: dynamics.barostat.as_ref().and_then(pressure) })
     };
     Exchange { every, seed, states: plans.iter().filter_map(state).collect() }

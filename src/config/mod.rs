@@ -19,6 +19,7 @@ mod raw;
 mod replicas;
 mod resolve;
 mod restraints;
+mod seed;
 mod stage_output;
 mod stages;
 mod template;
@@ -49,6 +50,8 @@ pub struct Config {
     pub effective: String,
     /// the replicas of `[ensemble]`, of which `plan` is what they share
     pub ensemble: Option<Ensemble>,
+    /// the seed of `plan` where the file asks for a random one: another at each reading
+    pub drawn_seed: Option<u64>,
 }
 
 /// How a file is read.
@@ -114,6 +117,10 @@ impl Config {
                 problems.push(problem);
             }
         }
+        let drawn_seed = seed::draw(&mut root).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
         if reading.replica {
             replicas::remove(&mut root);
         }
@@ -126,7 +133,7 @@ impl Config {
         }
         let plan = build::plan(&table, problems)?;
         let ensemble = replicas::ensemble(&table, &plan, problems);
-        Some(Self { plan, effective: effective::write(&table), ensemble })
+        Some(Self { plan, effective: effective::write(&table), ensemble, drawn_seed })
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Replica {
     pub description: String,
     /// what it sets
     pub overrides: Vec<Override>,
+    /// its seed less that of the input file; `None` where it sets one of its own
+    pub seed_after_first: Option<u64>,
 }
 
 impl Replica {
@@ -130,7 +132,8 @@ fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     let folder = format!("replica-{}", index + 1);
     let Variant { name, mut description, mut overrides } = variant;
     let name = name.unwrap_or_else(|| folder.clone());
-    if !overrides.iter().any(|setting| setting.key == "run.seed") {
+    let has_own_seed = overrides.iter().any(|setting| setting.key == "run.seed");
+    if !has_own_seed {
         let seed = plan.run.seed.saturating_add(index as u64);
         description.push(format!("seed {seed}"));
         overrides.push(Override::option("ensemble", &name, "run.seed", seed.to_string()));
@@ -138,7 +141,13 @@ fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     // the folder was text of the input file
     let directory = plan.output.directory.join(&folder).to_string_lossy().into_owned();
     overrides.push(Override::text_option("ensemble", "output.directory", &directory));
-    Replica { name, folder, description: description.join(", "), overrides }
+    Replica {
+        name,
+        folder,
+        description: description.join(", "),
+        overrides,
+        seed_after_first: (!has_own_seed).then_some(index as u64),
+    }
 }
 
 fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
@@ -202,7 +211,7 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
     let mut lists: Vec<List> = vec![];
     for (name, keys) in [("temperature", temperature_keys as Keys), ("pressure", pressure_keys)] {
         let Some(entry) = table.get(name) else { continue };
-        let keys = keys(plan, notes).unwrap_or_else(|problem| {
+        let keys = keys((table, plan), notes).unwrap_or_else(|problem| {
             problems.push(entry.place.problem(problem));
             vec![]
         });
@@ -280,12 +289,17 @@ fn texts(list: &str) -> Vec<String> {
 }
 
 /// The keys that a list sets; notes say which stages it leaves alone.
-type Keys = fn(&Plan, &mut Vec<String>) -> Result<Vec<String>, Problem>;
+type Keys = fn((&Table, &Plan), &mut Vec<String>) -> Result<Vec<String>, Problem>;
 
-fn temperature_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
     let mut keys = vec![];
     for (stage, dynamics) in plan.dynamics() {
         let Some(thermostat) = &dynamics.thermostat else { continue };
+        if !thermostat.groups.is_empty() && table.is_given("exchange") {
+            let message = "has temperature groups, but swapped states have one temperature each";
+            let problem = Problem::new(format!("ensemble.temperature: stage \"{stage}\" {message}"));
+            return Err(problem.help("remove the groups of its thermostat, or ensemble.exchange"));
+        }
         if !thermostat.groups.is_empty() {
             return Err(Problem::new(format!("ensemble.temperature: stage \"{stage}\" has temperature groups")).help(
                 format!(
@@ -306,7 +320,7 @@ fn temperature_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>,
     Ok(keys)
 }
 
-fn pressure_keys(plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+fn pressure_keys((_, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
     let mut keys = vec![];
     for (stage, dynamics) in plan.dynamics() {
         let Some(Barostat { pressure, .. }) = &dynamics.barostat else { continue };

@@ -5,7 +5,7 @@ use super::freeze::frozen_system;
 use super::job::Outcome;
 use super::lj_end::{describe_conventions, describe_lj_end};
 use super::methods::describe_methods;
-use super::plan::{Device, Plan, Precision, StageKind};
+use super::plan::{Device, Plan, Precision, RunOptions, StageKind};
 use super::timing::Timing;
 use super::warnings::warnings;
 use crate::backend::{StepCounts, Work, useful_pairs};
@@ -99,12 +99,23 @@ pub(super) fn write_header(
         ),
         ("degrees of freedom", describe_degrees_of_freedom(plan, system, state.cell.is_some())),
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
-        ("seed", plan.run.seed.to_string()),
+        ("seed", describe_seed(plan.run.seed)),
     ];
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
     rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
     log.pairs(&rows)?;
     warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
+}
+
+/// A seed, and what follows from the default one.
+fn describe_seed(seed: u64) -> String {
+    if seed != RunOptions::default().seed {
+        return seed.to_string();
+    }
+    format!(
+        "{seed}, the default: repeats of this run are identical, bit for bit on the same machine with the same settings; set \
+         run.seed = \"random\" for independent runs"
+    )
 }
 
 /// The degrees of freedom of each stage of dynamics; one number if all agree.

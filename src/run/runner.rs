@@ -58,6 +58,8 @@ struct Session<'a> {
     steps: u64,
     /// the next step is compared with the reference
     unverified: bool,
+    /// it is told that the cell is at the smallest size that the cutoff allows
+    told_of_small_cell: bool,
     /// of each stage
     restraints: Vec<Restraints>,
     /// dropped last: stays locked until all files in it are closed
@@ -116,6 +118,7 @@ pub fn run(
         timing: Timing::default(),
         steps: 0,
         unverified: false,
+        told_of_small_cell: false,
         restraints,
         job,
     };
@@ -218,6 +221,18 @@ impl<'a> Session<'a> {
         self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
     }
 
+    /// Warns once where a barostat of trial moves keeps a cell at the smallest size that the cutoff allows.
+    fn tell_of_small_cell(&mut self, simulation: &Simulation<'_>) -> Result<()> {
+        if self.told_of_small_cell || !simulation.begins_with_trial() || !simulation.is_hindered()? {
+            return Ok(());
+        }
+        self.told_of_small_cell = true;
+        self.log.warning(
+            "most trials of the barostat that shrink the cell are refused, since the cell would be narrower than twice the \
+             cutoff: the volume is not that of the pressure; start from a larger or denser system, or shorten the cutoff",
+        )
+    }
+
     fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
         let info = step_info(simulation, index);
         let wanted = self.wants(&info);
@@ -230,6 +245,7 @@ impl<'a> Session<'a> {
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
+        self.tell_of_small_cell(simulation)?;
         let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
         let mut agreement = None;
         let observed = simulation.step(Wanted { energies }, |simulation| {

@@ -306,6 +306,11 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.trial().is_some()
     }
 
+    /// Whether most trials that shrink the cell were refused in this stage because it would be too small for the cutoff.
+    pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
+        Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
+    }
+
     /// What becomes of reciprocal space at a step, of which something may be `measured`.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))

@@ -11,7 +11,7 @@ use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
 use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
 use crate::error::Result;
-use crate::system::{State, System};
+use crate::system::{ImpulseCycle, State, System};
 use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 
@@ -27,7 +27,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let first = state.step == 0;
     // counted by stage
-    state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted) = (0, 0));
+    state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted, moves.too_small) = (0, 0, 0));
     if first {
         let reference = state.positions.clone();
         if let Err(failure) = constraints.satisfy(&reference, &mut state.positions) {
@@ -42,6 +42,7 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
             .collect();
         // new velocities have no pending work of a rescaling
         state.coupling.pending_rescaling.clear();
+        state.cycle = ImpulseCycle::default();
         constraints.project(&state.positions, &mut state.velocities)?;
         let removed = options.removed_motion(state.cell.is_some());
         match removed {

@@ -12,6 +12,7 @@ use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, Sys
 
 mod couplings;
 mod exchange;
+mod resonance;
 #[cfg(test)]
 mod tests;
 
@@ -40,21 +41,21 @@ const SHRINKING: f64 = 0.05;
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step that is too long for the fastest vibration. Bonded terms that
+/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of impulses that is too long for
+/// the fastest vibration. Bonded terms that
 /// constraints hold fixed must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
-    let Some(vibration) = fastest(system) else { return Ok(()) };
-    let problems: Vec<Problem> = plan
-        .dynamics()
-        .filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep)
-        .map(|(name, stage)| {
+    let mut problems = resonance::refusals(plan, system);
+    if let Some(vibration) = fastest(system) {
+        let long = plan.dynamics().filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep);
+        problems.extend(long.map(|(name, stage)| {
             let message = too_long(name, stage, &vibration, system);
             Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: such a run blows up or is meaningless"))
                 .help(shorter(&vibration, system))
-        })
-        .collect();
+        }));
+    }
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
@@ -62,6 +63,7 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
 pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
+    found.extend(resonance::resonance(plan, system));
     found.extend(net_charge(system));
     found.extend(cutoffs(plan, system));
     found.extend(truncated_charges(system, state));

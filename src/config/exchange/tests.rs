@@ -4,6 +4,14 @@ use std::path::Path;
 const LANGEVIN: &str = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
 const LIST: &str = "temperature = [\"300 K\", \"305 K\"]";
 
+const PRESSURES: &str = "pressure = [\"1 bar\", \"200 bar\"]";
+const NPT: &str = "barostat = { kind = \"monte-carlo\" }";
+
+/// A thermostat at 300 K with one temperature group.
+fn grouped(group: &str) -> String {
+    format!("thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", groups = [{{ {group} }}] }}")
+}
+
 /// What is wrong with a last stage and an ensemble with attempts every so much.
 fn problems(stage: &str, ensemble: &str, every: &str) -> Vec<String> {
     let text = format!(
@@ -31,6 +39,8 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
         (format!("{rescale}\nbarostat = {{ pressure = \"1 bar\" }}"), "pressure = [\"1 bar\", \"200 bar\"]"),
         (format!("{LANGEVIN}\nbarostat = {{ kind = \"monte-carlo\", pressure = \"1 bar\" }}"), LIST),
         (andersen, LIST),
+        (format!("{}\n{NPT}", grouped("select = \"water\", temperature = \"300 K\"")), PRESSURES),
+        (format!("{}\n{NPT}", grouped("select = \"water\", coupling_time = \"2 ps\"")), PRESSURES),
     ] {
         assert_eq!(problems(&stage, ensemble, "20 fs"), [""; 0], "{stage}");
     }
@@ -57,6 +67,13 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "20 fs",
             "changes its temperature",
         ),
+        (
+            format!("{}\n{NPT}", grouped("select = \"water\", temperature = \"330 K\"")),
+            PRESSURES,
+            "20 fs",
+            "temperature groups at different temperatures",
+        ),
+        (grouped("select = \"water\""), LIST, "20 fs", "swapped states have one temperature"),
         (LANGEVIN.to_owned(), LIST, "21 fs", "not a whole number of steps"),
         (LANGEVIN.to_owned(), "temperature = \"300 K\"", "20 fs", "nobody to swap with"),
         (LANGEVIN.to_owned(), "replicas = 3", "20 fs", "are those of a list"),

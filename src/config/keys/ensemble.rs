@@ -49,7 +49,7 @@ pub(super) static ENSEMBLE: &[Key] = &[
         name: "exchange",
         kind: Kind::Table(EXCHANGE),
         example: "{ every = \"1 ps\" }",
-        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists try to swap these. Each folder holds one replica on its way through the states; exchange.csv says which state it has when, and `md demux` sorts trajectories and energies by state. Where there are more replicas than run side by side they take turns. Where mpirun or srun starts several ranks, replica-1 is the first rank's, replica-2 the second's, and so on in turn, for the whole run; all wait for the rank with the most replicas. They stop together, also where one fails.",
+        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists try to swap these. The thermostat of each state must have one constant temperature, the same in all temperature groups. Each folder holds one replica on its way through the states; exchange.csv says which state it has when, and `md demux` sorts trajectories and energies by state. Where there are more replicas than run side by side they take turns. Where mpirun or srun starts several ranks, replica-1 is the first rank's, replica-2 the second's, and so on in turn, for the whole run; all wait for the rank with the most replicas. They stop together, also where one fails.",
         ..KEY
     },
     Key {

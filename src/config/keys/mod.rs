@@ -129,9 +129,10 @@ static RUN: &[Key] = &[
     Key {
         name: "seed",
         kind: Integer(0, i64::MAX),
+        words: &["random"],
         default: Is("1"),
         example: "1",
-        doc: "Seed of all random numbers. The same seed gives the same run; change it for an independent one.",
+        doc: "Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change it for an independent one. \"random\" draws a seed from the operating system for each new run; the log and effective.toml have it as a number, and a run that continues keeps it.",
         ..KEY
     },
     Key {

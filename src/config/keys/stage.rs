@@ -163,7 +163,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"none\""),
         only: DYNAMICS,
         example: "{ every = 2 }",
-        doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it.",
+        doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it. Impulses resonate with vibrations: with rigid water and constrained bonds to hydrogen an interval of impulses (every times timestep) of 8 fs or more gives a warning and 12 fs or more is refused, in flexible systems a sixth and a third of the period of the fastest vibration.",
     },
     Key {
         name: "output",

@@ -24,7 +24,7 @@ use crate::memory;
 use crate::pair::ListSchedule;
 use crate::restraint::{Applied, Restraining, RestraintProgress, Restraints};
 use crate::simd::Level;
-use crate::system::{Constraints, Coupling, Molecules, State, System};
+use crate::system::{Constraints, Coupling, ImpulseCycle, Molecules, State, System};
 use crate::team::Team;
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
@@ -68,6 +68,7 @@ pub struct Host<F> {
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
+    cycle: ImpulseCycle,
     /// change of accelerations by constraints
     accelerations: Vec<Vec3>,
     /// of the last step, ps
@@ -123,6 +124,7 @@ impl<F: ForceField> Host<F> {
             pruned: (vec![], None),
             evaluation: Evaluation::default(),
             coupling: Coupling::default(),
+            cycle: ImpulseCycle::default(),
             accelerations: vec![],
             timestep: 0.0,
             kinetic_after: 0.0,
@@ -231,6 +233,7 @@ impl<F: ForceField> Host<F> {
             }
         }
         self.timestep = step.timestep;
+        self.follow_impulses(step.refreshed);
         let along = if step.virial { self.kinetic_along() } else { Vec3::ZERO };
         let grouped = step.kinetic && self.temperature_groups.is_some();
         let mut of_groups = if grouped { self.kinetic_of_groups() } else { PerGroup::new() };
@@ -258,6 +261,7 @@ impl<F: ForceField> Host<F> {
         }
         if refreshment.is_some() {
             self.book_refreshment(renewed);
+            self.book_lead(None);
         }
         let threads = self.team.threads() as f64;
         let constraints =
@@ -280,6 +284,7 @@ impl<F: ForceField> Backend for Host<F> {
         memory::copy(&state.velocities, &mut self.velocities);
         memory::copy(&self.positions, &mut self.old);
         self.coupling.clone_from(&state.coupling);
+        self.cycle.clone_from(&state.cycle);
         self.field.cell_changed(self.cell.as_ref());
         Ok(())
     }
@@ -289,6 +294,7 @@ impl<F: ForceField> Backend for Host<F> {
         memory::copy(&self.positions, &mut state.positions);
         memory::copy(&self.velocities, &mut state.velocities);
         state.coupling.clone_from(&self.coupling);
+        state.cycle.clone_from(&self.cycle);
         Ok(())
     }
 

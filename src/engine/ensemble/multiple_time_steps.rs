@@ -26,7 +26,20 @@
 //! Thermostats that multiply velocities, and barostats, act at impulses; the second half of the work of a barostat needs the
 //! virial one step later, so that S is computed there, too, and trial moves of the volume need S before and after the move.
 //! The work of a factor λ is that of leapfrog with the forces that act; it lacks ½ (λ−1) (n−2) dt Σ v·S, which vanishes at n = 2
-//! and averages out. Friction, noise and collisions act at any step: their work is the change of kinetic energy.
+//! and averages out.
+//!
+//! Friction, noise and collisions renew velocities in the middle of any move ([`super::refreshment`]). Let the thermostat change
+//! the velocities by Δⱼ in the move from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse with S₀ at t and before that with
+//! Sₙ at t + n dt. Its work in the cycle is
+//!   Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ.
+//! The second sum is there since the velocities after an impulse are ahead of those that belong to the positions: half an impulse,
+//! ½ n dt S/m, has acted by the middle of move j, where a steady force S would have given (j+½) dt S/m. The lead ℓ = (n−1−2j) dt S/2m makes
+//! the change of the energy ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ. Derivation for a force S that changes: each impulse
+//! does half of its work ½ n dt S·(v + v′) in either cycle, the potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly
+//! where S is linear in x, and the two halves of a move are made with vⱼ and v′ⱼ. The sum of both has the above terms in Δⱼ; the
+//! others are those without thermostat, which the integrator keeps bounded. With n = 1 the sum is ¼ dt Δ·(S₁ − S₀), which vanishes on average;
+//! it is booked for impulses only. Energy less the work of the thermostat as the conserved quantity: G. Bussi, M. Parrinello, Phys. Rev.
+//! E 75, 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is booked with Δⱼ, that with Sₙ at the next impulse.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +60,18 @@ impl MultipleTimeSteps {
             _ => LongRange::Skipped,
         }
     }
+}
+
+/// Weights j+½ and n−j−½ of the next and the last impulse of a cycle of n = `length` steps in the work of a velocity change in the
+/// middle of move j = `step`.
+pub fn lead_weights(length: u32, step: u32) -> [f64; 2] {
+    let since = f64::from(step) + 0.5;
+    [since, f64::from(length) - since]
+}
+
+/// Work (kJ/mol) of velocity changes because velocities are ahead of positions: ½ dt times the weighted Σ S·Δ (kJ/mol/ps).
+pub fn lead_work(timestep: f64, product: f64) -> f64 {
+    0.5 * timestep * product
 }
 
 /// The part of reciprocal space in a step.

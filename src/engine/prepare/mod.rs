@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::format::Coordinates;
 use crate::image::WholeMolecules;
 use crate::pme;
-use crate::system::{Coupling, Description, Electrostatics, ForceSettings, State, System};
+use crate::system::{Description, Electrostatics, ForceSettings, State, System};
 use crate::team::Team;
 use crate::virtual_sites::SitePlan;
 
@@ -79,12 +79,10 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     }
     let Description { mut topology, mut nonbonded, .. } = description;
     let mut state = State {
-        step: 0,
-        time: 0.0,
         cell: coordinates.cell,
         positions: coordinates.positions,
         velocities: coordinates.velocities.unwrap_or_default(),
-        coupling: Coupling::default(),
+        ..State::default()
     };
     sites::order(&mut topology)?;
     topology.link_sites();

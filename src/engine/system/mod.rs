@@ -26,7 +26,7 @@ pub use settings::{
     PmeParameters, Settle,
 };
 pub use sites::{Construction, VirtualSite};
-pub use state::{Coupling, State, TrialMoves};
+pub use state::{Coupling, ImpulseCycle, State, TrialMoves};
 pub use topology::{Atom, Exclusions, Name, Residue, Topology};
 
 /// Atoms, their interactions and the force settings, which do not change during a run. Made by

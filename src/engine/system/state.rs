@@ -22,6 +22,20 @@ pub struct Coupling {
     pub restraint_work: f64,
 }
 
+/// The present cycle of impulses in a stage that renews velocities, as far as the work of the thermostat depends on it
+/// ([`crate::ensemble::multiple_time_steps`]). Empty without impulses, and where no velocities are renewed.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ImpulseCycle {
+    /// n, steps from one impulse to the next
+    pub length: u32,
+    /// j, steps from the impulse to the last step
+    pub step: u32,
+    /// S₀, slow forces at the impulse, kJ/mol/nm
+    pub slow: Vec<Vec3>,
+    /// Σ (j+½) Δⱼ of the velocity changes Δⱼ by the thermostat since the impulse, nm/ps
+    pub changes: Vec<Vec3>,
+}
+
 /// Trial moves of a Monte Carlo barostat along one extent of the cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrialMoves {
@@ -31,6 +45,8 @@ pub struct TrialMoves {
     pub tried: u64,
     /// of these
     pub accepted: u64,
+    /// of those tried, refused since the cell would be too small for the cutoff
+    pub too_small: u64,
 }
 
 /// Positions, velocities, cell and time, in topology order.
@@ -61,4 +77,6 @@ pub struct State {
     pub velocities: Vec<Vec3>,
     /// thermostat and barostat
     pub coupling: Coupling,
+    /// multiple time steps
+    pub cycle: ImpulseCycle,
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Config;
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::run::load;
 use std::path::Path;
@@ -31,6 +32,18 @@ fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
 #[track_caller]
 fn one(found: &[String], parts: &[&str]) {
     assert!(found.len() == 1 && parts.iter().all(|part| found[0].contains(part)), "{parts:?} in {found:?}");
+}
+
+/// Warnings of impulses every so many steps of `timestep`, and the refusal of that stage.
+fn impulses(system: &str, forces: &str, timestep: &str, every: u32) -> (Vec<String>, Option<String>) {
+    let (mut plan, system, state) = loaded(system, forces, &format!("timestep = \"{timestep}\""));
+    for stage in &mut plan.stages {
+        if let StageKind::Dynamics(dynamics) = &mut stage.kind {
+            dynamics.multiple_time_steps = Some(MultipleTimeSteps { every });
+        }
+    }
+    let warned = warnings(&plan, &system, &state).into_iter().filter(|text| text.contains("impulses"));
+    (warned.collect(), refuse(&plan, &system).err().map(|error| error.to_string()))
 }
 
 fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
@@ -70,6 +83,30 @@ fn a_timestep_below_five_steps_per_period_is_refused_and_below_ten_warned_of() {
     one(&heavy, &["7.4 steps", "constraints = \"all-bonds\""]);
     let water = refusal("water", "constraints = \"none\"\nrigid_water = false", NVE).expect("an H-H spring");
     assert!(water.contains("rigid_water = true"), "{water}");
+}
+
+#[test]
+fn impulses_near_resonance_are_warned_of_and_refused() {
+    for (timestep, every) in [("2 fs", 2), ("2 fs", 3), ("1 fs", 7)] {
+        assert_eq!(impulses("water", PME, timestep, every), (vec![], None));
+    }
+    for (timestep, every, better) in [("2 fs", 4, 3), ("2 fs", 5, 3), ("1 fs", 11, 7)] {
+        let (warned, refused) = impulses("water", PME, timestep, every);
+        one(&warned, &["\"production\"", "librations of water", &format!("every = {better} }}")]);
+        assert_eq!(refused, None);
+    }
+    for (timestep, every) in [("2 fs", 6), ("3 fs", 4), ("1 fs", 12), ("2 fs", 8)] {
+        let refused = impulses("water", PME, timestep, every).1.expect("12 fs or more");
+        assert!(refused.contains("heat") && refused.contains("multiple_time_steps"), "{refused}");
+    }
+    // the stiffest bond of flexible water, the H-H of 553 kcal/mol/Å² and half of 1.008 amu, has a period of 6.6 fs
+    let free = PME.replace("h-bonds", "none");
+    for (every, warns, refuses) in [(2, false, false), (3, true, false), (4, true, false), (5, true, true)] {
+        let (warned, refused) = impulses("peptide-charged", &free, "0.5 fs", every);
+        let warned = warned.iter().any(|text| text.contains("resonate"));
+        assert_eq!((warned, refused.is_some()), (warns, refuses), "{every}");
+        assert!(refused.is_none_or(|text| text.contains("constraints = \"h-bonds\"")));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::Ranks;
-use crate::system::{Molecules, State, System, Topology};
+use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
 /// What a rank knows of the system, and computes of its forces. Positions and forces of its interface are those of the atoms at
@@ -96,6 +96,7 @@ impl Domain {
             positions: part(&state.positions),
             velocities: part(&state.velocities),
             coupling: state.coupling.clone(),
+            cycle: ImpulseCycle::default(),
             ..*state
         }
     }

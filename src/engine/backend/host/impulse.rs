@@ -2,8 +2,10 @@
 
 use super::{ATOMS, Host};
 use crate::backend::{ForceField, Impulse};
+use crate::ensemble::multiple_time_steps::{lead_weights, lead_work};
 use crate::error::Result;
 use crate::memory;
+use crate::system::ImpulseCycle;
 use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 
@@ -22,6 +24,61 @@ impl<F: ForceField> Host<F> {
             *acting = *sum + slow * weight;
             *sum += slow;
         });
+    }
+
+    /// Whether the last step belongs to a cycle of impulses in a stage that renews velocities.
+    pub(super) fn in_cycle(&self) -> bool {
+        !self.cycle.slow.is_empty()
+    }
+
+    /// Before a step: completes the work of a thermostat that has renewed velocities since the last impulse, where this step is
+    /// an impulse, and begins a new cycle in a stage in which velocities are `refreshed`.
+    pub(super) fn follow_impulses(&mut self, refreshed: bool) {
+        let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
+        let is_impulse = impulse.weight > 0.0 && !impulse.forces.is_empty();
+        if !is_impulse {
+            cycle.step += 1;
+            if cycle.step >= cycle.length {
+                // the stage of these impulses has ended
+                *cycle = ImpulseCycle::default();
+            }
+            return;
+        }
+        let chunks = impulse.forces.par_chunks(ATOMS).zip(cycle.changes.par_chunks(ATOMS));
+        let products = chunks.map(|(forces, changes)| forces.iter().zip(changes).map(|(f, v)| f.dot(*v)).sum::<f64>());
+        self.coupling.thermostat_work += lead_work(self.timestep, products.collect::<Vec<_>>().iter().sum());
+        if !refreshed {
+            *cycle = ImpulseCycle::default();
+            return;
+        }
+        (cycle.length, cycle.step) = (impulse.weight as u32, 0);
+        memory::copy(&impulse.forces, &mut cycle.slow);
+        cycle.changes.clear();
+        memory::resize(&mut cycle.changes, impulse.forces.len(), Vec3::ZERO);
+    }
+
+    /// After velocities were renewed in the middle of the last move: books the part of the work that depends on the last
+    /// impulse, and notes what the next one completes. The velocities `before` follow from the move where they are not given,
+    /// since its two halves have the velocities before and after.
+    pub(super) fn book_lead(&mut self, before: Option<&[Vec3]>) {
+        if !self.in_cycle() {
+            return;
+        }
+        let ImpulseCycle { length, step, slow, changes } = &mut self.cycle;
+        let [since, until] = lead_weights(*length, *step);
+        let (velocities, positions, old, timestep) = (&self.velocities, &self.positions, &self.old, self.timestep);
+        let of_move = |atom: usize| (velocities[atom] - (positions[atom] - old[atom]) * (1.0 / timestep)) * 2.0;
+        let change = |atom: usize| before.map_or_else(|| of_move(atom), |before| velocities[atom] - before[atom]);
+        let mut parts = vec![0.0; slow.len().div_ceil(ATOMS)];
+        let chunks = parts.par_iter_mut().zip(changes.par_chunks_mut(ATOMS)).zip(slow.par_chunks(ATOMS)).enumerate();
+        self.team.for_each(chunks, |(chunk, ((part, changes), slow))| {
+            for (index, (sum, force)) in changes.iter_mut().zip(slow).enumerate() {
+                let change = change(chunk * ATOMS + index);
+                *sum += change * since;
+                *part += force.dot(change);
+            }
+        });
+        self.coupling.thermostat_work -= lead_work(timestep, until * parts.iter().sum::<f64>());
     }
 
     /// After a step: what the virial of its constraint forces has of the impulse beyond its weight of one, kJ/mol.

@@ -4,7 +4,6 @@ use super::{ATOMS, Host};
 use crate::backend::centres::centre_of;
 use crate::backend::{Backend, Evaluation, ForceField, Workload};
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::check_minimum_image;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::memory;
@@ -31,13 +30,18 @@ pub(super) struct TrialScratch {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted.
+    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted. A cell in which an atom
+    /// would meet two images of another is refused.
     pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         let Some(cell) = self.cell else { return self.forces(workload) };
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());
         let factors = trial.factors(change);
         let stretched = cell.stretched(factors);
-        check_minimum_image(&stretched, self.cutoff)?;
+        if self.cutoff > stretched.max_cutoff() {
+            VolumeTrial::refuse_too_small(&mut self.coupling.trials[trial.extent]);
+            self.prune_lists(0.0)?;
+            return self.forces(workload);
+        }
         self.stretch_molecules(factors);
         let reach = self.reach_after(factors);
         // without a cutoff all pairs are listed, and the difference is not a number

@@ -132,7 +132,7 @@ fn energies_that_are_no_numbers_are_refused() {
 fn the_largest_change_stays_after_the_adaptation() {
     for (tried, adapts) in [(0, true), (ADAPTING - 1, true), (ADAPTING, false), (10 * ADAPTING, false)] {
         for accepted in [true, false] {
-            let mut moves = TrialMoves { largest: 0.01, tried, accepted: 0 };
+            let mut moves = TrialMoves { largest: 0.01, tried, accepted: 0, too_small: 0 };
             VolumeTrial::count(&mut moves, accepted);
             assert_eq!(moves.largest != 0.01, adapts);
             assert_eq!((moves.tried, moves.accepted), (tried + 1, u64::from(accepted)));

@@ -99,11 +99,22 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
 }
 
 #[test]
-fn a_cell_that_becomes_too_small_ends_the_run() {
+fn a_cell_that_would_be_too_small_is_refused_and_leaves_every_bit() {
     let mut sample = Sample::load("water").rigid();
     let edge = 2.0 * sample.system.settings.longest_cutoff() + 1e-4;
     sample.state.cell = Some(PeriodicCell::orthorhombic([edge; 3]));
     let mut host = host(&sample, &sample.state);
-    let refusal = host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap_err();
-    assert!(refusal.to_string().contains("the cell has shrunk so far"), "{refusal}");
+    let (state, evaluation) = (state_of(&host), host.evaluation().clone());
+    for tried in 1..=2 {
+        host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
+        let mut after = state_of(&host);
+        let moves = std::mem::take(&mut after.coupling.trials)[1];
+        assert_eq!((moves.tried, moves.accepted, moves.too_small), (tried, 0, tried));
+        assert!(after == state && host.evaluation().forces == evaluation.forces);
+        assert_eq!(host.evaluation().energies.potential(), evaluation.energies.potential());
+    }
+    // a trial that makes it larger is a trial like any other
+    host.try_volume(&VolumeTrial { change: 1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
+    let moves = state_of(&host).coupling.trials[1];
+    assert_eq!((moves.tried, moves.accepted, moves.too_small), (3, 1, 2));
 }
