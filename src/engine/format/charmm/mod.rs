@@ -14,10 +14,10 @@ mod parameters;
 mod psf;
 mod rows;
 mod sections;
+mod stream;
 mod table;
 mod terms;
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::element;
@@ -81,8 +81,6 @@ fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());
     let mut last: Option<&PsfAtom> = None;
-    let bonded: HashSet<u32> = psf.bonds.iter().flatten().copied().collect();
-    let no_name = Name::default();
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
             // digits before the letter of an insertion
@@ -95,8 +93,7 @@ fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -
         atoms.push(Atom {
             name,
             type_name: Name::new(&parameters.names.of(&types[index..=index])),
-            // ions have the masses of their elements, which their names (SOD, POT) are not those of
-            element: element::guess(if bonded.contains(&(index as u32)) { name } else { no_name }, atom.mass),
+            element: element::guess(name, atom.mass),
             mass: atom.mass,
             charge: atom.charge,
             lj_type: lj_types[index],
