@@ -37,7 +37,7 @@ struct Common {
     /// For trajectories without a topology (all but H5MD): a topology file, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
+    /// Atoms: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look for;
     /// and, or, not, parentheses. Molecules are whole; several are put into the periodic image nearest to the first
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
