@@ -18,6 +18,7 @@ mod gromacs_traps;
 mod intermolecular;
 mod literal;
 mod lone_pairs;
+mod marks;
 mod mmcif;
 mod openmm;
 mod pdb;
