@@ -97,6 +97,11 @@ impl<'a> Selector<'a> {
         Self { selection, whole, parts }
     }
 
+    /// For frames of a system whose bonds are not known: positions as they are.
+    pub fn unchanged(selection: Selection<'a>) -> Self {
+        Self { selection, whole: None, parts: vec![(0..selection.atoms.len()).collect()] }
+    }
+
     /// The atoms.
     pub fn selection(&self) -> &Selection<'a> {
         &self.selection

@@ -43,6 +43,11 @@ pub struct Label {
 }
 
 impl Label {
+    /// Whether both are of one residue, if they follow each other.
+    pub(super) fn is_of_residue(&self, other: &Self) -> bool {
+        (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
+    }
+
     /// With the name of the residue, and what tells it from others: its number as text, and anything else.
     pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();

@@ -129,6 +129,45 @@ fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
     ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
 }
 
+/// The standard atomic weight in amu; 0 for no element.
+pub fn weight(atomic_number: u8) -> f64 {
+    entry(atomic_number).map_or(0.0, |&(_, weight)| weight)
+}
+
+/// Ions whose names in CHARMM are no symbols.
+const IONS_OF_CHARMM: [(&str, &str); 9] = [
+    ("SOD", "Na"),
+    ("POT", "K"),
+    ("CLA", "Cl"),
+    ("CAL", "Ca"),
+    ("LIT", "Li"),
+    ("RUB", "Rb"),
+    ("CES", "Cs"),
+    ("BAR", "Ba"),
+    ("CAD", "Cd"),
+];
+
+/// Elements with symbols of two letters that begin names of atoms in molecules, where the symbol of one letter does not.
+const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
+
+/// The atomic number that the names of an atom and of its residue imply; 0 where they imply none, as for virtual sites.
+///
+/// An atom that is called as its residue is an ion, by its symbol or its name in CHARMM. Others begin with their symbol:
+/// chlorine, bromine, iron and selenium with both letters, the rest with one.
+pub fn of_names(name: &str, residue: &str) -> u8 {
+    let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+    let (name, residue) = (letters(name), letters(residue));
+    if name.eq_ignore_ascii_case(&residue) {
+        let charmm = IONS_OF_CHARMM.iter().find(|(ion, _)| ion.eq_ignore_ascii_case(&name));
+        let found = number(charmm.map_or(name.as_str(), |(_, symbol)| symbol));
+        if found != 0 {
+            return found;
+        }
+    }
+    let two = name.get(..2).filter(|start| OF_TWO_LETTERS.iter().any(|known| known.eq_ignore_ascii_case(start)));
+    number(two.or(name.get(..1)).unwrap_or_default())
+}
+
 /// The atomic number that an atom's name and mass (amu) speak for; 0 where they speak for none.
 ///
 /// A symbol that begins the name and has the mass decides, so that `CA` of 12 is carbon and `CA` of 40 calcium.
@@ -209,6 +248,27 @@ mod tests {
             ("CAD", 112.411, "Cd"),
         ] {
             assert_eq!(symbol(guess(Name::new(name), mass)), expected, "{name} {mass}");
+        }
+    }
+
+    #[test]
+    fn names_alone_imply_elements() {
+        for (name, residue, expected) in [
+            ("CA", "ALA", "C"),
+            ("CA", "CA", "Ca"),
+            ("HG21", "VAL", "H"),
+            ("1HB", "ALA", "H"),
+            ("OW", "SOL", "O"),
+            ("NA", "NA", "Na"),
+            ("Na+", "NA", "Na"),
+            ("SOD", "SOD", "Na"),
+            ("CL1", "LIG", "Cl"),
+            ("SE", "MSE", "Se"),
+            ("SD", "MET", "S"),
+            ("MW", "SOL", ""),
+            ("", "", ""),
+        ] {
+            assert_eq!(symbol(of_names(name, residue)), expected, "{name} {residue}");
         }
     }
 

@@ -75,7 +75,7 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     },
     Format {
         name: "CHARMM topology (psf)",
-        recognises: |bytes| bytes.starts_with(b"PSF"),
+        recognises: charmm::is_psf,
         read: |path, bytes, options| {
             options.are_used(&["parameters"], path)?;
             charmm::read(path, bytes, options)
