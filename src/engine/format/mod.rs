@@ -33,7 +33,7 @@ pub use coordinates::{Coordinates, Label, read_coordinates};
 pub use gromacs::write_gro;
 pub use known::{TopologyOptions, read_topology, read_topology_with};
 pub use mmcif::write_mmcif;
-pub use names::{Names, read_names};
+pub use names::{Names, read_names, take_names};
 pub use order::check_order;
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

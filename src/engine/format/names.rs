@@ -43,8 +43,21 @@ pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
     Ok(Names { topology, has_bonds: false })
 }
 
+/// Gives the atoms of a topology the names and residues of a structure, if it has labels of all of them.
+pub fn take_names(topology: &mut Topology, labels: &[Label]) {
+    if labels.is_empty() || labels.len() != topology.atoms.len() {
+        return;
+    }
+    let Topology { atoms, residues, .. } = of_labels(labels);
+    for (own, named) in topology.atoms.iter_mut().zip(atoms) {
+        (own.name, own.residue) = (named.name, named.residue);
+        own.element = if own.element == 0 && own.mass > 0.0 { named.element } else { own.element };
+    }
+    topology.residues = residues;
+}
+
 /// Atoms and residues by the labels of a structure.
-pub(super) fn of_labels(labels: &[Label]) -> Topology {
+fn of_labels(labels: &[Label]) -> Topology {
     let mut topology = Topology { exclusions: Exclusions::from_pairs(labels.len(), []), ..Topology::default() };
     let mut last: Option<&Label> = None;
     for (label, index) in labels.iter().zip(0u32..) {

@@ -13,7 +13,7 @@ use super::whole::{Copies, expand};
 use super::{Parsed, TopologyOptions, leap_order, preprocessor};
 use crate::error::Problem;
 use crate::format::number;
-use crate::system::{CellHint, Description};
+use crate::system::Description;
 
 /// Defined by the CHARMM force fields of GROMACS.
 const CHARMM: &str = "_FF_CHARMM";
@@ -27,7 +27,7 @@ pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptio
     let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
     topology.title = reader.title;
     topology.charmm = macros.contains(CHARMM) || !topology.bonded.urey_bradleys.is_empty();
-    Ok(Description { topology, nonbonded, cell_hint: CellHint::default() })
+    Ok(Description { topology, nonbonded, ..Description::default() })
 }
 
 #[derive(Default)]
