@@ -67,7 +67,7 @@ pub struct SelectedFrame<'a> {
     pub time: f64,
     /// lattice, where there is one
     pub cell: Option<PeriodicCell>,
-    /// nm, in the order of the selection, molecules whole and near the first
+    /// nm, in the order of the selection, molecules whole and gathered, or as stored
     pub positions: &'a [Vec3],
 }
 

@@ -10,10 +10,10 @@ use super::outputs::rounded;
 use super::topology;
 use crate::analysis::{Images, OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
 use crate::error::{Problem, Result};
+use crate::format::Names;
 use crate::observe::trajectory::{FrameSource, open};
 use crate::run::Engine;
 use crate::select::select;
-use crate::system::Topology;
 
 /// Compute an observable of a trajectory
 #[derive(Debug, Args)]
@@ -34,10 +34,11 @@ struct Choice {
 struct Common {
     /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB; of one that is still being written the frames so far
     trajectory: PathBuf,
-    /// For trajectories without a topology (all but H5MD): a topology file, or an H5MD trajectory of the same atoms
+    /// For trajectories without a topology (all but H5MD): a topology (a PSF file needs no parameters), a structure (gro,
+    /// PDB, mmCIF; bonds are not known then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Atoms: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for;
+    /// Atoms: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look for;
     /// and, or, not, parentheses. Molecules are made whole, and several are gathered along their shortest distances
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
@@ -116,7 +117,7 @@ impl Common {
     /// Prints frames and memory before it reads them; writes the results and prints their summary.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
-        let topology = self.topology(trajectory.as_ref())?;
+        let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;
         let atoms = select(&topology, &self.select)?;
         let stride = self.stride as usize;
         let count = trajectory.frames().div_ceil(stride);
@@ -124,8 +125,13 @@ impl Common {
             return Err(Problem::new("the trajectory has no frame yet").in_file(&self.trajectory).into());
         }
         let selection = Selection { topology: &topology, atoms: &atoms };
-        let images = if self.as_stored { Images::AsStored } else { Images::Gathered };
+        let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let selector = Selector::new(selection, images);
+        if !has_bonds {
+            let what =
+                "bonds        not known: molecules are not made whole; name a topology with bonds if they are broken\n";
+            super::print(what)?;
+        }
         let mut observables = [options.observable(trajectory.as_mut(), &selector)?];
         let memory: f64 = observables.iter().map(|observable| observable.memory(count, atoms.len())).sum();
         super::print(&format!(
@@ -145,17 +151,18 @@ impl Common {
     }
 
     /// The topology that is named, or else that of the trajectory.
-    fn topology(&self, trajectory: &dyn FrameSource) -> Result<Topology> {
-        let topology = match (&self.topology, trajectory.topology()) {
-            (None, Some(own)) => return Ok(own.clone()),
+    fn topology(&self, trajectory: &dyn FrameSource) -> Result<Names> {
+        let names = match (&self.topology, trajectory.topology()) {
+            (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
             (None, None) => {
                 let problem = Problem::new("this trajectory holds positions only: no names, masses or bonds");
-                let help = "name the topology with --topology, a topology file or an H5MD trajectory of the same atoms";
+                let help = "name the topology with --topology: a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory \
+                            of the same atoms";
                 return Err(problem.in_file(&self.trajectory).help(help).into());
             }
             (Some(path), _) => topology::read(path)?,
         };
-        topology::check(&topology, trajectory, &self.trajectory)?;
-        Ok(topology)
+        topology::check(&names.topology, trajectory, &self.trajectory)?;
+        Ok(names)
     }
 }

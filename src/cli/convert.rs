@@ -25,7 +25,8 @@ pub(super) struct Convert {
     /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, for one frame .rst7, .gro, .cif; for a
     /// topology .prmtop, .parm7, .top, which is refused where the format cannot express a term exactly
     output: PathBuf,
-    /// For inputs without names and bonds: a topology file, or an H5MD trajectory of the same atoms
+    /// For inputs without names and bonds: a topology (a PSF file needs no parameters), a structure (gro, PDB, mmCIF; bonds are not
+    /// known then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Atoms to write, all unless given, as in md analyze: for example "not water"
@@ -123,6 +124,14 @@ impl Convert {
         };
         let rounding = quantity("precision", &self.precision, Dimension::Length)?;
         let named = self.topology.as_deref().map(topology::read).transpose()?;
+        let has_bonds = named.as_ref().is_none_or(|names| names.has_bonds);
+        let needs = [("--whole", self.whole), ("--unwrap", self.unwrap), ("--center", self.center.is_some())];
+        if let (false, Some(path), Some((what, _))) =
+            (has_bonds, &self.topology, needs.iter().find(|(_, given)| *given))
+        {
+            return Err(topology::no_bonds(path, what));
+        }
+        let named = named.map(|names| names.topology);
         let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
         let topology = named.or_else(|| source.topology().cloned());
         if let Some(topology) = &topology {
@@ -138,7 +147,7 @@ impl Convert {
         let is_one = self.frame.is_some() || source.frames() == 1;
         let count = source.atoms();
         let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
-        let mut operations = self.operations(topology.as_ref(), &selections, source.as_mut())?;
+        let mut operations = self.operations(topology.as_ref(), &selections, has_bonds, source.as_mut())?;
         let written = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
         super::print(&format!("written      {}: {written} frames of {atoms} atoms\n", self.output.display()))
@@ -202,9 +211,10 @@ impl Convert {
         &self,
         topology: Option<&'a Topology>,
         [center, align]: &'a [Option<Vec<u32>>; 2],
+        has_bonds: bool,
         source: &mut dyn FrameSource,
     ) -> Result<Vec<Box<dyn Operation + 'a>>> {
-        let images = if self.as_stored { Images::AsStored } else { Images::Gathered };
+        let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let mut operations: Vec<Box<dyn Operation + 'a>> = vec![];
         if self.whole {
             operations.push(Box::new(Whole::new(self.topology(topology)?)));

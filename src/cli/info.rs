@@ -48,6 +48,9 @@ fn describe(path: &Path) -> Result<String> {
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
         let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
+        if bytes.starts_with(b"PSF") {
+            return Ok(without_parameters(format.name, &format::read_names(path, &options)?.topology));
+        }
         return Ok(topology(format.name, &(format.read)(path, &bytes, &options)?));
     }
     match bytes.trim_ascii_start() {
@@ -110,6 +113,16 @@ fn topology(format: &str, description: &Description) -> String {
     }
     let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", description.cell_hint.kind);
     text
+}
+
+/// A topology whose parameters are in other files.
+fn without_parameters(format: &str, topology: &Topology) -> String {
+    let (title, contents) = (topology.title.trim(), contents(topology));
+    format!(
+        "{format}\ntitle        {title}\ncontents     {contents}\nbonds        {}\nparameters   none in this file: list those of its \
+         force field in system.parameters\n",
+        topology.connectivity.len()
+    )
 }
 
 /// The rule that gives most pairs of Lennard-Jones types, and how many it does not give.

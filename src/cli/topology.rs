@@ -1,23 +1,43 @@
 //! The topology that goes with a trajectory.
 
+use std::io::Read;
 use std::path::Path;
 
 use super::input::gromacs_folders;
-use crate::error::{Problem, Result};
-use crate::format::{TopologyOptions, check_order, read_topology_with};
+use crate::error::{Error, Problem, Result};
+use crate::format::pdb::is_pdb;
+use crate::format::{Names, TopologyOptions, check_order, file, read_names};
 use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::system::Topology;
 
-/// From a topology file, or a trajectory that holds one.
-pub(super) fn read(path: &Path) -> Result<Topology> {
-    if Format::of_file(path).is_err() {
+/// From a topology, a structure, or a trajectory that holds a topology.
+pub(super) fn read(path: &Path) -> Result<Names> {
+    let trajectory = Format::of_file(path).ok().filter(|_| !is_structure(path));
+    if trajectory.is_none() {
         let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };
-        return Ok(read_topology_with(path, &options)?.topology);
+        return read_names(path, &options);
     }
-    open(path)?.topology().cloned().ok_or_else(|| {
+    let topology = open(path)?.topology().cloned().ok_or_else(|| {
         let problem = Problem::new("this trajectory holds no topology").in_file(path);
-        problem.help("name a topology file or an H5MD trajectory").into()
-    })
+        problem.help("name a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory")
+    })?;
+    Ok(Names { topology, has_bonds: true })
+}
+
+/// Whether the file is of a format of structures that is also one of trajectories.
+fn is_structure(path: &Path) -> bool {
+    let mut beginning = vec![];
+    let read = file::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    read.is_ok() && is_pdb(&beginning)
+}
+
+/// Bytes by which a PDB file is told.
+const BEGINNING: u64 = 4096;
+
+/// The problem of bonds that a structure does not state.
+pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
+    let problem = Problem::new(format!("{what} needs bonds, which this file does not state")).in_file(path);
+    problem.help("name a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
 /// Refuses a topology of other atoms, or atoms in another order, than those of `trajectory`, which was read from `path`.

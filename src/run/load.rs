@@ -6,7 +6,9 @@ use super::checkpoint::Checkpoint;
 use super::coincidence;
 use super::plan::{Plan, StageKind, Velocities};
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, TopologyOptions, check_order, file, read_coordinates, read_topology_with};
+use crate::format::{
+    Coordinates, TopologyOptions, check_order, file, read_coordinates, read_topology_with, take_names,
+};
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
@@ -18,7 +20,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     // a topology that says how many molecules there are may claim any number: that of the coordinates is the limit
     let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
     let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
-    let description = read_topology_with(&plan.system.topology, &options)?;
+    let mut description = read_topology_with(&plan.system.topology, &options)?;
     let atoms = description.topology.atoms.len();
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
@@ -26,6 +28,9 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
+    if description.nameless {
+        take_names(&mut description.topology, &coordinates.labels);
+    }
     coordinates.cell = plan.system.cell.or(coordinates.cell);
     let contradictions = check_stages(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };

@@ -390,3 +390,56 @@ fn commands_take_charmm_systems() {
         assert!(code == Some(2) && text.contains(message), "{text}");
     }
 }
+
+/// Files for NAMD have residues and parameters without commands `read`, which CHARMM needs.
+#[test]
+fn parameters_are_read_behind_residues() {
+    let expected = read("charmm.psf");
+    let same = |file: &str, changes: &[(&str, &str)]| {
+        let found = changed(file, changes, &PARAMETERS).unwrap_or_else(|error| panic!("{changes:?}: {error}"));
+        assert_eq!(
+            (found.topology.atoms, found.topology.bonded),
+            (expected.topology.atoms.clone(), expected.topology.bonded.clone()),
+            "{changes:?}"
+        );
+        assert_eq!(found.nonbonded, expected.nonbonded, "{changes:?}");
+    };
+    same("charmm.prm", &[("ATOMS", "RESI CHN 0.0\nATOM C1 CX -0.1\nBOND C1 C2\nATOMS")]);
+    same("charmm.prm", &[("ATOMS", "36 1\nATOMS")]);
+    same("charmm.prm", &[("ATOMS", "AUTO ANGLES DIHE\nATOMS")]);
+    same("charmm.str", &[("read rtf", "!read rtf"), ("read para", "!read para")]);
+    // residues may also follow the parameters
+    same(
+        "charmm.str",
+        &[("read rtf", "!read rtf"), ("read para", "!read para"), ("\nend\n", "\nRESI X 0\nBOND A B\nend\n")],
+    );
+    refused(
+        "charmm.prm",
+        &[("ANGLES", "END\nANGLES")],
+        Some("ANGLES"),
+        &["a section behind the END of the parameters", "CHARMM reads nothing behind END"],
+    );
+}
+
+#[test]
+fn what_charmm_would_not_read_is_not_read() {
+    let expected = read("charmm.psf");
+    let never = "read para card flex append\n* never\n*\nBONDS\nTR TR 9999.0 2.53\nEND\n";
+    for end in ["return", "stop", "if 1 eq 1 then\nset a b\nendif\nreturn"] {
+        let found = changed("charmm.str", &[("\nend\n", &format!("\nend\n{end}\n{never}"))], &PARAMETERS).unwrap();
+        assert_eq!(
+            (found.topology.atoms, found.topology.bonded),
+            (expected.topology.atoms.clone(), expected.topology.bonded.clone()),
+            "{end}"
+        );
+    }
+    for condition in
+        ["if 0 eq 1 then", "if 0 eq 1 goto label", "goto label", "if 0 eq 1 return", "if 0 eq 1 read para card"]
+    {
+        let changes = [("\nend\n", &*format!("\nend\n{condition}\n{never}endif\n"))];
+        let words = ["what is read depends on", "does not evaluate conditions"];
+        refused("charmm.str", &changes, Some(condition), &words);
+    }
+    let block = [("\nend\n", &*format!("\nend\nif 0 eq 1 then\nreturn\nendif\n{never}"))];
+    refused("charmm.str", &block, Some("return"), &["what is read depends on RETURN"]);
+}

@@ -380,8 +380,6 @@ fn faults_of_the_system_are_named() {
         refused("BUT 1\nSOL 2\n", &format!("BUT 1\nSOL {number}\n"), &[&expected]);
     }
     refused("BUT 1\nSOL 2\n", "", &["the topology has no atoms"]);
-    let bonds = "SOL 2\n[ intermolecular_interactions ]\n[ bonds ]\n1 2 6 0.3 100\n";
-    refused("BUT 1\nSOL 2\n", &format!("BUT 1\n{bonds}"), &["[ bonds ] stands too late"]);
     refused("butane in water\n\n[ mol", "butane in water\n[ pairs ]\n[ mol", &["[ pairs ] stands too late"]);
 }
 

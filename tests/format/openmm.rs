@@ -1,7 +1,7 @@
 //! Systems of OpenMM: energies of serialised systems, virtual sites, and what is refused.
 
 use md::backend::{Reference, Workload};
-use md::format::read_topology;
+use md::format::{read_coordinates, read_topology, take_names};
 use md::system::{BoxKind, Construction, Description, DispersionCorrection, Electrostatics, LjModifier};
 use md::team::Team;
 use md::virtual_sites::SitePlan;
@@ -48,7 +48,7 @@ fn energies_and_forces_of_serialised_systems_agree() {
     for name in ["peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "tip4pew", "tip5p"] {
         let mut golden = Golden::load(name).unwrap();
         let path = golden.folder.join(format!("{name}.xml.xz"));
-        let Description { topology, nonbonded, cell_hint } = read_topology(&path).unwrap();
+        let Description { topology, nonbonded, cell_hint, .. } = read_topology(&path).unwrap();
         assert_eq!(cell_hint.kind != BoxKind::None, golden.cell.is_some());
         let from_prmtop = std::mem::replace(&mut golden.system.topology, topology);
         golden.system.nonbonded = nonbonded;
@@ -218,7 +218,7 @@ fn read(text: &str) -> md::error::Result<Description> {
 
 #[test]
 fn the_file_means_what_it_says() {
-    let Description { topology, nonbonded, cell_hint } = read(XML).unwrap();
+    let Description { topology, nonbonded, cell_hint, .. } = read(XML).unwrap();
     assert_eq!(cell_hint.kind, BoxKind::Triclinic);
     let names: Vec<&str> = topology.atoms.iter().map(|atom| atom.name.as_str()).collect();
     assert_eq!(names, ["C", "N", "O", "H", "EP", "EP", "EP", "EP", "Na"]);
@@ -252,6 +252,31 @@ fn the_file_means_what_it_says() {
     assert_eq!((topology.exclusions.len(), bonded.pairs14.len()), (2, 1));
     let pair = bonded.pairs14[0];
     assert_eq!((pair.atoms, pair.charge_product, pair.c6, pair.c12), ([0, 3], 0.1, 64.0, 4096.0));
+}
+
+/// The coordinates name what the system does not; a structure of other atoms changes nothing.
+#[test]
+fn names_come_from_the_coordinates() {
+    let description = read(XML).unwrap();
+    assert!(description.nameless);
+    let rows = [("CA", "ALA", 5), ("N", "ALA", 5), ("O", "ALA", 5), ("H", "ALA", 5)].into_iter();
+    let rows = rows.chain([("M1", "ALA", 5), ("M2", "ALA", 5), ("M3", "ALA", 5), ("M4", "ALA", 5), ("NA", "NA", 6)]);
+    let line = |(index, (name, residue, number)): (usize, (&str, &str, i32))| {
+        format!("ATOM  {:>5} {name:<4} {residue:>3} A{number:>4}    {:>8.3}{:>8.3}{:>8.3}\n", index + 1, index, 0, 0)
+    };
+    let text: String = rows.enumerate().map(line).collect();
+    let (_folder, path) = file("named.pdb", text.as_bytes());
+    let labels = read_coordinates(&path, None, None).unwrap().labels;
+    let mut topology = description.topology.clone();
+    take_names(&mut topology, &labels[1..]);
+    assert_eq!(topology.atoms, description.topology.atoms);
+    take_names(&mut topology, &labels);
+    let residues: Vec<(&str, i32, u32)> =
+        topology.residues.iter().map(|r| (r.name.as_str(), r.number, r.first)).collect();
+    assert_eq!(residues, [("ALA", 5, 0), ("NA", 6, 8)]);
+    let atoms: Vec<(&str, u8, u32)> = topology.atoms.iter().map(|a| (a.name.as_str(), a.element, a.residue)).collect();
+    assert_eq!((atoms[0], atoms[4], atoms[8]), (("CA", 6, 0), ("M1", 0, 0), ("NA", 11, 1)));
+    assert_eq!(md::select::select(&topology, "protein and name CA").unwrap(), [0]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod damage;
 mod formats;
 mod fuzz;
 mod golden;
+mod names;
 mod power;
 #[path = "../python/probe.rs"]
 mod probe;

@@ -308,7 +308,7 @@ static TRAJECTORY: &[Key] = &[
         name: "select",
         kind: Text,
         example: "\"not water\"",
-        doc: "Atoms that are written, all unless given: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look for; and, or, not, parentheses. Their molecules are made whole with all atoms.",
+        doc: "Atoms that are written, all unless given: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look for; and, or, not, parentheses. Their molecules are made whole with all atoms.",
         ..KEY
     },
 ];

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::file;
+use super::text::remove_mark;
 use crate::error::{Error, Problem, Result};
 
 /// The largest file accepted, before and after unpacking, in bytes: a topology of about 20 million atoms.
@@ -27,7 +28,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
         _ => Error::io(path, error),
     })?;
     let limit = MAX_UNPACKED.min(MAX_RATIO * bytes.len() as u64);
-    unpack(bytes, limit).map_err(|problem| problem.in_file(path).into())
+    let mut bytes = unpack(bytes, limit).map_err(|problem| problem.in_file(path))?;
+    // of a text that was compressed
+    remove_mark(&mut bytes);
+    Ok(bytes)
 }
 
 /// Unpack `bytes` up to `limit` bytes; anything that is not compressed comes back as it is.

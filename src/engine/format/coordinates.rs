@@ -1,5 +1,6 @@
 //! Positions, velocities and cell: what every reader of coordinates returns.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use super::known::{COORDINATES, recognise};
@@ -33,6 +34,31 @@ pub struct Label {
     pub name: Name,
     /// atomic number; 0 where the file does not tell
     pub element: u8,
+    /// name of its residue
+    pub residue: Name,
+    /// number of its residue; 0 where it is no number
+    pub number: i32,
+    /// differs where chain, number or insertion code of the residue differ
+    pub place: u64,
+}
+
+impl Label {
+    /// Whether both are of one residue, if they follow each other.
+    pub(super) fn is_of_residue(&self, other: &Self) -> bool {
+        (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
+    }
+
+    /// With the name of the residue, and what tells it from others: its number as text, and anything else.
+    pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        place.hash(&mut hasher);
+        Label {
+            residue: Name::new(&String::from_utf8_lossy(name)),
+            number: number::integer(number).unwrap_or_default(),
+            place: hasher.finish(),
+            ..self
+        }
+    }
 }
 
 /// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves

@@ -102,6 +102,15 @@ const ELEMENTS: [(&str, f64); 92] = [
 /// Force fields round masses to 12.0, 1.0 or 19.0; no symbol that begins another's name is this close in mass.
 const MASS_TOLERANCE: f64 = 0.2;
 
+/// Masses of united carbons as force fields round them (13.019, 14.027, 15.035 and 16.043 amu) differ by less from the sums of
+/// atomic weights. Nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) are farther from them.
+const UNITED_TOLERANCE: f64 = 0.005;
+
+/// Atomic weights of the atoms of united carbons, and the place of carbon in the table.
+const CARBON: f64 = 12.011;
+const HYDROGEN: f64 = 1.008;
+const CARBON_INDEX: usize = 5;
+
 /// The heaviest hydrogen that mass repartitioning makes, in amu.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
@@ -120,15 +129,60 @@ fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
     ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
 }
 
+/// The standard atomic weight in amu; 0 for no element.
+pub fn weight(atomic_number: u8) -> f64 {
+    entry(atomic_number).map_or(0.0, |&(_, weight)| weight)
+}
+
+/// Ions whose names in CHARMM are no symbols.
+const IONS_OF_CHARMM: [(&str, &str); 9] = [
+    ("SOD", "Na"),
+    ("POT", "K"),
+    ("CLA", "Cl"),
+    ("CAL", "Ca"),
+    ("LIT", "Li"),
+    ("RUB", "Rb"),
+    ("CES", "Cs"),
+    ("BAR", "Ba"),
+    ("CAD", "Cd"),
+];
+
+/// Elements with symbols of two letters that begin names of atoms in molecules, where the symbol of one letter does not.
+const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
+
+/// The atomic number that the names of an atom and of its residue imply; 0 where they imply none, as for virtual sites.
+///
+/// An atom that is called as its residue is an ion, by its symbol or its name in CHARMM. Others begin with their symbol:
+/// chlorine, bromine, iron and selenium with both letters, the rest with one.
+pub fn of_names(name: &str, residue: &str) -> u8 {
+    let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+    let (name, residue) = (letters(name), letters(residue));
+    if name.eq_ignore_ascii_case(&residue) {
+        let charmm = IONS_OF_CHARMM.iter().find(|(ion, _)| ion.eq_ignore_ascii_case(&name));
+        let found = number(charmm.map_or(name.as_str(), |(_, symbol)| symbol));
+        if found != 0 {
+            return found;
+        }
+    }
+    let two = name.get(..2).filter(|start| OF_TWO_LETTERS.iter().any(|known| known.eq_ignore_ascii_case(start)));
+    number(two.or(name.get(..1)).unwrap_or_default())
+}
+
 /// The atomic number that an atom's name and mass (amu) speak for; 0 where they speak for none.
 ///
 /// A symbol that begins the name and has the mass decides, so that `CA` of 12 is carbon and `CA` of 40 calcium.
-/// After that H, C, N, O, P, S of repartitioned mass by their first letter, then the mass alone.
+/// After that a united carbon, with the mass of its hydrogens: within a looser tolerance if the name begins with C, else only
+/// where the mass is exactly that of CHₙ. Then H, C, N, O, P, S of repartitioned mass by their first letter, then the mass alone.
 pub fn guess(name: Name, mass: f64) -> u8 {
     let letters = name.as_str().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let begins = |symbol: &str| letters.get(..symbol.len()).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
     let fits = |weight: f64| (mass - weight).abs() <= MASS_TOLERANCE;
     let named = ELEMENTS.iter().position(|&(symbol, weight)| fits(weight) && begins(symbol));
+    let united_tolerance = if begins("C") { MASS_TOLERANCE } else { UNITED_TOLERANCE };
+    let united = || {
+        let masses = (1..=4).map(|hydrogens| CARBON + f64::from(hydrogens) * HYDROGEN);
+        { masses }.any(|united| (mass - united).abs() <= united_tolerance).then_some(CARBON_INDEX)
+    };
     let repartitioned = || {
         // and the most hydrogens that each bears
         let bearing = [(1u8, 0.0), (6, 4.0), (7, 4.0), (8, 3.0), (15, 3.0), (16, 2.0)].into_iter();
@@ -141,7 +195,8 @@ pub fn guess(name: Name, mass: f64) -> u8 {
         })
     };
     let nearest = || ELEMENTS.iter().position(|&(_, weight)| fits(weight));
-    match named.or_else(|| repartitioned().map(|(number, _)| usize::from(number) - 1)).or_else(nearest) {
+    match named.or_else(united).or_else(|| repartitioned().map(|(number, _)| usize::from(number) - 1)).or_else(nearest)
+    {
         Some(index) => index as u8 + 1,
         None => 0,
     }
@@ -177,8 +232,43 @@ mod tests {
             ("Ar", 39.948, "Ar"),
             ("K", 39.1, "K"),
             ("EP", 0.0, ""),
+            // united carbons: CH to CH4, of CHARMM 19, GROMOS and OPLS
+            ("C1", 14.027, "C"),
+            ("CH3", 15.035, "C"),
+            ("CB", 13.019, "C"),
+            ("CH4", 16.043, "C"),
+            ("LP2", 14.027, "C"),
+            ("", 15.035, "C"),
+            ("", 14.01, "N"),
+            ("", 14.0067, "N"),
+            ("N2", 14.02, "N"),
+            ("", 15.9994, "O"),
+            ("POT", 39.0983, "K"),
+            ("CES", 132.905, "Cs"),
+            ("CAD", 112.411, "Cd"),
         ] {
             assert_eq!(symbol(guess(Name::new(name), mass)), expected, "{name} {mass}");
+        }
+    }
+
+    #[test]
+    fn names_alone_imply_elements() {
+        for (name, residue, expected) in [
+            ("CA", "ALA", "C"),
+            ("CA", "CA", "Ca"),
+            ("HG21", "VAL", "H"),
+            ("1HB", "ALA", "H"),
+            ("OW", "SOL", "O"),
+            ("NA", "NA", "Na"),
+            ("Na+", "NA", "Na"),
+            ("SOD", "SOD", "Na"),
+            ("CL1", "LIG", "Cl"),
+            ("SE", "MSE", "Se"),
+            ("SD", "MET", "S"),
+            ("MW", "SOL", ""),
+            ("", "", ""),
+        ] {
+            assert_eq!(symbol(of_names(name, residue)), expected, "{name} {residue}");
         }
     }
 

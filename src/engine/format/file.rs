@@ -1,9 +1,12 @@
-//! Reads whole regular files into memory; pipes and devices, which may have no end, are refused.
+//! Reads whole regular files into memory; pipes and devices, which may have no end, are refused. The byte-order mark of a text
+//! is left out.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use super::text::remove_mark;
 
 /// Opens a regular file for reading; anything else is an error before a byte is read.
 pub fn open(path: &Path) -> Result<File> {
@@ -34,6 +37,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     if bytes.len() as u64 != length {
         return Err(invalid("the file changes while it is read".into()));
     }
+    remove_mark(&mut bytes);
     Ok(bytes)
 }
 
@@ -53,6 +57,8 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, [7; 1000]).expect("a file");
         assert_eq!(read(&path, 1000).expect("a file"), [7; 1000]);
+        std::fs::write(&path, b"\xef\xbb\xbftext").expect("a file");
+        assert_eq!(read(&path, 1000).expect("a file"), b"text");
         std::fs::write(&path, [7; 1001]).expect("a file");
         refused(&path, "expected at most 1000");
         refused(folder.path(), "this is a folder");

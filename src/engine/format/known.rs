@@ -62,7 +62,7 @@ pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
-        recognises: |bytes| bytes.starts_with(b"%"),
+        recognises: |bytes| ["%VERSION", "%FLAG", "%COMMENT"].iter().any(|word| bytes.starts_with(word.as_bytes())),
         read: |path, bytes, options| options.are_used(&[], path).and_then(|()| prmtop::read(path, bytes)),
     },
     Format {
@@ -75,7 +75,7 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     },
     Format {
         name: "CHARMM topology (psf)",
-        recognises: |bytes| bytes.starts_with(b"PSF"),
+        recognises: charmm::is_psf,
         read: |path, bytes, options| {
             options.are_used(&["parameters"], path)?;
             charmm::read(path, bytes, options)
@@ -121,7 +121,7 @@ pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinates; the first row that recognises a file reads it. AMBER text begins with a title, which may be any text.
+/// Coordinates; the first row that recognises a file reads it. AMBER text, which begins with any title, comes last.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",
@@ -141,19 +141,26 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "PDB", recognises: pdb::is_pdb, read: |bytes, _| pdb::read_structure(bytes) },
     Format { name: "PDBx/mmCIF (cif)", recognises: mmcif::is_mmcif, read: |bytes, _| mmcif::read(bytes) },
     Format { name: "CHARMM coordinates (crd)", recognises: charmm::is_card, read: |bytes, _| charmm::read_card(bytes) },
-    Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
+    Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: restart::is_text, read: restart::read_text },
 ];
 
-/// Bytes of text files hold no zero.
-fn is_text(bytes: &[u8]) -> bool {
-    const LOOKED_AT: usize = 1024;
-    !bytes.iter().take(LOOKED_AT).any(|&byte| byte == 0)
+/// What stands for a run input file of GROMACS.
+const OF_RUN_INPUT: &str = "take the topology (top) that grompp read, and for trajectories also a structure: \
+                            gmx editconf -f run.tpr -o run.gro";
+
+/// Whether the bytes are of a run input file of GROMACS (tpr): a text `VERSION …`, behind one or two lengths in XDR.
+fn is_run_input(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0, 0, 0])
+        && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
 }
 
 /// The format of a file by its unpacked bytes. The problem where there is none lists those of the table, and names what they
 /// are formats of.
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
+        if is_run_input(bytes) {
+            return Problem::new("a run input file of GROMACS (tpr), which md does not read").help(OF_RUN_INPUT);
+        }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
         let problem = Problem::new(format!("this is no {what} file of a format that md knows")).at_line(1);
         problem.help(format!("known are: {}", names.join(", ")))

@@ -20,16 +20,26 @@ const PER_LINE: usize = 6;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
+/// Letters in numbers: exponents, and what is no finite number.
+const LETTERS: &[u8] = b"eEdDnNaAiIfF";
+
+/// Whether the bytes are of the text form: a number of atoms in the second line, and no names in the third.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let mut lines = bytes.splitn(4, |&byte| byte == b'\n').skip(1);
+    let count = lines.next().unwrap_or_default();
+    let numbers = lines.next().unwrap_or_default();
+    let first = count.split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
+    first.is_some_and(|word| word.iter().all(u8::is_ascii_digit))
+        && !numbers.iter().any(|byte| byte.is_ascii_alphabetic() && !LETTERS.contains(byte))
+}
+
 /// Read the text form.
 pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
         lines.pop();
     }
-    if lines.len() < 2 {
-        return Err(Problem::new("expected a title and the number of atoms").help("the file seems cut off"));
-    }
-    let (atoms, time) = counts(lines[1])?;
+    let (atoms, time) = counts(lines.get(1).copied().unwrap_or_default())?;
     let numbers = Numbers { lines: &lines[2..], first_line: 3 };
     let block = atoms.div_ceil(PER_LINE / 3);
     if numbers.lines.len() < block {

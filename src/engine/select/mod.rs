@@ -3,30 +3,29 @@
 //! ```text
 //! selection := all-of ("or" all-of)*        all-of := one ("and" one)*
 //! one       := "not" one | "(" selection ")" | word | list
-//! word      := all | protein | backbone | water | hydrogen | heavy
+//! word      := all | protein | backbone | nucleic | water | ion | lipid | hydrogen | heavy
 //! list      := name X … | resname X … | element X … | resid N … | index N …       N may be a range, 5-17
 //! ```
 //!
 //! `resid` is the residue's number as files print it, `index` counts atoms from 0; both ends of a range belong to it.
-//! Words mean what they mean in MDAnalysis; names distinguish capitals, the words of the language do not.
+//! `protein`, `nucleic`, `water`, `ion` and `lipid` go by the names of residues ([`residues`]); water is also what consists of an
+//! oxygen and two hydrogens, whatever its name. Other words mean what they mean in MDAnalysis. Names distinguish capitals, the
+//! words of the language do not.
+
+mod residues;
 
 use crate::error::Problem;
 use crate::format::element::symbol;
-use crate::system::Topology;
+use crate::system::{Residue, Topology};
+use residues::Kind;
 use std::ops::RangeInclusive;
 
-/// Residues that count as protein: the amino acids with AMBER's and CHARMM's names for their protonation states, and caps.
-const PROTEIN: [&str; 42] = [
-    "ALA", "ARG", "ASN", "ASP", "CYS", "GLN", "GLU", "GLY", "HIS", "ILE", "LEU", "LYS", "MET", "PHE", "PRO", "SER",
-    "THR", "TRP", "TYR", "VAL", "ACE", "NME", "NHE", "NMA", "ASH", "ASPP", "CYM", "CYX", "CYS2", "GLH", "GLUP", "HID",
-    "HIE", "HIP", "HSD", "HSE", "HSP", "HYP", "LYN", "LSN", "MSE", "NH2",
-];
 /// Atoms of a backbone.
 const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
 /// Words of the language, which no list of names swallows.
-const WORDS: [&str; 16] = [
-    "and", "or", "not", "(", ")", "all", "protein", "backbone", "water", "hydrogen", "heavy", "name", "resname",
-    "element", "resid", "index",
+const WORDS: [&str; 19] = [
+    "and", "or", "not", "(", ")", "all", "protein", "backbone", "nucleic", "water", "ion", "lipid", "hydrogen",
+    "heavy", "name", "resname", "element", "resid", "index",
 ];
 /// Deepest nesting of parentheses and "not": every level is a recursive call.
 const DEEPEST: usize = 100;
@@ -103,11 +102,9 @@ impl<'a> Parser<'a> {
                 inner
             }
             "all" => self.atoms(|_| true),
-            "protein" => self.atoms(|i| self.is_protein(i)),
-            "backbone" => self.atoms(|i| self.is_protein(i) && BACKBONE.contains(&self.name(i))),
-            "water" => {
-                let water: Vec<bool> = (0..self.topology.residues.len()).map(|r| self.topology.is_water(r)).collect();
-                self.atoms(|i| water[self.residue(i)])
+            "backbone" => {
+                let protein = self.residues(Kind::Protein);
+                self.atoms(|i| protein[self.residue(i)] && BACKBONE.contains(&self.name(i)))
             }
             "hydrogen" => self.atoms(|i| self.topology.atoms[i].element == 1),
             "heavy" => self.atoms(|i| self.topology.atoms[i].element > 1),
@@ -119,7 +116,11 @@ impl<'a> Parser<'a> {
                 self.numbered(&ranges, |i| i64::from(self.topology.residues[self.residue(i)].number))
             }
             "index" => self.indices()?,
-            _ => return Err(self.problem(&format!("\"{word}\" is no word of selections"))),
+            word => {
+                let kind = Kind::of_word(word);
+                let chosen = self.residues(kind.ok_or_else(|| self.problem(&no_word(word)))?);
+                self.atoms(|i| chosen[self.residue(i)])
+            }
         };
         self.depth -= 1;
         Ok(chosen)
@@ -192,16 +193,24 @@ impl<'a> Parser<'a> {
         self.topology.atoms[atom].name.as_str()
     }
 
-    fn is_protein(&self, atom: usize) -> bool {
-        PROTEIN.contains(&self.topology.residues[self.residue(atom)].name.as_str())
+    /// Of each residue, whether it is of this kind.
+    fn residues(&self, kind: Kind) -> Vec<bool> {
+        let is = |(index, residue): (usize, &Residue)| {
+            kind.has(residue.name.as_str()) || (kind == Kind::Water && self.topology.is_water(index))
+        };
+        self.topology.residues.iter().enumerate().map(is).collect()
     }
 
     fn problem(&self, what: &str) -> Problem {
         Problem::new(format!("selection \"{}\": {what}", self.text)).help(
-            "words: all protein backbone water hydrogen heavy; name, resname, element, resid, index with what to look \
+            "words: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look \
              for; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
         )
     }
+}
+
+fn no_word(word: &str) -> String {
+    format!("\"{word}\" is no word of selections")
 }
 
 /// `5`, `5-17`, `-3`.
@@ -252,6 +261,7 @@ mod tests {
             ("protein", vec![0, 1, 2, 3, 4]),
             ("backbone", vec![0, 2, 3, 4]),
             ("water and not hydrogen", vec![6, 9]),
+            ("ION or lipid or nucleic or water", (6..12).collect()),
             ("name CA", vec![2, 5]),
             ("NAME CA AND element Ca", vec![5]),
             ("protein and name CA C", vec![2, 3]),

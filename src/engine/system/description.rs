@@ -12,6 +12,8 @@ pub struct Description {
     pub nonbonded: Nonbonded,
     /// the cell that the topology file contains; that of the coordinates has precedence
     pub cell_hint: CellHint,
+    /// whether the file has no names of atoms and residues, so that those of the coordinates hold
+    pub nameless: bool,
 }
 
 /// Non-bonded methods that a file of parameters asks for, as OpenMM's do.

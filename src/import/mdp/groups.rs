@@ -10,14 +10,19 @@ use crate::error::Problem;
 use crate::format::file;
 use crate::import::atoms::indices;
 
-/// GROMACS' default groups and the selections that mean the same.
-const DEFAULTS: [(&str, &str); 8] = [
+/// GROMACS' default groups and the selections that mean the same (`src/gromacs/topology/index.cpp`: the backbone is N, CA and C,
+/// the main chain has the oxygens of the carboxyl groups too).
+const DEFAULTS: [(&str, &str); 12] = [
     ("system", "all"),
     ("protein", "protein"),
-    ("backbone", "backbone"),
+    ("c-alpha", "protein and name CA"),
+    ("backbone", "protein and name N CA C"),
+    ("mainchain", "protein and name N CA C O O1 O2 OC1 OC2 OT OXT"),
     ("water", "water"),
     ("sol", "water"),
     ("non-water", "not water"),
+    ("ion", "ion"),
+    ("water_and_ions", "water or ion"),
     ("non-protein", "not protein"),
     ("protein-h", "protein and heavy"),
 ];

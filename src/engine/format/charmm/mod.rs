@@ -14,16 +14,16 @@ mod parameters;
 mod psf;
 mod rows;
 mod sections;
+mod stream;
 mod table;
 mod terms;
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::element;
 use super::known::TopologyOptions;
 use crate::error::Problem;
-use crate::system::{Atom, Description, Name, Residue, Topology};
+use crate::system::{Atom, Description, Exclusions, Name, Residue, Topology};
 
 use parameters::{Parameters, Type};
 use psf::{Psf, PsfAtom};
@@ -45,13 +45,31 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     // a problem without a file is one of what the PSF file needs
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
-    let (atoms, residues) = atoms(&psf, &types, &lj_types, &parameters);
+    let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);
+    let (atoms, residues) = atoms(&psf, named);
     let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
     topology.virtual_sites.clone_from(&psf.sites);
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
     terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
     nonbonded::add_pairs(&types, &parameters, &mut topology)?;
     Ok(Description { topology, nonbonded, ..Description::default() })
+}
+
+/// Whether the bytes are of a PSF file.
+pub(super) fn is_psf(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PSF")
+}
+
+/// Atoms, residues and bonds of a PSF file, which need no parameters.
+pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
+    let psf = psf::read(path, bytes)?;
+    let (atoms, residues) = atoms(&psf, |index| (Name::new(&psf.atoms[index].type_name), 0));
+    let exclusions = Exclusions::from_pairs(atoms.len(), []);
+    let mut topology = Topology { title: psf.title, charmm: true, atoms, residues, exclusions, ..Topology::default() };
+    topology.virtual_sites = psf.sites;
+    topology.connectivity = psf.bonds.into_iter().filter(|&pair| !topology.is_water_brace(pair)).collect();
+    topology.link_sites();
+    Ok(topology)
 }
 
 /// The type of each atom; files of CHARMM format give the number of a `MASS` line.
@@ -76,13 +94,12 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     Err(Problem::new(message).in_file(path).help(help))
 }
 
-/// Atoms and residues: a residue ends where segment, number or name change.
-fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -> (Vec<Atom>, Vec<Residue>) {
+/// Atoms and residues: a residue ends where segment, number or name change. `types` gives the name of an atom's type, and the
+/// number of its Lennard-Jones type.
+fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Residue>) {
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());
     let mut last: Option<&PsfAtom> = None;
-    let bonded: HashSet<u32> = psf.bonds.iter().flatten().copied().collect();
-    let no_name = Name::default();
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
             // digits before the letter of an insertion
@@ -92,14 +109,14 @@ fn atoms(psf: &Psf, types: &[Type], lj_types: &[u32], parameters: &Parameters) -
         }
         last = Some(atom);
         let name = Name::new(&atom.name);
+        let (type_name, lj_type) = types(index);
         atoms.push(Atom {
             name,
-            type_name: Name::new(&parameters.names.of(&types[index..=index])),
-            // ions have the masses of their elements, which their names (SOD, POT) are not those of
-            element: element::guess(if bonded.contains(&(index as u32)) { name } else { no_name }, atom.mass),
+            type_name,
+            element: element::guess(name, atom.mass),
             mass: atom.mass,
             charge: atom.charge,
-            lj_type: lj_types[index],
+            lj_type,
             residue: residues.len() as u32 - 1,
         });
     }

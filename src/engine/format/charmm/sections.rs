@@ -1,5 +1,8 @@
 //! The parts of parameter files (`.prm`, `.par`, `.inp`), topologies of residues (`.rtf`, `.top`: only their `MASS` lines) and
 //! streams of both (`.str`), told apart by content.
+//!
+//! Streams have commands `read`, as CHARMM executes them ([`super::stream`]). In a file without these, sections of parameters may
+//! also follow residues, as in streams for NAMD whose `read` lines are comments.
 
 use std::path::Path;
 
@@ -7,6 +10,7 @@ use super::Parsed;
 use super::lines::{self, Line, Row};
 use super::parameters::Parameters;
 use super::rows::Reader;
+use super::stream;
 use crate::error::{Error, Problem};
 
 /// Sections of a parameter file, by the first four letters of their headings.
@@ -66,81 +70,78 @@ pub(super) fn read(files: &[impl AsRef<Path>]) -> Parsed<Parameters> {
 fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Parameters) -> Parsed<()> {
     let lines = lines::split(bytes);
     let mut reader = Reader { file: path, number, parameters };
-    if lines.iter().any(|line| is_read(line).is_some()) {
-        return read_stream(&mut reader, &lines);
+    if lines.iter().any(stream::is_read) {
+        return stream::read(&mut reader, &lines);
     }
+    let lines = stream::before_return(&lines);
     let version = lines.first().is_some_and(|line| line.first().bytes().all(|b| b.is_ascii_digit()));
-    let residues = lines.iter().any(|line| matches!(line.first(), "RESI" | "PRES"));
-    if version || residues {
-        read_residues(&mut reader, &lines)
+    if version || lines.iter().any(is_of_residues) {
+        read_both(&mut reader, lines)
     } else {
-        read_parameters(&mut reader, &lines).map(|_| ())
+        let end = read_parameters(&mut reader, lines)?;
+        nothing_behind(&reader, &lines[end..])
     }
 }
 
-/// What a command `read` reads.
-#[derive(Clone, Copy, PartialEq)]
-enum Content {
-    Residues,
-    Parameters,
+/// Whether a line is one that only topologies of residues have.
+fn is_of_residues(line: &Line) -> bool {
+    matches!(line.first(), "RESI" | "PRES")
+        || matches!(line.first().get(..4), Some("DECL" | "DEFA" | "AUTO")) && line.words.len() > 1
 }
 
-fn is_read(line: &Line) -> Option<Content> {
-    match (line.first(), line.words.get(1).map(String::as_str)) {
-        ("READ", Some("RTF")) => Some(Content::Residues),
-        ("READ", Some(word)) if word.starts_with("PARA") => Some(Content::Parameters),
-        _ => None,
-    }
-}
-
-/// Commands between the parts that `read … card` begins and `end` ends have no influence on parameters, but for those that
-/// name further files.
-fn read_stream(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
+/// Residues and sections of parameters by turns.
+fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        at += 1;
-        let row = Row { file: reader.file, line };
-        let elsewhere = line.words.iter().any(|word| matches!(word.as_str(), "UNIT" | "NAME"));
-        let content = is_read(line);
-        if line.first() == "STREAM" || (content.is_some() && elsewhere) {
-            let problem = row.problem(format!("{} reads another file", line.words.join(" ")));
-            return Err(problem.help("list that file in system.parameters, in place of this one"));
-        }
-        let Some(content) = content else { continue };
-        let part = &lines[at..];
-        let end = if content == Content::Residues {
-            read_residues(reader, part)?;
-            part.iter().position(is_end)
+        if Section::begins(line).is_some() {
+            at += read_parameters(reader, &lines[at..])?;
+            let behind = lines[at..].iter().position(is_of_residues).map_or(&lines[at..], |next| &lines[at..at + next]);
+            nothing_behind(reader, behind)?;
+            at += behind.len();
         } else {
-            read_parameters(reader, part)?
-        };
-        let no_end = || row.problem("the section that begins here has no END").help("the file seems cut off");
-        at += end.ok_or_else(no_end)? + 1;
+            if line.first() == "MASS" {
+                reader.mass(line)?;
+            } else if stream::decides(line) {
+                return Err(stream::not_decided(&Row { file: reader.file, line }));
+            }
+            at += 1;
+        }
     }
     Ok(())
 }
 
-fn is_end(line: &Line) -> bool {
+/// Refuses sections behind the `END` of parameters, which begins these lines: CHARMM does not read them.
+fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
+    match lines.iter().find(|line| Section::begins(line).is_some()) {
+        Some(line) => {
+            let problem = Row { file: reader.file, line }.problem("a section behind the END of the parameters");
+            Err(problem.help("CHARMM reads nothing behind END: remove the END before it, or what follows"))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn is_end(line: &Line) -> bool {
     line.first() == "END"
 }
 
 /// Masses alone, to the `END` or the last line.
-fn read_residues(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
+pub(super) fn read_residues(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     for line in lines.iter().take_while(|line| !is_end(line)).filter(|line| line.first() == "MASS") {
         reader.mass(line)?;
     }
     Ok(())
 }
 
-/// Parameters to the `END`, of which the index is returned, or to the last line.
-fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<Option<usize>> {
+/// Parameters up to the `END`, or a line of residues, of which the index is returned, or up to the last line.
+pub(super) fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<usize> {
     let mut section = None;
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        at += 1;
-        if is_end(line) {
-            return Ok(Some(at - 1));
+        if is_end(line) || is_of_residues(line) {
+            return Ok(at);
         }
+        at += 1;
         if line.first() == "MASS" {
             reader.mass(line)?;
         } else if let Some(begun) = Section::begins(line) {
@@ -157,5 +158,5 @@ fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<Option<usi
             return Err(problem.help("this is no file of CHARMM parameters, or its title lacks the `*`"));
         }
     }
-    Ok(None)
+    Ok(at)
 }

@@ -36,15 +36,18 @@ pub(super) enum Directive {
     Unsupported(&'static str),
     System,
     Molecules,
+    /// terms between molecules, under headings of molecule types
+    Intermolecular,
 }
 
-/// The three parts of a topology, in this order.
+/// The parts of a topology, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     #[default]
     ForceField,
     Molecule,
     System,
+    Intermolecular,
 }
 
 const RESTRAINTS: &str = "restraints of distances, angles and torsions are set in the stage (restraints); leave the macro \
@@ -95,12 +98,12 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("thole_polarization", Directive::Unsupported(POLARIZATION), Part::Molecule),
     ("system", Directive::System, Part::System),
     ("molecules", Directive::Molecules, Part::System),
-    (
-        "intermolecular_interactions",
-        Directive::Unsupported("make one [ moleculetype ] of the molecules between which they act"),
-        Part::System,
-    ),
+    ("intermolecular_interactions", Directive::Intermolecular, Part::Intermolecular),
 ];
+
+/// Directives that may stand below `[ intermolecular_interactions ]`: no constraints, sites or exclusions.
+const BETWEEN_MOLECULES: [Directive; 5] =
+    [Directive::Bonds, Directive::Angles, Directive::Dihedrals, Directive::Pairs, Directive::Cmaps];
 
 /// The name in a heading; `None` where the line is none.
 pub(super) fn heading(line: &str) -> Option<&str> {
@@ -131,6 +134,16 @@ pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Par
             _ => problem,
         });
     };
+    if (own, part) == (Part::Molecule, Part::Intermolecular) {
+        return match directive {
+            Directive::Unsupported(_) => Ok(Some((directive, part))),
+            _ if BETWEEN_MOLECULES.contains(&directive) => Ok(Some((directive, part))),
+            _ => {
+                let problem = Problem::new(format!("[ {name} ] stands below [ intermolecular_interactions ]"));
+                Err(problem.help("there may be bonds of type 6, angles, dihedrals, pairs and cmap"))
+            }
+        };
+    }
     if own < part {
         let message = format!("[ {name} ] stands too late");
         let help = "parameters of the force field stand before the first [ moleculetype ], molecule types before [ system ]; \

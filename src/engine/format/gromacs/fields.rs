@@ -47,8 +47,11 @@ impl<'w, 't> Fields<'w, 't> {
         let atom = self.integer("an atom")?;
         match u32::try_from(atom) {
             Ok(number @ 1..) if number as usize <= count => Ok(number - 1),
-            _ => Err(Problem::new(format!("atom {atom} is not in 1 to {count}, the atoms of this molecule type"))
-                .help("the lines stand behind the wrong [ moleculetype ], or a file is included in the wrong place")),
+            _ => Err(Problem::new(format!("atom {atom} is not in 1 to {count}"))
+                .help(
+                "atoms count from 1 in their [ moleculetype ], and in [ intermolecular_interactions ] in the whole system; \
+                 is a file included in the wrong place?",
+            )),
         }
     }
 

@@ -15,7 +15,9 @@ use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Columns of the name of an atom.
+/// Columns of the number of a residue, of its name, and of the name of an atom.
+const NUMBER: std::ops::Range<usize> = 0..5;
+const RESIDUE: std::ops::Range<usize> = 5..10;
 const NAME: std::ops::Range<usize> = 10..15;
 /// Columns before the numbers.
 const LABELS: usize = 20;
@@ -63,7 +65,10 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     };
     let columns = Columns::of(rows[0]).map_err(|problem| problem.at_line(3))?;
     let (positions, velocities) = columns.read(rows)?;
-    let label = |row: &&[u8]| Label { name: Name::new(&String::from_utf8_lossy(&row[NAME])), element: 0 };
+    let label = |row: &&[u8]| {
+        let name = Name::new(&String::from_utf8_lossy(&row[NAME]));
+        Label { name, ..Label::default() }.in_residue(&row[RESIDUE], &row[NUMBER], &row[NUMBER])
+    };
     let labels = rows.par_iter().map(label).collect();
     Ok(Coordinates { time: time_of_title(&title), title, labels, positions, velocities, cell })
 }

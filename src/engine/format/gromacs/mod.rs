@@ -2,7 +2,7 @@
 //!
 //! A topology goes through the preprocessor (`preprocessor`, `macros`), whose lines stand under headings (`directive`) in three
 //! parts: the force field (`force_field`, `bonded_types`, `cmap`), molecule types (`molecule`, `function`, `virtual_sites`), and
-//! the system (`whole`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
+//! the system (`whole`, `intermolecular`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
 //! file and line; nothing that carries energy is passed over. Formats are those of the GROMACS reference manual, chapters
 //! "Topologies" and "File formats".
 
@@ -15,6 +15,7 @@ mod function;
 mod g96;
 mod gro;
 mod gro_writer;
+mod intermolecular;
 mod leap_order;
 mod macros;
 mod molecule;

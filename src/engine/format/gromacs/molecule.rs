@@ -87,6 +87,11 @@ impl MoleculeType {
         }
     }
 
+    /// Whether there are bonds that exclude pairs.
+    pub(super) fn has_chemical_bonds(&self) -> bool {
+        !self.chemical.is_empty()
+    }
+
     fn types<const N: usize>(&self, atoms: [u32; N]) -> [u32; N] {
         atoms.map(|atom| self.topology.atoms[atom as usize].lj_type)
     }

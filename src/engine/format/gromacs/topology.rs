@@ -6,27 +6,28 @@ use std::path::Path;
 use super::directive::{Directive, Part, directive, unsupported};
 use super::fields::Fields;
 use super::force_field::ForceField;
+use super::intermolecular::Intermolecular;
 use super::macros::Macros;
 use super::molecule::MoleculeType;
 use super::whole::{Copies, expand};
 use super::{Parsed, TopologyOptions, leap_order, preprocessor};
 use crate::error::Problem;
 use crate::format::number;
-use crate::system::{CellHint, Description};
+use crate::system::Description;
 
 /// Defined by the CHARMM force fields of GROMACS.
 const CHARMM: &str = "_FF_CHARMM";
 
 /// Reads the topology at a path, and the files that it includes.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
-    let mut reader = Reader::default();
+    let mut reader = Reader { held: options.atoms, ..Reader::default() };
     let macros = preprocessor::read(path, bytes, options, &mut |line, macros| reader.line(line, macros))?;
-    let molecules = reader.molecules.as_slice();
-    let whole = expand(&reader.force_field, &reader.types, molecules, options.atoms);
+    let between = reader.between.map(Intermolecular::into_terms).unwrap_or_default();
+    let whole = expand(&reader.force_field, &reader.types, &reader.molecules, between, options.atoms);
     let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
     topology.title = reader.title;
     topology.charmm = macros.contains(CHARMM) || !topology.bonded.urey_bradleys.is_empty();
-    Ok(Description { topology, nonbonded, cell_hint: CellHint::default() })
+    Ok(Description { topology, nonbonded, ..Description::default() })
 }
 
 #[derive(Default)]
@@ -39,12 +40,19 @@ struct Reader {
     by_name: HashMap<String, usize>,
     title: String,
     molecules: Vec<Copies>,
+    /// atoms of the coordinates, if known
+    held: Option<usize>,
+    /// terms between molecules
+    between: Option<Intermolecular>,
 }
 
 impl Reader {
     fn line(&mut self, line: &str, macros: &Macros) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
+            if directive == Directive::Intermolecular && self.between.is_none() {
+                self.between = Some(Intermolecular::new(&self.types, &self.molecules, self.held)?);
+            }
             return Ok(());
         }
         let Some(directive) = self.directive else {
@@ -73,11 +81,12 @@ impl Reader {
             (Directive::MoleculeTypeRead, _) => Err(Problem::new("one line stands below [ moleculetype ], not two")),
             (_, Part::ForceField) => self.force_field.line(directive, fields),
             _ => {
-                let Some(molecule) = self.types.last_mut() else {
-                    return Err(Problem::new("there is no [ moleculetype ] before this"));
-                };
                 self.force_field.leap_order = macros.contains(leap_order::MACRO);
-                molecule.line(&mut self.force_field, directive, fields)
+                match (&mut self.between, self.types.last_mut()) {
+                    (Some(between), _) => between.line(&mut self.force_field, directive, fields),
+                    (None, Some(molecule)) => molecule.line(&mut self.force_field, directive, fields),
+                    (None, None) => Err(Problem::new("there is no [ moleculetype ] before this")),
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use super::Parsed;
 use super::force_field::ForceField;
 use super::molecule::MoleculeType;
 use crate::error::Problem;
-use crate::system::{CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
+use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
 
 /// Most atoms of a system: what the largest AMBER topology that is read has.
 const MOST_ATOMS: usize = 1 << 25;
@@ -18,11 +18,12 @@ const MOST_TYPES: usize = 4096;
 /// Copies that follow each other: index of the molecule type, and how many.
 pub(super) type Copies = (usize, usize);
 
-/// The system, of `held` atoms if their number is known. The problem of a molecule type has no place.
+/// The system with its terms between molecules, of `held` atoms if their number is known. The problem of a molecule type has no place.
 pub(super) fn expand(
     force_field: &ForceField,
     types: &[MoleculeType],
     molecules: &[Copies],
+    mut between: BondedTerms,
     held: Option<usize>,
 ) -> Parsed<(Topology, Nonbonded)> {
     let atoms = count(types, molecules, held)?;
@@ -39,13 +40,14 @@ pub(super) fn expand(
         whole.append(part, copies);
     }
     let mut topology = whole.topology;
+    topology.bonded.append(&mut between);
     topology.exclusions = Exclusions::from_pairs(atoms, whole.exclusions);
     topology.bonded.cmap_grids = used_grids(&mut topology, &force_field.cmaps.grids);
     Ok((topology, reduced.table()?))
 }
 
 /// The atoms of all molecules: as many as coordinates hold, and no more than any system has.
-fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
+pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
     let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
         sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
     });

@@ -203,6 +203,8 @@ struct Columns {
     alternative: Option<usize>,
     model: Option<usize>,
     residue: [Option<usize>; 5],
+    residue_name: Option<usize>,
+    residue_number: Option<usize>,
 }
 
 impl Columns {
@@ -223,6 +225,8 @@ impl Columns {
             alternative: find("label_alt_id"),
             model: find("pdbx_PDB_model_num"),
             residue: RESIDUE.map(find),
+            residue_name: find("auth_comp_id").or_else(|| find("label_comp_id")),
+            residue_number: find("auth_seq_id").or_else(|| find("label_seq_id")),
         })
     }
 }
@@ -254,7 +258,9 @@ impl<'a> Atoms<'a> {
         found.positions.push(position);
         let name = Name::new(&String::from_utf8_lossy(text(self.columns.name)));
         let element = element::number(std::str::from_utf8(text(self.columns.symbol)).unwrap_or_default());
-        found.labels.push(Label { name, element });
+        let label = Label { name, element, ..Label::default() };
+        let [residue, number] = [self.columns.residue_name, self.columns.residue_number].map(text);
+        found.labels.push(label.in_residue(residue, number, self.columns.residue.map(text)));
         Ok(())
     }
 }

@@ -66,7 +66,10 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
 
 fn unsupported(force: &Node<'_>, kind: &str) -> Problem {
     let problem = force.problem(format!("a force of the kind {kind}"));
-    problem.help("md does not support it; take it out of the system if it is not needed")
+    problem.help(
+        "md does not support it, and without it energies would be wrong: make the system from a force field without such forces, \
+         or start from a prmtop, a top, or a psf with parameters",
+    )
 }
 
 fn quadruple(node: &Node<'_>, count: usize) -> Parsed<[u32; 4]> {

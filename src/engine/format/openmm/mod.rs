@@ -2,7 +2,8 @@
 //!
 //! Units and conventions are the engine's. Bonded forces may be there more than once; cutoffs and methods of the
 //! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Every other force is refused by name. The file has no
-//! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]).
+//! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]), unless the
+//! coordinates have names ([`super::take_names`]).
 
 mod forces;
 mod methods;
@@ -84,7 +85,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let cell = if periodic { Some(cell(&root)?) } else { None };
     let kind = cell.as_ref().map_or(BoxKind::None, box_kind);
     topology.methods = methods::read(&force, cell.as_ref());
-    Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None } })
+    Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None }, nameless: true })
 }
 
 /// Masses of the particles, and the virtual sites among them.

@@ -111,7 +111,9 @@ impl Model {
         let position = scaled(&triple, ANGSTROM, FARTHEST).ok_or_else(|| too_long(self.positions.len(), &triple))?;
         self.positions.push(position);
         let name = Name::new(text(line, 12..16));
-        self.labels.push(Label { name, element: element::number(text(line, 76..78)) });
+        let label = Label { name, element: element::number(text(line, 76..78)), ..Label::default() };
+        let of = |columns| line.get(columns).unwrap_or_default();
+        self.labels.push(label.in_residue(of(17..21), of(22..26), residue(line)));
         Ok(())
     }
 

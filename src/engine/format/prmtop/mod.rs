@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     cmap::read(&sections, &mut topology)?;
     whole::check_cmap(&sections, &topology)?;
     let cell_hint = cell_hint(&sections, pointers.box_kind)?;
-    Ok(Description { topology, nonbonded: tables.pairs, cell_hint })
+    Ok(Description { topology, nonbonded: tables.pairs, cell_hint, nameless: false })
 }
 
 /// BOX_DIMENSIONS: β, a, b, c in degrees and Å. The edges are from when the topology was written, and left alone.

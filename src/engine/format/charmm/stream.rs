@@ -1,0 +1,101 @@
+//! Streams of CHARMM commands: the parts that `read … card` begins and `END` ends, as far as CHARMM would execute them.
+//!
+//! Commands in between have no influence on parameters, but for those that name further files and those that decide whether
+//! a `read` is executed. Nothing behind `RETURN` or `STOP` is read, as in CHARMM; parts that depend on `IF` or `GOTO` are refused,
+//! for conditions are not evaluated here.
+
+use super::Parsed;
+use super::lines::{Line, Row};
+use super::rows::Reader;
+use super::sections::{is_end, read_parameters, read_residues};
+use crate::error::Problem;
+
+/// What a command `read` reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Residues,
+    Parameters,
+}
+
+fn content(line: &Line) -> Option<Content> {
+    match (line.first(), line.words.get(1).map(String::as_str)) {
+        ("READ", Some("RTF")) => Some(Content::Residues),
+        ("READ", Some(word)) if word.starts_with("PARA") => Some(Content::Parameters),
+        _ => None,
+    }
+}
+
+/// Whether a line is a command that reads a part of the stream.
+pub(super) fn is_read(line: &Line) -> bool {
+    content(line).is_some()
+}
+
+/// Whether a line ends the stream, under a condition if it stands in a block.
+fn ends(line: &Line) -> bool {
+    matches!(line.first(), "RETURN" | "STOP") && line.words.len() == 1
+}
+
+/// The lines before the one that ends the stream.
+pub(super) fn before_return(lines: &[Line]) -> &[Line] {
+    &lines[..lines.iter().position(ends).unwrap_or(lines.len())]
+}
+
+/// Whether a condition in this line comes before one of these words.
+fn is_condition(line: &Line, before: &[&str]) -> bool {
+    line.first() == "IF" && line.words.iter().any(|word| before.contains(&word.as_str()))
+}
+
+/// Whether the line makes what follows depend on a condition.
+pub(super) fn decides(line: &Line) -> bool {
+    line.first() == "GOTO" || is_condition(line, &["THEN", "GOTO", "RETURN", "STOP"])
+}
+
+/// The problem of parts that depend on the condition of a line.
+pub(super) fn not_decided(row: &Row<'_>) -> Problem {
+    let problem = row.problem(format!("what is read depends on {}", row.line.words.join(" ")));
+    problem.help("md does not evaluate conditions: write the parts that apply into a file without them")
+}
+
+/// Reads the parts of a stream that CHARMM would read.
+pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
+    let mut at = 0;
+    // blocks of `IF … THEN` that have not ended, and a jump or an end under a condition
+    let (mut blocks, mut jump): (Vec<&Line>, Option<&Line>) = (vec![], None);
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let row = Row { file: reader.file, line };
+        let content = content(line);
+        let elsewhere = content.is_some() && line.words.iter().any(|word| matches!(word.as_str(), "UNIT" | "NAME"));
+        if line.first() == "STREAM" || elsewhere {
+            let problem = row.problem(format!("{} reads another file", line.words.join(" ")));
+            return Err(problem.help("list that file in system.parameters, in place of this one"));
+        } else if is_condition(line, &["READ", "STREAM"]) {
+            return Err(not_decided(&row));
+        } else if is_condition(line, &["THEN"]) {
+            blocks.push(line);
+        } else if line.first() == "ENDIF" {
+            blocks.pop();
+        } else if ends(line) && blocks.is_empty() && jump.is_none() {
+            return Ok(());
+        } else if ends(line) || decides(line) {
+            jump = Some(line);
+        }
+        let Some(content) = content else { continue };
+        if let Some(line) = blocks.first().copied().or(jump) {
+            return Err(not_decided(&Row { file: reader.file, line }));
+        }
+        let part = &lines[at..];
+        let end = match content {
+            Content::Residues => {
+                read_residues(reader, part)?;
+                part.iter().position(is_end)
+            }
+            Content::Parameters => {
+                Some(read_parameters(reader, part)?).filter(|&end| part.get(end).is_some_and(is_end))
+            }
+        };
+        let no_end = || row.problem("the section that begins here has no END").help("the file seems cut off");
+        at += end.ok_or_else(no_end)? + 1;
+    }
+    Ok(())
+}

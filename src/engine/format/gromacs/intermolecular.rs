@@ -1,0 +1,60 @@
+//! `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole system.
+//!
+//! GROMACS treats the section as a molecule type of the size of the system, and allows in it neither constraints nor
+//! interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular interactions"). The reader does
+//! the same: types and charges of the atoms are known, so parameters may also come from the force field.
+
+use super::Parsed;
+use super::directive::Directive;
+use super::fields::Fields;
+use super::force_field::ForceField;
+use super::molecule::MoleculeType;
+use super::whole::{Copies, count};
+use crate::error::Problem;
+use crate::system::{BondedTerms, Residue};
+
+/// The terms that have been read, on all atoms of the system.
+pub(super) struct Intermolecular {
+    system: MoleculeType,
+}
+
+impl Intermolecular {
+    /// No terms yet, on the atoms of all molecules, of which there are `held` if their number is known.
+    pub(super) fn new(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<Self> {
+        let mut system = MoleculeType::default();
+        let whole = &mut system.topology;
+        whole.atoms.reserve_exact(count(types, molecules, held)?);
+        for &(index, copies) in molecules {
+            let one = &types[index].topology;
+            for _ in 0..copies {
+                let (atom, residue) = (whole.atoms.len() as u32, whole.residues.len() as u32);
+                whole.residues.extend(one.residues.iter().map(|own| Residue { first: own.first + atom, ..*own }));
+                whole.atoms.extend(one.atoms.iter().map(|own| {
+                    let mut own = *own;
+                    own.residue += residue;
+                    own
+                }));
+            }
+        }
+        Ok(Intermolecular { system })
+    }
+
+    /// A line below a heading of the section.
+    pub(super) fn line(
+        &mut self,
+        force_field: &mut ForceField,
+        directive: Directive,
+        fields: Fields<'_, '_>,
+    ) -> Parsed<()> {
+        self.system.line(force_field, directive, fields)?;
+        if self.system.has_chemical_bonds() {
+            let problem = Problem::new("a chemical bond, which excludes pairs, in [ intermolecular_interactions ]");
+            return Err(problem.help("take function type 6, or put both molecules into one [ moleculetype ]"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_terms(self) -> BondedTerms {
+        self.system.topology.bonded
+    }
+}

@@ -1,0 +1,83 @@
+//! Names, masses and bonds of atoms without a force field: what reading a trajectory needs of a topology.
+//!
+//! A topology gives all of them, a PSF file also without the parameters of its force field. Structures (gro, PDB, mmCIF) give names
+//! and residues; masses are the standard atomic weights of the elements that they state, or that names of atoms and residues
+//! imply ([`element::of_names`]). Their bonds are not known.
+
+use std::path::Path;
+
+use super::coordinates::Label;
+use super::known::{COORDINATES, TOPOLOGIES, TopologyOptions, recognise};
+use super::{charmm, element};
+use crate::error::{Problem, Result};
+use crate::system::{Atom, Exclusions, Residue, Topology};
+
+/// Atoms that a file names.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// without terms and parameters where the file has none
+    pub topology: Topology,
+    /// whether the file says which atoms are bonded
+    pub has_bonds: bool,
+}
+
+/// Reads the names of atoms from a topology or a structure, compressed or not. Fails with a [`Problem`] that names file and line.
+pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
+    let bytes = super::read(path)?;
+    let located = |problem: Problem| problem.in_file(path);
+    if charmm::is_psf(&bytes) && options.parameters.is_empty() {
+        return Ok(Names { topology: charmm::read_names(path, &bytes)?, has_bonds: true });
+    }
+    let structure = COORDINATES.iter().find(|format| (format.recognises)(&bytes));
+    let Some(structure) = structure.filter(|_| !TOPOLOGIES.iter().any(|format| (format.recognises)(&bytes))) else {
+        let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(located)?;
+        return Ok(Names { topology: (format.read)(path, &bytes, options)?.topology, has_bonds: true });
+    };
+    let coordinates = (structure.read)(&bytes, None).map_err(located)?;
+    if coordinates.labels.is_empty() {
+        let problem = Problem::new(format!("{} holds no names of atoms", structure.name)).in_file(path);
+        return Err(problem.help("name a topology, or a gro, PDB or mmCIF file of the same atoms").into());
+    }
+    let mut topology = of_labels(&coordinates.labels);
+    topology.title = coordinates.title;
+    Ok(Names { topology, has_bonds: false })
+}
+
+/// Gives the atoms of a topology the names and residues of a structure, if it has labels of all of them.
+pub fn take_names(topology: &mut Topology, labels: &[Label]) {
+    if labels.is_empty() || labels.len() != topology.atoms.len() {
+        return;
+    }
+    let Topology { atoms, residues, .. } = of_labels(labels);
+    for (own, named) in topology.atoms.iter_mut().zip(atoms) {
+        (own.name, own.residue) = (named.name, named.residue);
+        own.element = if own.element == 0 && own.mass > 0.0 { named.element } else { own.element };
+    }
+    topology.residues = residues;
+}
+
+/// Atoms and residues by the labels of a structure.
+fn of_labels(labels: &[Label]) -> Topology {
+    let mut topology = Topology { exclusions: Exclusions::from_pairs(labels.len(), []), ..Topology::default() };
+    let mut last: Option<&Label> = None;
+    for (label, index) in labels.iter().zip(0u32..) {
+        if last.is_none_or(|last| !last.is_of_residue(label)) {
+            topology.residues.push(Residue { name: label.residue, number: label.number, first: index });
+        }
+        last = Some(label);
+        let number = match label.element {
+            0 => element::of_names(label.name.as_str(), label.residue.as_str()),
+            stated => stated,
+        };
+        topology.atoms.push(Atom {
+            name: label.name,
+            type_name: label.name,
+            element: number,
+            mass: element::weight(number),
+            charge: 0.0,
+            lj_type: 0,
+            residue: topology.residues.len() as u32 - 1,
+        });
+    }
+    topology
+}

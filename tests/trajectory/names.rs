@@ -1,0 +1,90 @@
+//! Names for trajectories from files without a force field: a PSF file alone, and structures.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// Two molecules of two united carbons each.
+const PSF: &str = "\
+PSF
+
+       1 !NTITLE
+ REMARKS two molecules
+
+       4 !NATOM
+       1 A    1    ETH  C1   CX     0.100000       15.0350           0
+       2 A    1    ETH  C2   CX    -0.100000       15.0350           0
+       3 A    2    ETH  C1   CX     0.100000       15.0350           0
+       4 A    2    ETH  C2   CX    -0.100000       15.0350           0
+
+       2 !NBOND: bonds
+       1       2       3       4
+
+       0 !NTHETA: angles
+
+       0 !NPHI: dihedrals
+
+       0 !NIMPHI: impropers
+
+";
+
+/// The first molecule lies across the boundary of the cell.
+const GRO: &str = "\
+two molecules
+    4
+    1ETH     C1    1   1.950   1.000   1.000
+    1ETH     C2    2   0.100   1.000   1.000
+    2ETH     C1    3   0.500   1.000   1.000
+    2ETH     C2    4   0.700   1.000   1.000
+   2.00000   2.00000   2.00000
+";
+
+fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::cargo_bin("md").unwrap();
+    let output = command.current_dir(folder).env("NO_COLOR", "1").args(arguments).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    (output.status.code(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.psf"), PSF).unwrap();
+    std::fs::write(folder.path().join("a.gro"), GRO).unwrap();
+    let (code, text) = md(folder.path(), &["convert", "a.gro", "a.dcd"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = md(folder.path(), &["convert", "a.gro", "a.pdb", "--topology", "a.psf"]);
+    assert_eq!(code, Some(0), "{text}");
+    folder
+}
+
+/// Radii of gyration of one molecule, half of its length: 0.075 nm whole, 0.925 nm across the cell.
+#[test]
+fn a_psf_file_needs_no_parameters_and_has_bonds() {
+    let folder = folder();
+    let rg = ["analyze", "rg", "a.dcd", "--topology", "a.psf", "--select", "resid 1"];
+    let (code, text) = md(folder.path(), &rg);
+    assert!(code == Some(0) && text.contains("0.075") && !text.contains("not known"), "{text}");
+    let (code, text) = md(folder.path(), &["convert", "a.dcd", "b.gro", "--topology", "a.psf", "--whole"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = md(folder.path(), &["info", "a.psf"]);
+    assert!(
+        code == Some(0) && text.contains("4 atoms, 2 residues, 2 molecules") && text.contains("60.14 amu"),
+        "{text}"
+    );
+    assert!(text.contains("none in this file"), "{text}");
+}
+
+#[test]
+fn structures_give_names_and_say_that_bonds_are_not_known() {
+    let folder = folder();
+    for structure in ["a.gro", "a.pdb"] {
+        let rg = ["analyze", "rg", "a.dcd", "--topology", structure, "--select", "resid 1", "--force"];
+        let (code, text) = md(folder.path(), &rg);
+        assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds not known"), "{structure}: {text}");
+        for option in [&["--whole"][..], &["--unwrap"], &["--center", "resid 1"]] {
+            let arguments = [&["convert", "a.dcd", "b.gro", "--topology", structure], option].concat();
+            let (code, text) = md(folder.path(), &arguments);
+            assert!(code == Some(2) && text.contains("needs bonds, which this file does not state"), "{text}");
+        }
+    }
+}
