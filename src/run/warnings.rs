@@ -12,6 +12,7 @@ use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, Sys
 
 mod couplings;
 mod exchange;
+mod frames;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +75,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(couplings::unscaled_references(plan));
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
+    found.extend(frames::undated(plan));
     found
 }
 

@@ -144,6 +144,10 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: is_text, read: restart::read_text },
 ];
 
+/// Readers of all models of the coordinate formats that hold several, by name.
+pub const MODELS: [(&str, fn(&[u8]) -> Parsed<Vec<Coordinates>>); 2] =
+    [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
+
 /// Bytes of text files hold no zero.
 fn is_text(bytes: &[u8]) -> bool {
     const LOOKED_AT: usize = 1024;

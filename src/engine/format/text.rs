@@ -10,6 +10,14 @@ const PIECE: usize = 4096;
 /// Pieces that are in memory at a time.
 const PIECES: usize = 64;
 
+/// The mark with which some editors begin files in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text without the byte-order mark.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
 /// Writes what `append(index, items, text)` makes of runs of items, `index` being that of the first, in their order;
 /// all threads make it.
 pub(super) fn write_in_pieces<T: Sync>(

@@ -78,6 +78,11 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// Decodes frame `index`; fails with what is wrong with its bytes.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
+    /// What a user should know about the frames encoded so far.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Bytes of the header that depend on the number of frames and the step of the last, and their offset.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
@@ -289,6 +294,10 @@ impl<L: Layout> FrameSink for RecordSink<L> {
 
     fn close(mut self: Box<Self>) -> Result<Mark> {
         self.sync()
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        self.layout.warning()
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: true,
         rounded: false,
         names: false,
+        times: true,
     },
     files: &Records::<Trr>::new("TRR"),
 };

@@ -35,6 +35,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: false,
         rounded: true,
         names: false,
+        times: true,
     },
     files: &Records::<Xtc>::new("XTC"),
 };

@@ -25,6 +25,7 @@ pub(in crate::observe::trajectory) const FORMAT: Format = Format {
         lossless: true,
         rounded: true,
         names: true,
+        times: true,
     },
     files: &H5md,
 };
