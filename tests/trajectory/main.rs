@@ -7,9 +7,11 @@ mod convert;
 mod cost;
 mod crash;
 mod damage;
+mod foreign;
 mod formats;
 mod fuzz;
 mod golden;
+mod others;
 mod power;
 #[path = "../python/probe.rs"]
 mod probe;

@@ -31,6 +31,7 @@ def positions(atoms, frame):
 
 def mdanalysis(name, atoms, periodic=True, **options):
     universe = MDAnalysis.Universe.empty(atoms, trajectory=True)
+    universe.trajectory.units = {"time": "ps", "length": "Angstrom"}
     with MDAnalysis.Writer(str(HERE / name), atoms, dt=0.5, **options) as writer:
         for frame in range(FRAMES):
             universe.atoms.positions = 10 * positions(atoms, frame)
@@ -89,6 +90,8 @@ def main():
     mdanalysis("mdanalysis-fine.xtc", 24, precision=4)
     mdanalysis("mdanalysis.dcd", 24)
     mdanalysis("mdanalysis-vacuum.dcd", 5, periodic=False)
+    mdanalysis("mdanalysis.h5md", 24)
+    with_mdtraj("mdtraj.h5", 24)
     with_mdtraj("mdtraj.xtc", 24)
     with_mdtraj("mdtraj.dcd", 24)
     a, b, c, alpha, beta, gamma = EDGES
