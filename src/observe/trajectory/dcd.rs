@@ -21,7 +21,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
@@ -312,9 +313,9 @@ impl Layout for Dcd {
             run_id: run_id(text.get(4..).unwrap_or_default()),
         };
         let size = layout.frame();
-        let ends: Vec<u64> = (1..=(length - after) / size).map(|frame| after + frame * size).collect();
-        layout.first_step = (!ends.is_empty()).then(|| i64::from(integer(1)));
-        Ok((layout, Index { header: after, ends, damage: None }))
+        let index = Index::equal(after, length, size);
+        layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
+        Ok((layout, index))
     }
 
     fn atoms(&self) -> usize {

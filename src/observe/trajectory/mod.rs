@@ -31,6 +31,7 @@
 
 mod dcd;
 pub mod h5md;
+mod index;
 mod netcdf;
 mod pdb;
 mod placement;

@@ -8,7 +8,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::netcdf::{
@@ -187,9 +188,8 @@ impl Layout for NetCdf {
         if begin > length {
             return Err("it ends in its header".to_owned());
         }
-        let record = layout.record as u64;
-        let ends = (1..=(length - begin) / record).map(|frame| begin + frame * record).collect();
-        Ok((layout, Index { header: begin, ends, damage: None }))
+        let index = Index::equal(begin, length, layout.record as u64);
+        Ok((layout, index))
     }
 
     fn atoms(&self) -> usize {

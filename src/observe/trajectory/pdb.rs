@@ -7,7 +7,8 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::xdr::go_to;
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
@@ -78,7 +79,7 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
     }
     // nothing after damage belongs to a model
     let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
-    Ok(Index { header: 0, ends, damage })
+    Ok(Index { ends, damage, ..Index::default() })
 }
 
 impl Layout for Pdb {

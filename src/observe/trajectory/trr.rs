@@ -11,7 +11,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::xdr::{go_to, integer};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
