@@ -10,7 +10,7 @@ pub(super) struct Index {
     /// where each complete frame ends, if frames differ in size
     pub(super) ends: Vec<u64>,
     /// number and bytes of frames of the same size: a file may have more of them than a list has room for
-    equal: (usize, u64),
+    pub(super) equal: (usize, u64),
     /// why what follows the last of them cannot be a frame, not even an incomplete one
     pub(super) damage: Option<String>,
 }
