@@ -426,10 +426,12 @@ fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     is_cell.then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether these elements can be those of a shape matrix: its lattice has angles that cells have, and no element is the
-/// 90 of a right angle.
+/// Whether these elements can be those of a shape matrix: it is positive definite, its lattice has angles that cells have,
+/// and no element is the 90 of a right angle.
 fn is_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
-    let [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
+    let rows @ [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
     let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();
-    [angle(b, c), angle(a, c), angle(a, b)].iter().all(|angle| ANGLES.contains(angle)) && ![xy, xz, yz].contains(&90.0)
+    let is_definite = xx > 0.0 && xx * yy > xy * xy && a.cross(b).dot(c) > 0.0;
+    let has_angles = [angle(b, c), angle(a, c), angle(a, b)].iter().all(|angle| ANGLES.contains(angle));
+    is_definite && has_angles && rows.iter().all(|row| row.is_finite()) && ![xy, xz, yz].contains(&90.0)
 }

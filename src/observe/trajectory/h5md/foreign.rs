@@ -249,7 +249,10 @@ fn shape(positions: &Series) -> Checked<(usize, usize)> {
 /// A trajectory in the layout of MDTraj.
 fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     let element = |name: &str, like: &str| -> Checked<Option<Element>> {
-        let Some(values) = Series::open_if_present(file, name).map_err(text)? else { return Ok(None) };
+        if !file.link_exists(name) {
+            return Ok(None);
+        }
+        let values = Series::open(file, name).map_err(text)?;
         // the layout prescribes units like these
         let factor = factor(values.dataset(), "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
