@@ -7,7 +7,9 @@ use clap::Args;
 use super::input::gromacs_folders;
 use super::topology;
 use crate::analysis::{Images, Reference, Selection, Selector};
-use crate::convert::{Align, Center, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology};
+use crate::convert::{
+    Align, Center, Converted, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology,
+};
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
 use crate::format::{TopologyOptions, read_coordinates, read_topology_with};
@@ -65,6 +67,12 @@ pub(super) struct Convert {
     /// Round positions to this where the format can, for example "0.001 nm"
     #[arg(long, value_name = "LENGTH")]
     precision: Option<String>,
+    /// Leave out velocities, which all frames must have otherwise, or none
+    #[arg(long)]
+    no_velocities: bool,
+    /// Leave out forces, which all frames must have otherwise, or none
+    #[arg(long)]
+    no_forces: bool,
     /// Replace the result where there is one
     #[arg(long)]
     force: bool,
@@ -148,9 +156,11 @@ impl Convert {
         let count = source.atoms();
         let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
         let mut operations = self.operations(topology.as_ref(), &selections, has_bonds, source.as_mut())?;
-        let written = convert(source.as_mut(), &mut operations, target, &frames)?;
+        let target = target.without(self.no_velocities, self.no_forces);
+        let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
-        super::print(&format!("written      {}: {written} frames of {atoms} atoms\n", self.output.display()))
+        let warning = warning.map(|warning| format!("warning      {warning}\n")).unwrap_or_default();
+        super::print(&format!("written      {}: {written} frames of {atoms} atoms\n{warning}", self.output.display()))
     }
 
     /// A topology in another format.
@@ -168,6 +178,8 @@ impl Convert {
             ("align", self.align.is_some()),
             ("as-stored", self.as_stored),
             ("precision", self.precision.is_some()),
+            ("no-velocities", self.no_velocities),
+            ("no-forces", self.no_forces),
         ];
         self.refuse(&of_frames, "which makes a topology")?;
         let OfTopology { coordinates, parameters, define, include } = &self.of_topology;

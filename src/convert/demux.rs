@@ -103,7 +103,7 @@ impl Demux {
                 targets[self.state(replica, frame.step)].write(&frame)?;
             }
         }
-        targets.into_iter().try_for_each(Target::finish)?;
+        targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
         Ok(count)
     }
 

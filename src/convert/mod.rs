@@ -1,7 +1,7 @@
 //! Trajectories, structures and topologies from one format to another.
 //!
 //! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and writes it
-//! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, as trajectories of one frame.
+//! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, whose models are frames.
 //! [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes what a reader of topologies gave.
 
 mod demux;
@@ -17,7 +17,7 @@ pub use target::Target;
 pub use topology::write_topology;
 
 use crate::error::{Problem, Result};
-use crate::format::{Coordinates, Label, read_coordinates};
+use crate::format::{Coordinates, Label, read_models};
 use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
 
 /// Which frames are written.
@@ -43,45 +43,55 @@ impl Frames {
     }
 }
 
-/// Opens a trajectory, or a coordinate file of so many atoms as one of one frame.
+/// Opens a trajectory, or a coordinate file of so many atoms, each model of which is a frame.
 pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return trajectory::open(path);
     }
-    Ok(Box::new(Structure(read_coordinates(path, atoms, None)?)))
+    Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 
-/// A structure as a trajectory of one frame.
-struct Structure(Coordinates);
+/// The models of a structure, at least one, as a trajectory.
+struct Structures(Vec<Coordinates>);
 
-impl FrameSource for Structure {
+impl FrameSource for Structures {
     fn atoms(&self) -> usize {
-        self.0.positions.len()
+        self.0[0].positions.len()
     }
 
     fn frames(&self) -> usize {
-        1
+        self.0.len()
     }
 
     fn labels(&self) -> &[Label] {
-        &self.0.labels
+        &self.0[0].labels
     }
 
-    fn read(&mut self, _index: usize, frame: &mut StoredFrame) -> Result<()> {
-        let Coordinates { time, positions, velocities, cell, .. } = self.0.clone();
-        let (time, velocities) = (time.unwrap_or(0.0), velocities.unwrap_or_default());
-        *frame = StoredFrame { step: 0, time, cell, positions, velocities, forces: vec![] };
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+        let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
+        // frames without a time are counted, as in PDB trajectories
+        let (time, velocities) = (time.unwrap_or(index as f64), velocities.unwrap_or_default());
+        *frame = StoredFrame { step: index as i64, time, cell, positions, velocities, forces: vec![] };
         Ok(())
     }
 }
 
-/// Reads frames, changes and writes them; gives the number of those that were written. The target is in place afterwards.
+/// What a conversion did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// frames written
+    pub frames: usize,
+    /// what the format of the target could not hold
+    pub warning: Option<&'static str>,
+}
+
+/// Reads frames, changes and writes them. The target is in place afterwards.
 pub fn convert(
     source: &mut dyn FrameSource,
     operations: &mut [Box<dyn Operation + '_>],
     mut target: Target<'_>,
     frames: &Frames,
-) -> Result<usize> {
+) -> Result<Converted> {
     let count = source.frames();
     if let Some(only) = frames.only.filter(|&only| only >= count) {
         let problem = Problem::new(format!("there is no frame {only}: there are {count}"));
@@ -121,6 +131,5 @@ pub fn convert(
         let help = "md info tells the times of a trajectory";
         return Err(Problem::new("no frame is chosen").help(help).into());
     }
-    target.finish()?;
-    Ok(written)
+    Ok(Converted { frames: written, warning: target.finish()? })
 }

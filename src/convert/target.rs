@@ -26,7 +26,10 @@ pub struct Target<'a> {
     /// the first frame, until there is another or none
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
+    /// fields of the first frame that the format holds
     fields: Fields,
+    /// fields that are written where frames have them
+    wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
 }
@@ -84,9 +87,16 @@ impl<'a> Target<'a> {
             first: None,
             sink: None,
             fields: Fields::default(),
+            wanted: Fields { velocities: true, forces: true, image: false },
             periodic: false,
             last_step: None,
         })
+    }
+
+    /// Leaves out velocities or forces, even where all frames have them.
+    pub fn without(mut self, velocities: bool, forces: bool) -> Self {
+        self.wanted = Fields { velocities: !velocities, forces: !forces, image: false };
+        self
     }
 
     /// Writes one frame. The first decides about cell, velocities and forces.
@@ -106,18 +116,20 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the file and puts it in its place.
-    pub(super) fn finish(mut self) -> Result<()> {
+    /// Completes the file and puts it in its place; gives what the format could not hold.
+    pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
-            (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame),
+            (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),
             (Kind::Trajectory(format, precision), Some(first)) => {
-                self.create(format, precision, Spacing { steps: 1, timestep: 0.0 }, &first)?;
+                let timestep = if first.step > 0 { first.time / first.step as f64 } else { 0.0 };
+                self.create(format, precision, Spacing { steps: 1, timestep }, &first)?;
             }
             (_, None) => {}
         }
-        let Some(sink) = self.sink.take() else { return Ok(()) };
+        let Some(sink) = self.sink.take() else { return Ok(None) };
+        let warning = sink.warning();
         let rename = |_| std::fs::rename(self.temporary(), &self.path).map_err(|error| Error::io(&self.path, error));
-        sink.close().and_then(rename).inspect_err(|_| self.discard())
+        sink.close().and_then(rename).inspect_err(|_| self.discard()).map(|()| warning)
     }
 
     fn temporary(&self) -> PathBuf {
@@ -142,8 +154,8 @@ impl<'a> Target<'a> {
         self.discard();
         self.periodic = first.cell.is_some();
         self.fields = Fields {
-            velocities: format.holds.velocities && !first.velocities.is_empty(),
-            forces: format.holds.forces && !first.forces.is_empty(),
+            velocities: format.holds.velocities && self.wanted.velocities && !first.velocities.is_empty(),
+            forces: format.holds.forces && self.wanted.forces && !first.forces.is_empty(),
             image: false,
         };
         let provenance = Provenance {
@@ -166,14 +178,33 @@ impl<'a> Target<'a> {
     }
 
     fn put(&mut self, frame: &StoredFrame) -> Result<()> {
-        for (what, is_first, is_here) in [
-            ("cell", self.periodic, frame.cell.is_some()),
-            ("velocities", self.fields.velocities, !frame.velocities.is_empty() && self.fields.velocities),
-            ("forces", self.fields.forces, !frame.forces.is_empty() && self.fields.forces),
+        let holds = match self.kind {
+            Kind::Trajectory(format, _) => Fields {
+                velocities: format.holds.velocities && self.wanted.velocities,
+                forces: format.holds.forces && self.wanted.forces,
+                image: false,
+            },
+            Kind::Structure(_) => Fields::default(),
+        };
+        for (what, is_first, is_here, help) in [
+            ("a cell", self.periodic, frame.cell.is_some(), "choose frames of one kind with --begin and --end"),
+            (
+                "velocities",
+                self.fields.velocities,
+                holds.velocities && !frame.velocities.is_empty(),
+                "leave out the velocities of all frames with --no-velocities",
+            ),
+            (
+                "forces",
+                self.fields.forces,
+                holds.forces && !frame.forces.is_empty(),
+                "leave out the forces of all frames with --no-forces",
+            ),
         ] {
             if is_first != is_here {
-                let message = format!("the frame at {} ps and the first do not both have {what}", frame.time);
-                return Err(Problem::new(message).help("choose frames of one kind with --begin and --end").into());
+                let (has, lacks) = if is_first { ("the first frame", "this one") } else { ("this one", "the first") };
+                let message = format!("the frame at {} ps: {has} has {what} and {lacks} has none", frame.time);
+                return Err(Problem::new(message).help(help).into());
             }
         }
         // steps ascend in every trajectory, also where those of the input do not
@@ -185,8 +216,8 @@ impl<'a> Target<'a> {
             time: frame.time,
             cell: frame.cell,
             positions: &frame.positions,
-            velocities: &frame.velocities,
-            forces: &frame.forces,
+            velocities: if self.fields.velocities { &frame.velocities } else { &[] },
+            forces: if self.fields.forces { &frame.forces } else { &[] },
             observables: &[],
         })
     }

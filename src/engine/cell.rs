@@ -51,6 +51,23 @@ impl PeriodicCell {
         Some(Self { rows: [a, b, c] })
     }
 
+    /// From three row vectors (nm) in any orientation, with the axes to which the cell is turned: in its frame a vector v is
+    /// (v·e₁, v·e₂, v·e₃), with e₁ along a and e₂ in the plane of a and b. `None` where the vectors are not finite, or are
+    /// not right-handed.
+    pub fn from_vectors(rows: [Vec3; 3]) -> Option<(Self, [Vec3; 3])> {
+        let [a, b, c] = rows;
+        let normal = a.cross(b);
+        let e3 = normal * (1.0 / normal.norm());
+        let e1 = a * (1.0 / a.norm());
+        let e2 = e3.cross(e1);
+        let cell = Self::from_rows([
+            vec3(a.norm(), 0.0, 0.0),
+            vec3(b.dot(e1), b.dot(e2), 0.0),
+            vec3(c.dot(e1), c.dot(e2), c.dot(e3)),
+        ])?;
+        Some((cell, [e1, e2, e3]))
+    }
+
     /// From edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a and b.
     /// `None` where they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
@@ -299,6 +316,27 @@ mod tests {
         assert!((stretched.stretch_since(&cell) - factors).norm() < 1e-12);
         let r = vec3(-3.1, 7.7, 0.4);
         assert!((stretched.to_fractional(r.stretched(factors)) - cell.to_fractional(r)).norm() < 1e-12);
+    }
+
+    #[test]
+    fn vectors_in_any_orientation_are_turned() {
+        // the rows of a cell turned by 90° about x and then z: (x, y, z) becomes (z, x, y)
+        let rows = [vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(-1.0, 1.0, 5.0)];
+        let turned = |v: Vec3| vec3(v.z, v.x, v.y);
+        let (cell, axes) = PeriodicCell::from_vectors(rows.map(turned)).expect("a cell");
+        assert!(cell.rows().iter().zip(rows).all(|(&found, row)| (found - row).norm() < 1e-12), "{cell:?}");
+        let v = vec3(0.3, -0.7, 1.1);
+        let back = Vec3::from(axes.map(|axis| turned(v).dot(axis)));
+        assert!((back - v).norm() < 1e-12, "{back:?}");
+        // left-handed, flat, and not a number
+        for rows in [
+            [rows[1], rows[0], rows[2]],
+            [rows[0], rows[0], rows[2]],
+            [Vec3::ZERO, rows[1], rows[2]],
+            [vec3(f64::NAN, 0.0, 0.0), rows[1], rows[2]],
+        ] {
+            assert!(PeriodicCell::from_vectors(rows).is_none());
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, Sys
 
 mod couplings;
 mod exchange;
+mod frames;
 mod resonance;
 #[cfg(test)]
 mod tests;
@@ -77,6 +78,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(couplings::wide_restrained_groups(plan, system, state));
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
+    found.extend(frames::undated(plan));
     found
 }
 

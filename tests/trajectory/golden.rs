@@ -132,6 +132,22 @@ fn netcdf_of_other_programs() {
 }
 
 #[test]
+fn hdf5_of_other_programs() {
+    for file in ["mdanalysis.h5md", "mdtraj.h5"] {
+        assert_frames(file, 24, true, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
+        let format = Format::of_file(&golden(file)).unwrap().files;
+        let found = format.verify(&golden(file)).unwrap();
+        assert!((found.frames, found.bad.len()) == (FRAMES as u64, 0), "{found:?}");
+        let repaired = format.repair(&golden(file)).unwrap();
+        assert!(repaired.frames == FRAMES as u64 && repaired.backup.is_none(), "{repaired:?}");
+        let title = format.describe(&golden(file)).unwrap().title;
+        assert!(title.contains("written by another program"), "{title}");
+    }
+    let trajectory = open(&golden("mdtraj.h5")).unwrap();
+    assert!(trajectory.labels().len() == 24 && trajectory.labels()[0].element == 6);
+}
+
+#[test]
 fn pdb_of_other_programs() {
     // neither writes times
     for file in ["mdanalysis.pdb", "mdtraj.pdb"] {

@@ -7,10 +7,12 @@ mod convert;
 mod cost;
 mod crash;
 mod damage;
+mod foreign;
 mod formats;
 mod fuzz;
 mod golden;
 mod names;
+mod others;
 mod power;
 #[path = "../python/probe.rs"]
 mod probe;

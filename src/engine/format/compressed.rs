@@ -34,18 +34,28 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// How a file with these first bytes is packed.
+pub fn packing(beginning: &[u8]) -> Option<&'static str> {
+    match beginning {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some("bzip2"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        [b'P', b'K', 3, 4, ..] => Some("zip"),
+        _ => None,
+    }
+}
+
 /// Unpack `bytes` up to `limit` bytes; anything that is not compressed comes back as it is.
 fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let packed = bytes.as_slice();
-    match packed {
-        [0x1f, 0x8b, ..] => collect("gzip", flate2::read::MultiGzDecoder::new(packed), limit),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
-            collect("xz", lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_XZ_MEMORY_KIB), limit)
-        }
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => collect("bzip2", bzip2::read::MultiBzDecoder::new(packed), limit),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(packed, limit),
-        [b'P', b'K', 3, 4, ..] => Err(unsupported("zip")),
-        _ => Ok(bytes),
+    match packing(packed) {
+        Some("gzip") => collect("gzip", flate2::read::MultiGzDecoder::new(packed), limit),
+        Some("xz") => collect("xz", lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_XZ_MEMORY_KIB), limit),
+        Some("bzip2") => collect("bzip2", bzip2::read::MultiBzDecoder::new(packed), limit),
+        Some("zstd") => unpack_zstd(packed, limit),
+        Some(kind) => Err(unsupported(kind)),
+        None => Ok(bytes),
     }
 }
 

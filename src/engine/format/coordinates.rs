@@ -3,12 +3,15 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use super::known::{COORDINATES, recognise};
+use super::known::{COORDINATES, MODELS, recognise};
 use super::number;
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
+
+/// Result of a reading step.
+type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Positions and what goes with them, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,15 +78,32 @@ pub const FASTEST: f64 = 299_792.458;
 pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
     let bytes = super::read(path)?;
     let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
-    let coordinates = coordinates.and_then(|coordinates| {
-        let found = coordinates.positions.len();
-        match expected_atoms.filter(|&expected| expected != found) {
-            Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
-                .help("topology and coordinates must belong together")),
-            None => Ok(coordinates),
+    let coordinates = coordinates.and_then(|coordinates| of_topology(coordinates, expected_atoms));
+    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
+}
+
+/// [`read_coordinates`] of all models of a file, at least one, with the same number of atoms in each.
+pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coordinates>> {
+    let bytes = super::read(path)?;
+    let models = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| {
+        match MODELS.into_iter().find(|(name, _)| *name == format.name) {
+            Some((_, read)) => read(&bytes),
+            None => (format.read)(&bytes, None).map(|only| vec![only]),
         }
     });
-    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
+    let models = models
+        .and_then(|models| models.into_iter().map(|model| of_topology(model, expected_atoms)).collect::<Parsed<_>>());
+    Ok(models.map_err(|problem| problem.in_file(path))?)
+}
+
+/// Coordinates with as many atoms as the topology has, if it is known.
+fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
+    let found = coordinates.positions.len();
+    match expected_atoms.filter(|&expected| expected != found) {
+        Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
+            .help("topology and coordinates must belong together")),
+        None => Ok(coordinates),
+    }
 }
 
 /// Three numbers of a file times `unit`; `None` where that is longer than `most`, or no number.

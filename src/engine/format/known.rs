@@ -144,6 +144,12 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: restart::is_text, read: restart::read_text },
 ];
 
+/// Reads all models of a file.
+type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
+
+/// Readers of all models of the coordinate formats that hold several, by name.
+pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
+
 /// What stands for a run input file of GROMACS.
 const OF_RUN_INPUT: &str = "take the topology (top) that grompp read, and for trajectories also a structure: \
                             gmx editconf -f run.tpr -o run.gro";

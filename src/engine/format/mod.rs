@@ -27,9 +27,10 @@ pub mod pdb;
 mod prmtop;
 pub mod restart;
 mod text;
+pub mod unit;
 
 pub use compressed::read;
-pub use coordinates::{Coordinates, Label, read_coordinates};
+pub use coordinates::{Coordinates, Label, read_coordinates, read_models};
 pub use gromacs::write_gro;
 pub use known::{TopologyOptions, read_topology, read_topology_with};
 pub use mmcif::write_mmcif;

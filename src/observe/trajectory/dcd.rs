@@ -11,14 +11,18 @@
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
 //! | 8 | atoms that do not move and are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
-//! A cell is six `f64`: A, γ, B, β, α, C, the angles in degrees or as their cosines, or in recent versions of CHARMM the
-//! lattice as a symmetric matrix. md writes cosines, as NAMD does, and 32-bit lengths in little endian. Times
-//! follow from the header alone, so stages with different timesteps get wrong times; files with fixed atoms are refused.
+//! A cell is six `f64`: A, γ, B, β, α, C, the angles in degrees or as their cosines, or in CHARMM the lower triangle of the
+//! shape matrix, whose rows are the lattice vectors and which is symmetric. Other programs give 24 or less as the version, so
+//! that a later version means a shape matrix; in other files it is told by angles that no cell has. A frame with a shape
+//! matrix is turned as a whole into the lower-triangular form of [`PeriodicCell`]. md writes cosines, as NAMD does, and 32-bit
+//! lengths in little endian. Times follow from the header alone: other times are warned of, and files with fixed atoms are
+//! refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
@@ -37,6 +41,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: true,
         rounded: false,
         names: false,
+        times: false,
     },
     files: &Records::<Dcd>::new("DCD"),
 };
@@ -49,12 +54,21 @@ const LINE: usize = 80;
 const CELL: usize = 48;
 /// Time unit in ps, that of lengths in Å, energies in kcal/mol and masses in amu: 0.1/√4.184.
 const TIME: f64 = 0.048_888_212_9;
+/// Relative rounding of times in `f32`, with that of the timestep in the header.
+const TIME_ROUNDING: f64 = 1e-6;
+/// Part of the interval between frames by which a time may be off.
+const SPACING_ROUNDING: f64 = 1e-3;
+/// The warning about times that the header does not give.
+const UNEVEN: &str = "DCD holds one interval for all frames, counted from step 0: the times or steps of some frames will be \
+                      read as others; .h5md, .xtc, .trr and .nc keep them";
 /// Before the identity of the run in the title.
 const RUN: &str = "md run ";
 /// Most atoms: lengths of records stay below 2³¹.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
-/// Angles of cells in degrees; in any reduced cell they are between 60 and 120. What is outside is a lattice by its matrix.
+/// Angles of cells in degrees; in any reduced cell they are between 60 and 120. What is outside is a shape matrix.
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
+/// Version in the files of programs other than CHARMM.
+const OTHERS: i32 = 24;
 
 type Checked<T> = Result<T, String>;
 
@@ -107,6 +121,29 @@ impl Encoding {
         }
     }
 
+    /// Bytes of the title in the record at `begin`, whose length is given. It is followed by this length again, or by the one
+    /// that the number of its lines asks for: some writers give the length of two lines whatever there is.
+    fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
+        let marker = self.marker as u64;
+        let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
+            let mut found = vec![0; bytes];
+            let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut found));
+            read.map(|()| found).map_err(|_| "it ends in its header".to_owned())
+        };
+        let lines = self.integer(&number_at(begin + marker, 4)?, 0).and_then(|lines| u64::try_from(lines).ok());
+        let by_lines = lines.map(|lines| 4 + LINE as u64 * lines);
+        for bytes in [Some(given), by_lines].into_iter().flatten() {
+            let end = begin + marker + bytes.min(length);
+            if end + marker <= length && self.length(&number_at(end, self.marker)?, 0) == Some(given) {
+                return Ok(bytes);
+            }
+        }
+        match given > length {
+            true => Err("it ends in its header".to_owned()),
+            false => Err(format!("its title is damaged: no record of {given} bytes, nor one of its lines")),
+        }
+    }
+
     /// The record of `expected` bytes that begins `at`, and where the next one does.
     fn record(self, bytes: &[u8], at: usize, expected: usize) -> Checked<(&[u8], usize)> {
         let (start, end) = (at + self.marker, at + self.marker + expected);
@@ -126,6 +163,8 @@ struct Dcd {
     encoding: Encoding,
     atoms: usize,
     periodic: bool,
+    /// cells are shape matrices, by the version
+    shape: bool,
     /// a fourth coordinate follows z
     fourth: bool,
     /// step of the first frame; `None` before there is one
@@ -134,6 +173,10 @@ struct Dcd {
     interval: i64,
     /// ps
     timestep: f64,
+    /// step of the last frame that was written
+    last_step: Option<i64>,
+    /// a frame was written whose step or time the header does not give
+    is_uneven: bool,
     run_id: Option<String>,
 }
 
@@ -147,6 +190,24 @@ impl Dcd {
     fn frame(&self) -> u64 {
         let cell = if self.periodic { self.record(CELL) } else { 0 };
         cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
+    }
+
+    /// Gives a frame, whose positions are read, the cell of six numbers; none where all lengths are zero.
+    fn take_cell(&self, numbers: [f64; 6], frame: &mut StoredFrame) -> Checked<()> {
+        let [a, gamma, b, beta, alpha, c] = numbers;
+        let lengths = [a, b, c].map(|length| length * ANGSTROM);
+        if lengths == [0.0; 3] {
+            return Ok(());
+        }
+        if !(self.shape && is_shape(numbers)) {
+            frame.cell = cell_of_angles(lengths, [alpha, beta, gamma]);
+        }
+        if frame.cell.is_some() {
+            return Ok(());
+        }
+        let [xx, xy, yy, xz, yz, zz] = numbers.map(|value| value * ANGSTROM);
+        let rows = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
+        frame.take_lattice(rows).ok_or_else(|| format!("the numbers {numbers:?} are no cell"))
     }
 
     /// Words 0 to 3 of the header.
@@ -176,10 +237,13 @@ impl Layout for Dcd {
             encoding: Encoding { little: true, marker: 4 },
             atoms,
             periodic: contents.periodic,
+            shape: false,
             fourth: false,
             first_step: None,
             interval: i64::try_from(contents.spacing.steps).unwrap_or(i64::MAX),
             timestep: contents.spacing.timestep,
+            last_step: None,
+            is_uneven: false,
             run_id: Some(contents.provenance.run_id.clone()),
         };
         let mut header = [0; HEADER];
@@ -188,7 +252,7 @@ impl Layout for Dcd {
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
         // the version whose header this is
-        header[80..84].copy_from_slice(&24i32.to_le_bytes());
+        header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
             [format!("{RUN}{}", contents.provenance.run_id), format!("written by md {}", contents.provenance.version)]
@@ -210,19 +274,21 @@ impl Layout for Dcd {
         let (words, at) = encoding.record(&start, 0, HEADER).map_err(|reason| format!("the header: {reason}"))?;
         let integer = |word: usize| encoding.integer(words, 4 + 4 * word).unwrap_or(0);
         let title = encoding.length(&start, at).ok_or("it ends in its header")?;
-        let lines =
-            title.checked_sub(4).filter(|bytes| bytes.is_multiple_of(LINE as u64)).ok_or("its title is damaged")?;
         let (marker, begin) = (encoding.marker as u64, at as u64);
+        let title = encoding.title(file, begin, title, length)?;
         let after = begin + 2 * marker + title + 2 * marker + 4;
         // nothing is read that the file does not hold
-        if title > length || after > length {
+        if after > length {
             return Err("it ends in its header".to_owned());
         }
         file.seek(SeekFrom::Start(begin)).map_err(failed)?;
         let mut rest = vec![0; (after - begin) as usize];
         file.read_exact(&mut rest).map_err(failed)?;
-        let (text, at) = encoding.record(&rest, 0, title as usize).map_err(|reason| format!("the title: {reason}"))?;
-        let (count, _) = encoding.record(&rest, at, 4).map_err(|reason| format!("the number of atoms: {reason}"))?;
+        let (start, end) = (encoding.marker, encoding.marker + title as usize);
+        let text = rest.get(start..end).unwrap_or_default();
+        let (count, _) = encoding
+            .record(&rest, end + encoding.marker, 4)
+            .map_err(|reason| format!("the number of atoms: {reason}"))?;
         let atoms = encoding.integer(count, 0).and_then(|atoms| usize::try_from(atoms).ok());
         let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("it has no atoms, or too many")?;
         if integer(8) != 0 {
@@ -237,16 +303,19 @@ impl Layout for Dcd {
             encoding,
             atoms,
             periodic: charmm && integer(10) != 0,
+            shape: integer(19) > OTHERS,
             fourth: charmm && integer(11) != 0,
             first_step: None,
             interval: i64::from(integer(2).max(1)),
             timestep: step.filter(|step| step.is_finite()).unwrap_or(0.0) * TIME,
-            run_id: run_id(text.get(4..4 + lines as usize).unwrap_or_default()),
+            last_step: None,
+            is_uneven: false,
+            run_id: run_id(text.get(4..).unwrap_or_default()),
         };
         let size = layout.frame();
-        let ends: Vec<u64> = (1..=(length - after) / size).map(|frame| after + frame * size).collect();
-        layout.first_step = (!ends.is_empty()).then(|| i64::from(integer(1)));
-        Ok((layout, Index { header: after, ends, damage: None }))
+        let index = Index::equal(after, length, size);
+        layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
+        Ok((layout, index))
     }
 
     fn atoms(&self) -> usize {
@@ -275,9 +344,13 @@ impl Layout for Dcd {
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
-        if self.first_step.is_none() {
-            self.first_step = i64::try_from(frame.step).ok();
-        }
+        let step = i64::try_from(frame.step).ok();
+        self.first_step = self.first_step.or(step);
+        let is_next = self.last_step.is_none_or(|last| step == last.checked_add(self.interval));
+        let away = (frame.time - frame.step as f64 * self.timestep).abs();
+        let tolerance = TIME_ROUNDING * frame.time.abs() + SPACING_ROUNDING * self.interval as f64 * self.timestep;
+        self.is_uneven |= !is_next || away > tolerance;
+        self.last_step = step;
         if let Some(cell) = frame.cell {
             let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();
             let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { angle.to_radians().cos() };
@@ -296,10 +369,10 @@ impl Layout for Dcd {
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let (encoding, mut at) = (self.encoding, 0);
         frame.clear();
+        let mut numbers = [0.0; 6];
         if self.periodic {
             let (record, next) = encoding.record(bytes, at, CELL)?;
-            let numbers: [f64; 6] = std::array::from_fn(|i| encoding.double(record, 8 * i).unwrap_or(0.0));
-            frame.cell = cell(numbers)?;
+            numbers = std::array::from_fn(|i| encoding.double(record, 8 * i).unwrap_or(0.0));
             at = next;
         }
         frame.positions.resize(self.atoms, Vec3::ZERO);
@@ -312,9 +385,14 @@ impl Layout for Dcd {
             }
             at = next;
         }
+        self.take_cell(numbers, frame)?;
         frame.step = self.first_step.unwrap_or(0).saturating_add((index as i64).saturating_mul(self.interval));
         frame.time = frame.step as f64 * self.timestep;
         Ok(())
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        self.is_uneven.then_some(UNEVEN)
     }
 
     fn counts(&self, count: u64, last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
@@ -338,32 +416,22 @@ fn run_id(title: &[u8]) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// The cell of six numbers; none where all lengths are zero.
-fn cell(numbers: [f64; 6]) -> Checked<Option<PeriodicCell>> {
-    let [a, gamma, b, beta, alpha, c] = numbers;
-    let lengths = [a, b, c].map(|length| length * ANGSTROM);
-    if lengths == [0.0; 3] {
-        return Ok(None);
-    }
-    let angles = [alpha, beta, gamma];
-    let found = if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
+/// The cell of edges (nm) with angles in degrees or as cosines; `None` where they are none.
+fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
+    if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°
-        PeriodicCell::from_lengths_angles(lengths, angles.map(|cosine| 90.0 - cosine.asin().to_degrees()))
-    } else if angles.iter().all(|angle| ANGLES.contains(angle)) {
-        PeriodicCell::from_lengths_angles(lengths, angles)
-    } else {
-        symmetric(numbers.map(|value| value * ANGSTROM))
-    };
-    found.map(Some).ok_or_else(|| format!("the numbers {numbers:?} are no cell"))
+        return PeriodicCell::from_lengths_angles(lengths, angles.map(|cosine| 90.0 - cosine.asin().to_degrees()));
+    }
+    let is_cell = angles.iter().all(|angle| ANGLES.contains(angle));
+    is_cell.then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// The cell whose lattice vectors (nm) are the rows of the symmetric matrix of these elements: xx, xy, yy, xz, yz, zz.
-fn symmetric([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> Option<PeriodicCell> {
-    let rows = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
+/// Whether these elements can be those of a shape matrix: it is positive definite, its lattice has angles that cells have,
+/// and no element is the 90 of a right angle.
+fn is_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
+    let rows @ [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
     let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();
-    let [a, b, c] = rows;
-    if !rows.iter().all(|row| row.is_finite()) {
-        return None;
-    }
-    PeriodicCell::from_lengths_angles(rows.map(Vec3::norm), [angle(b, c), angle(a, c), angle(a, b)])
+    let is_definite = xx > 0.0 && xx * yy > xy * xy && a.cross(b).dot(c) > 0.0;
+    let has_angles = [angle(b, c), angle(a, c), angle(a, b)].iter().all(|angle| ANGLES.contains(angle));
+    is_definite && has_angles && rows.iter().all(|row| row.is_finite()) && ![xy, xz, yz].contains(&90.0)
 }

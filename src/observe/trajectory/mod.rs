@@ -31,6 +31,7 @@
 
 mod dcd;
 pub mod h5md;
+mod index;
 mod netcdf;
 mod pdb;
 mod placement;
@@ -48,6 +49,7 @@ pub use placement::Placement;
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
+use crate::format::compressed::packing;
 use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::Vec3;
@@ -102,6 +104,8 @@ pub struct Holds {
     pub rounded: bool,
     /// names of atoms and residues: it cannot be written without
     pub names: bool,
+    /// the time of each frame; otherwise one interval for all
+    pub times: bool,
 }
 
 /// Operations on the files of a format: create, continue, read, verify, repair.
@@ -160,7 +164,7 @@ pub trait FrameSink: Send {
     /// Writes pending frames, closes the file and returns its extent.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// A warning for the user about this file.
+    /// A warning for the user about this file and the frames written so far.
     fn warning(&self) -> Option<&'static str> {
         None
     }
@@ -212,6 +216,21 @@ impl StoredFrame {
         self.cell = None;
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
+
+    /// Takes the cell of these lattice vectors (nm) in any orientation, and turns the frame, read before, with it. `None` if
+    /// they make no cell.
+    fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
+        if let Some(cell) = PeriodicCell::from_rows(rows) {
+            self.cell = Some(cell);
+            return Some(());
+        }
+        let (cell, axes) = PeriodicCell::from_vectors(rows)?;
+        self.cell = Some(cell);
+        for vector in [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().flatten() {
+            *vector = Vec3::from(axes.map(|axis| vector.dot(axis)));
+        }
+        Some(())
+    }
 }
 
 impl Format {
@@ -248,6 +267,11 @@ impl Format {
             false => find(|format| format.files.recognises(&beginning)),
         };
         found.ok_or_else(|| {
+            if let Some(kind) = packing(&beginning) {
+                let problem = Problem::new(format!("a file packed with {kind} is not read as a trajectory"));
+                let help = "unpack it first; md convert reads packed PDB and mmCIF files";
+                return problem.in_file(path).help(help).into();
+            }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("not a trajectory of a format that md knows")
                 .in_file(path)

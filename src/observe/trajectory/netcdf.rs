@@ -8,7 +8,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::netcdf::{
@@ -30,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: true,
         rounded: false,
         names: false,
+        times: true,
     },
     files: &Records::<NetCdf>::new("AMBER NetCDF"),
 };
@@ -95,11 +97,16 @@ impl Place {
         for atom in 1..=atoms {
             let vector = Vec3::from([0; 3].map(|_| numbers.next().unwrap_or(f64::NAN)));
             if !vector.is_finite() {
-                return Err(format!("a number of atom {atom} is not finite"));
+                return Err(format!("a number of atom {atom} is missing or not finite"));
             }
             found.push(vector);
         }
         Ok(())
+    }
+
+    /// Whether a record has none of the vectors.
+    fn is_missing(&self, record: &[u8], vectors: usize) -> bool {
+        self.numbers(record, 3 * vectors).all(f64::is_nan)
     }
 
     fn three(&self, record: &[u8]) -> [f64; 3] {
@@ -181,9 +188,8 @@ impl Layout for NetCdf {
         if begin > length {
             return Err("it ends in its header".to_owned());
         }
-        let record = layout.record as u64;
-        let ends = (1..=(length - begin) / record).map(|frame| begin + frame * record).collect();
-        Ok((layout, Index { header: begin, ends, damage: None }))
+        let index = Index::equal(begin, length, layout.record as u64);
+        Ok((layout, index))
     }
 
     fn atoms(&self) -> usize {
@@ -228,25 +234,24 @@ impl Layout for NetCdf {
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         frame.clear();
         self.positions.vectors(bytes, self.atoms, &mut frame.positions)?;
-        if let Some(velocities) = self.velocities {
-            velocities.vectors(bytes, self.atoms, &mut frame.velocities)?;
-        }
-        if let Some(forces) = self.forces {
-            forces.vectors(bytes, self.atoms, &mut frame.forces)?;
+        for (place, found) in [(self.velocities, &mut frame.velocities), (self.forces, &mut frame.forces)] {
+            if let Some(place) = place.filter(|place| !place.is_missing(bytes, self.atoms)) {
+                place.vectors(bytes, self.atoms, found)?;
+            }
         }
         if let Some(cell) = self.cell {
             let [lengths, angles] = cell.map(|place| place.three(bytes));
-            if lengths != [0.0; 3] {
+            if lengths != [0.0; 3] && !cell[0].is_missing(bytes, 1) {
                 let found = PeriodicCell::from_lengths_angles(lengths, angles);
                 frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° are no cell"))?);
             }
         }
-        let number = |place: Option<Place>, default: f64| match place {
-            Some(place) => place.numbers(bytes, 1).next().filter(|value| value.is_finite()),
-            None => Some(default),
+        // frames without times or steps are counted
+        let number = |place: Option<Place>| {
+            let value = place.and_then(|place| place.numbers(bytes, 1).next());
+            value.filter(|value| value.is_finite()).unwrap_or(index as f64)
         };
-        frame.time = number(self.time, 0.0).ok_or("the time is not a number")?;
-        frame.step = number(self.step, index as f64).ok_or("the step is not a number")? as i64;
+        (frame.time, frame.step) = (number(self.time), number(self.step) as i64);
         Ok(())
     }
 

@@ -2,17 +2,18 @@
 //!
 //! A frame of md is the lines from `MODEL` to `ENDMDL`, its `TITLE` with time and step in GROMACS's spelling and its `CRYST1`
 //! among them, so that a file cut anywhere loses one frame at most. In files of other programs what precedes a model belongs
-//! to it too, and a file without models is one frame.
+//! to it too, records that end models may lack ([`ModelEnds`]), and a file without models is one frame.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::xdr::go_to;
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::Label;
-use crate::format::pdb::{AtomRecords, Model, is_pdb, read_model};
+use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
 /// Its row.
 pub(super) const FORMAT: Format = Format {
@@ -27,6 +28,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: false,
         rounded: true,
         names: true,
+        times: true,
     },
     files: &Records::<Pdb>::new("PDB"),
 };
@@ -49,17 +51,6 @@ struct Pdb {
     models: u64,
 }
 
-/// What the lines since the last frame are.
-#[derive(Default)]
-struct Pending {
-    /// there are some that belong to the next frame
-    any: bool,
-    /// a model has begun
-    model: bool,
-    /// there are atoms
-    atoms: bool,
-}
-
 impl Pdb {
     /// The frame that the first bytes of a file hold.
     fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
@@ -72,46 +63,23 @@ impl Pdb {
 
 /// Finds the frames of a file.
 fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
-    let (mut index, mut pending, mut line, mut start) = (Index::default(), Pending::default(), vec![], 0);
+    let (mut models, mut line, mut start, mut damage) = (ModelEnds::default(), vec![], 0, None);
     while start < length {
         line.clear();
         file.by_ref().take(LINE).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
-        let end = start + line.len() as u64;
         if line.is_empty() {
             break;
         }
         if line.len() as u64 == LINE {
-            index.damage = Some(format!("byte {start}: a line of more than {LINE} characters"));
-            return Ok(index);
+            damage = Some(format!("byte {start}: a line of more than {LINE} characters"));
+            break;
         }
-        let is_whole = line.ends_with(b"\n");
-        let record = line.trim_ascii_end();
-        let name = record.get(..6).unwrap_or(record).trim_ascii_end();
-        let closes = name == b"ENDMDL" || (name == b"END" && !pending.model);
-        match name {
-            _ if closes && pending.atoms && is_whole => {
-                index.ends.push(end);
-                pending = Pending::default();
-            }
-            // what follows a model and says nothing of the next
-            b"END" | b"TER" | b"CONECT" | b"MASTER" | b"" if !pending.any && is_whole => {
-                if let Some(last) = index.ends.last_mut() {
-                    *last = end;
-                }
-            }
-            _ => {
-                pending.any = true;
-                pending.model |= name == b"MODEL";
-                pending.atoms |= name == b"ATOM" || name == b"HETATM";
-            }
-        }
-        start = end;
+        models.line(&line, start);
+        start += line.len() as u64;
     }
-    // no model, and no END either
-    if pending.atoms && !pending.model {
-        index.ends.push(length);
-    }
-    Ok(index)
+    // nothing after damage belongs to a model
+    let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
+    Ok(Index { ends, damage, ..Index::default() })
 }
 
 impl Layout for Pdb {

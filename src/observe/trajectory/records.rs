@@ -16,7 +16,7 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    exists_already, not_as_checkpointed, placement::Placer, regular_file, unused_backup,
+    exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -78,37 +78,14 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// Decodes frame `index`; fails with what is wrong with its bytes.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
+    /// What a user should know about the frames encoded so far.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Bytes of the header that depend on the number of frames and the step of the last, and their offset.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
-    }
-}
-
-/// Offsets of the frames of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
-    /// bytes before the first frame
-    pub(super) header: u64,
-    /// where each complete frame ends
-    pub(super) ends: Vec<u64>,
-    /// why what follows the last of them cannot be a frame, not even an incomplete one
-    pub(super) damage: Option<String>,
-}
-
-impl Index {
-    /// Bytes of frame `index`.
-    fn frame(&self, index: usize) -> Range<u64> {
-        index.checked_sub(1).map_or(self.header, |before| self.ends[before])..self.ends[index]
-    }
-
-    /// Bytes of the first `count` frames.
-    fn frames(&self, count: usize) -> Range<u64> {
-        self.header..count.checked_sub(1).map_or(self.header, |last| self.ends[last])
-    }
-
-    /// Where the last complete frame ends.
-    fn end(&self) -> u64 {
-        self.frames(self.ends.len()).end
     }
 }
 
@@ -156,7 +133,7 @@ impl<L: Layout> Opened<L> {
 
     /// The checksum of the frames of `extent`; refused unless the file begins with them.
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
-        let (found, count) = (self.index.ends.len() as u64, extent.count);
+        let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
             let message = format!("{found} frames found, the checkpoint was written after {count}");
             return Err(not_as_checkpointed(&self.path, message));
@@ -189,7 +166,7 @@ impl<L: Layout> FrameSource for RecordSource<L> {
     }
 
     fn frames(&self) -> usize {
-        self.opened.index.ends.len()
+        self.opened.index.count()
     }
 
     fn labels(&self) -> &[Label] {
@@ -290,6 +267,10 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     fn close(mut self: Box<Self>) -> Result<Mark> {
         self.sync()
     }
+
+    fn warning(&self) -> Option<&'static str> {
+        self.layout.warning()
+    }
 }
 
 /// The files of a format with this layout.
@@ -343,7 +324,7 @@ impl<L: Layout> Files for Records<L> {
             Err(format!("its positions are stored as {found:?}, now they are to be {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
             Err(format!("velocities: {velocities}, forces: {forces}, which is not what is asked for now"))
-        } else if layout.atoms() != atoms && !opened.index.ends.is_empty() {
+        } else if layout.atoms() != atoms && opened.index.count() > 0 {
             Err(format!("it holds {} atoms, now {atoms} are to be written", layout.atoms()))
         } else {
             layout.continues(contents)
@@ -390,7 +371,7 @@ impl<L: Layout> Files for Records<L> {
 
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
         let whole = |mut opened: Opened<L>| {
-            let counts = opened.index.ends.len() as u64 == extent.count && opened.rest().is_none();
+            let counts = opened.index.count() as u64 == extent.count && opened.rest().is_none();
             counts && opened.check_extent(extent).is_ok()
         };
         Opened::<L>::new(path).is_ok_and(whole)
@@ -398,7 +379,7 @@ impl<L: Layout> Files for Records<L> {
 
     fn describe(&self, path: &Path) -> Result<Description> {
         let opened = Opened::<L>::new(path)?;
-        let (count, size, rest) = (opened.index.ends.len(), opened.length, opened.rest());
+        let (count, size, rest) = (opened.index.count(), opened.length, opened.rest());
         let mut lines = vec![
             ("atoms", opened.layout.atoms().to_string()),
             ("frames", format!("{count}, {:.1} MB", size as f64 / 1e6)),
@@ -436,7 +417,7 @@ impl<L: Layout> Files for Records<L> {
         let _lock = OutputLock::acquire_if_present(path)?;
         let mut opened = Opened::<L>::new(path)?;
         if examine(&mut opened, |_| Ok(()))?.bad.is_empty() {
-            return Ok(Repair { frames: opened.index.ends.len() as u64, ..Repair::default() });
+            return Ok(Repair { frames: opened.index.count() as u64, ..Repair::default() });
         }
         let io = |e| Error::io(path, e);
         let mut copy = temporary_beside(path)?;
@@ -463,8 +444,8 @@ impl<L: Layout> Files for Records<L> {
 /// Decodes every frame; `good` is given the bytes of those that can be. What follows the last counts as one that cannot.
 fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());
-    let mut found = Verification { frames: opened.index.ends.len() as u64, ..Verification::default() };
-    for index in 0..opened.index.ends.len() {
+    let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };
+    for index in 0..opened.index.count() {
         opened.bytes(index, &mut bytes)?;
         match opened.layout.decode(index, &bytes, &mut frame) {
             Ok(()) => good(&bytes)?,

@@ -11,7 +11,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::xdr::{go_to, integer};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
@@ -30,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: true,
         rounded: false,
         names: false,
+        times: true,
     },
     files: &Records::<Trr>::new("TRR"),
 };

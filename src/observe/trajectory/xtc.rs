@@ -16,7 +16,8 @@ use molly::selection::AtomSelection;
 use molly::writer::write_compressed_positions;
 use molly::{Header, Magic, XTC_1995_MAX_NATOMS, XTCReader};
 
-use super::records::{Index, Layout, Records};
+use super::index::Index;
+use super::records::{Layout, Records};
 use super::xdr::{go_to, integer, word};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
@@ -35,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
         lossless: false,
         rounded: true,
         names: false,
+        times: true,
     },
     files: &Records::<Xtc>::new("XTC"),
 };

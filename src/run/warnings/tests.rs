@@ -298,3 +298,19 @@ fn chains_without_solvent_are_told() {
     assert_eq!(found("peptide-vacuum", vacuum, &stage("v-rescale")), Vec::<String>::new());
     assert_eq!(found("water", PME, &stage("nose-hoover")), Vec::<String>::new());
 }
+
+#[test]
+fn frames_that_a_trajectory_cannot_date_are_told() {
+    let stages = |file: &str, first: &str, second: &str| {
+        let next = |name: &str| format!("[[stage]]\nname = \"{name}\"\nkind = \"dynamics\"\nsteps = 20\n");
+        format!("{first}\n{}{second}\n[output.trajectory]\nfile = \"{file}\"\nevery = \"10 steps\"\n", next("second"))
+    };
+    let short = "timestep = \"1 fs\"";
+    let silent = |stage: &str| format!("{stage}\noutput = {{ trajectory = {{ every = \"none\" }} }}");
+    assert_eq!(found("water", PME, &stages("x.dcd", NVE, NVE)), Vec::<String>::new());
+    assert_eq!(found("water", PME, &stages("x.xtc", short, NVE)), Vec::<String>::new());
+    let parts = ["x.dcd holds one interval", "stage \"second\"", "than \"production\"", ".xtc"];
+    one(&found("water", PME, &stages("x.dcd", short, NVE)), &parts);
+    one(&found("water", PME, &stages("x.dcd", &silent(short), NVE)), &["another time step than \"production\""]);
+    assert_eq!(found("water", PME, &stages("x.dcd", &silent(NVE), NVE)), Vec::<String>::new());
+}

@@ -31,6 +31,7 @@ def positions(atoms, frame):
 
 def mdanalysis(name, atoms, periodic=True, **options):
     universe = MDAnalysis.Universe.empty(atoms, trajectory=True)
+    universe.trajectory.units = {"time": "ps", "length": "Angstrom"}
     with MDAnalysis.Writer(str(HERE / name), atoms, dt=0.5, **options) as writer:
         for frame in range(FRAMES):
             universe.atoms.positions = 10 * positions(atoms, frame)
@@ -51,8 +52,8 @@ def with_mdtraj(name, atoms):
     trajectory.save(str(HERE / name))
 
 
-def fortran(name, atoms, order, marker, cell=None, charmm=24, fourth=False, fixed=0):
-    """A DCD by the description of the format: frames every 250 steps of 2 fs from step 1000."""
+def fortran(name, atoms, order, marker, cell=None, charmm=24, fourth=False, fixed=0, turn=np.eye(3)):
+    """A DCD by the description of the format: frames every 250 steps of 2 fs from step 1000, positions turned."""
     words = np.zeros(20, order + "i4")
     # a number of frames that is stale, as after a crash
     words[:4] = [1, 1000, 250, 0]
@@ -71,16 +72,16 @@ def fortran(name, atoms, order, marker, cell=None, charmm=24, fourth=False, fixe
             if cell is not None:
                 file.write_record(np.array(cell, order + "f8"))
             for axis in range(3):
-                file.write_record((10 * positions(atoms, frame)[:, axis]).astype(order + "f4"))
+                file.write_record((10 * positions(atoms, frame) @ turn)[:, axis].astype(order + "f4"))
             if fourth:
                 file.write_record(np.zeros(atoms, order + "f4"))
 
 
 def symmetric(cell):
-    """The same lattice turned so that its matrix is symmetric: H = L Q with H² = L Lᵀ."""
+    """The same lattice turned by Q so that its matrix is symmetric, H = L Q with H² = L Lᵀ; and Q."""
     values, vectors = np.linalg.eigh(cell @ cell.T)
     h = vectors @ np.diag(np.sqrt(values)) @ vectors.T
-    return 10 * h[[0, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 2]]
+    return 10 * h[[0, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 2]], np.linalg.inv(cell) @ h
 
 
 def main():
@@ -89,6 +90,8 @@ def main():
     mdanalysis("mdanalysis-fine.xtc", 24, precision=4)
     mdanalysis("mdanalysis.dcd", 24)
     mdanalysis("mdanalysis-vacuum.dcd", 5, periodic=False)
+    mdanalysis("mdanalysis.h5md", 24)
+    with_mdtraj("mdtraj.h5", 24)
     with_mdtraj("mdtraj.xtc", 24)
     with_mdtraj("mdtraj.dcd", 24)
     a, b, c, alpha, beta, gamma = EDGES
@@ -96,7 +99,8 @@ def main():
     cosines = [10 * a, *np.cos(np.radians([gamma])), 10 * b, *np.cos(np.radians([beta, alpha])), 10 * c]
     fortran("little-degrees.dcd", 7, "<", "u4", degrees)
     fortran("big-cosines.dcd", 7, ">", "u4", cosines)
-    fortran("little-64-symmetric.dcd", 7, "<", "u8", symmetric(CELL))
+    shape, turn = symmetric(CELL)
+    fortran("little-64-symmetric.dcd", 7, "<", "u8", shape, turn=turn)
     fortran("big-64-fourth.dcd", 7, ">", "u8", degrees, fourth=True)
     fortran("xplor.dcd", 7, "<", "u4", charmm=0)
     fortran("fixed.dcd", 7, "<", "u4", degrees, fixed=3)

@@ -37,7 +37,7 @@ use std::sync::Arc;
 enum Order {
     /// take a system; lists are of this schedule
     Begin(Box<System>, ListSchedule),
-    Upload(State),
+    Upload(Box<State>),
     Download,
     BuildLists,
     PruneLists(f64),
@@ -225,7 +225,7 @@ impl Backend for Domains {
     }
 
     fn upload(&mut self, state: &State) -> Result<()> {
-        self.order(Order::Upload(state.clone()))
+        self.order(Order::Upload(Box::new(state.clone())))
     }
 
     fn download(&self, state: &mut State) -> Result<()> {

@@ -7,5 +7,5 @@ mod read;
 mod token;
 mod write;
 
-pub(super) use read::{is_mmcif, read};
+pub(super) use read::{is_mmcif, read, read_models};
 pub use write::write_mmcif;

@@ -1,4 +1,4 @@
-//! Reads the first model of the first block that has atoms.
+//! Reads the first model, or all models, of the first block that has atoms.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs. Names are those of the authors
 //! (`auth_atom_id`), else `label_atom_id`. Of alternative locations in a residue the first that comes is taken. A cell that is
@@ -11,6 +11,7 @@ use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, time_of_title, too_long};
+use crate::format::text::without_mark;
 use crate::format::{element, number};
 use crate::system::Name;
 use crate::units::ANGSTROM;
@@ -26,19 +27,43 @@ const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "lab
 
 /// Whether a file with these first bytes is of the format: a block that a tag or a loop begins.
 pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
-    let mut words = Words::new(beginning);
+    let mut words = Words::new(without_mark(beginning));
     matches!(words.next(), Some(Ok(Word::Block)))
         && matches!(words.next(), Some(Ok(Word::Loop | Word::Tag(_) | Word::Block)))
 }
 
-/// Reads the file.
+/// Reads the first model of a file.
 pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
-    let mut words = Words::new(bytes).peekable();
-    let mut block = Block::default();
+    read_block(bytes, false)?.coordinates()
+}
+
+/// Reads all models of a file, which have the same number of atoms.
+pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
+    let mut block = read_block(bytes, true)?;
+    let others = std::mem::take(&mut block.others);
+    let first = block.coordinates()?;
+    let expected = first.positions.len();
+    let mut models = vec![first];
+    for (index, model) in others.into_iter().enumerate() {
+        let found = model.positions.len();
+        if found != expected {
+            let problem = Problem::new(format!("model {} has {found} atoms, the first has {expected}", index + 2));
+            return Err(problem.help("frames of a trajectory have the same atoms"));
+        }
+        let Coordinates { title, cell, .. } = &models[0];
+        models.push(Coordinates { title: title.clone(), cell: *cell, ..model });
+    }
+    Ok(models)
+}
+
+/// Reads the block with the atoms; `every` is whether models after the first are kept.
+fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
+    let mut words = Words::new(without_mark(bytes)).peekable();
+    let mut block = Block { every, ..Block::default() };
     while let Some(word) = words.next().transpose()? {
         match word {
             Word::Block if block.has_atoms() => break,
-            Word::Block => block = Block::default(),
+            Word::Block => block = Block { every, ..Block::default() },
             Word::Tag(tag) => match words.next().transpose()? {
                 Some(Word::Value(value)) => block.item(tag.text, value)?,
                 _ => {
@@ -55,7 +80,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
             Word::Reserved(word) => return Err(reserved(word)),
         }
     }
-    block.coordinates()
+    Ok(block)
 }
 
 fn reserved(word: Value<'_>) -> Problem {
@@ -68,7 +93,11 @@ const CUT: &str = "the file is damaged or cut off";
 /// What has been read of a block.
 #[derive(Default)]
 struct Block<'a> {
+    /// the first model
     found: Coordinates,
+    /// the models after the first, if they are kept
+    others: Vec<Coordinates>,
+    every: bool,
     /// in the order of [`CELL`]
     cell: [Option<Value<'a>>; 6],
     /// of atoms that are written as pairs of tag and value: only one
@@ -101,10 +130,10 @@ fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Pars
                 return Err(Problem::new("a second loop of _atom_site").at_line(row[0].line));
             }
             let columns = Columns::new(&tags).map_err(|problem| problem.at_line(row[0].line))?;
-            atoms = Some(Atoms { columns, model: None, alternative: Alternative::default() });
+            atoms = Some(Atoms { columns, models: vec![], alternative: Alternative::default() });
         }
         match &mut atoms {
-            Some(atoms) => atoms.add(&row, &mut block.found)?,
+            Some(atoms) => atoms.add(&row, block)?,
             None if rows == 0 => tags.iter().zip(&row).try_for_each(|(tag, value)| block.item(tag, *value))?,
             None => {}
         }
@@ -144,8 +173,8 @@ impl<'a> Block<'a> {
         if !self.pairs.is_empty() {
             let (tags, row): (Vec<&[u8]>, Vec<Value<'_>>) = self.pairs.iter().copied().unzip();
             let columns = Columns::new(&tags).map_err(|problem| problem.at_line(row[0].line))?;
-            let mut atoms = Atoms { columns, model: None, alternative: Alternative::default() };
-            atoms.add(&row, &mut self.found)?;
+            let mut atoms = Atoms { columns, models: vec![], alternative: Alternative::default() };
+            atoms.add(&row, &mut self)?;
         }
         if self.found.positions.is_empty() {
             let problem = Problem::new("the file holds no atoms (_atom_site.Cartn_x, Cartn_y, Cartn_z)");
@@ -231,21 +260,42 @@ impl Columns {
     }
 }
 
-/// Adds the atoms of the first model.
+/// Adds atoms to their models.
 struct Atoms<'a> {
     columns: Columns,
-    /// the first that came
-    model: Option<&'a [u8]>,
+    /// names of the models in the order in which they came; the last is that of the last atom
+    models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }
 
 impl<'a> Atoms<'a> {
-    fn add(&mut self, row: &[Value<'a>], found: &mut Coordinates) -> Parsed<()> {
+    /// The model of an atom; `None` for one that is left out.
+    fn model<'b>(&mut self, name: &'a [u8], block: &'b mut Block<'_>) -> Parsed<Option<&'b mut Coordinates>> {
+        if self.models.last() != Some(&name) {
+            if self.models.contains(&name) {
+                return match block.every {
+                    true => Err(Problem::new(format!("atoms of model {} are in two places", number::quoted(name)))),
+                    false => Ok((self.models.first() == Some(&name)).then_some(&mut block.found)),
+                };
+            }
+            self.models.push(name);
+            self.alternative = Alternative::default();
+            if self.models.len() > 1 && block.every {
+                block.others.push(Coordinates::default());
+            }
+        }
+        Ok(match self.models.len() {
+            1 => Some(&mut block.found),
+            _ => block.others.last_mut(),
+        })
+    }
+
+    fn add(&mut self, row: &[Value<'a>], block: &mut Block<'_>) -> Parsed<()> {
         let text = |column: Option<usize>| column.and_then(|column| row[column].known()).unwrap_or_default();
-        let model = text(self.columns.model);
-        if *self.model.get_or_insert(model) != model
-            || !self.alternative.is_taken(self.columns.residue.map(text), text(self.columns.alternative))
-        {
+        let line = row.first().map_or(0, |value| value.line);
+        let model = self.model(text(self.columns.model), block).map_err(|problem| problem.at_line(line))?;
+        let Some(found) = model else { return Ok(()) };
+        if !self.alternative.is_taken(self.columns.residue.map(text), text(self.columns.alternative)) {
             return Ok(());
         }
         let mut triple = [0.0; 3];

@@ -2,13 +2,15 @@
 //!
 //! Everything is big-endian. A header lists dimensions, attributes and variables with the place of their values; counts in
 //! it have 64 bits in CDF-5, places in CDF-2 and CDF-5. The variables without records come first, each padded to four
-//! bytes. A record holds the values of all other variables, in the order of the header, for one frame. Values count in the
-//! units AMBER prescribes times the variable's `scale_factor`.
+//! bytes. A record holds the values of all other variables, in the order of the header, for one frame. Values count in
+//! the unit of the variable, or else in the one AMBER prescribes, times the variable's `scale_factor`. Fill values stand for
+//! values that are missing, and are read as NaN.
 
 mod restart;
 
 pub(super) use restart::read_restart;
 
+use super::unit::Unit;
 use crate::error::Problem;
 
 /// What reading gives, or why a file cannot be read.
@@ -78,6 +80,12 @@ impl<'a> Header<'a> {
         let dimensions = cursor.dimensions()?;
         let attributes = cursor.attributes()?;
         let variables = cursor.list(VARIABLES, |cursor| cursor.variable(&dimensions))?;
+        if let Some(inside) = variables.iter().find(|variable| variable.begin < cursor.at as u64) {
+            let problem = inside.problem(&format!("begins at byte {}, inside the header", inside.begin));
+            return Err(
+                problem.help(format!("values come after the header of {} bytes; copy the file again", cursor.at))
+            );
+        }
         Ok(Self { dimensions, attributes, variables })
     }
 
@@ -117,12 +125,20 @@ pub struct Numbers {
     pub width: usize,
     /// what they are multiplied by
     pub scale: f64,
+    /// stored in place of values that are missing, in addition to [`FILL`]
+    pub fill: f64,
 }
 
+/// NetCDF's own fill value of real numbers, which `f32` holds exactly.
+const FILL: f64 = 9.969_209_968_386_869e36;
+
 impl Numbers {
-    /// Those of so many bytes.
+    /// Those of so many bytes; NaN for those that are missing.
     pub fn of(self, bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
-        bytes.chunks_exact(self.width).map(move |value| self.scale * big_endian(value))
+        bytes.chunks_exact(self.width).map(big_endian).map(move |value| match value == FILL || value == self.fill {
+            true => f64::NAN,
+            false => self.scale * value,
+        })
     }
 }
 
@@ -141,19 +157,29 @@ impl Variable<'_> {
         self.begin.saturating_add(self.size.checked_next_multiple_of(4).unwrap_or(u64::MAX))
     }
 
-    /// How its values are stored; refused unless they are real numbers in this unit.
+    /// How its values are stored and brought to this unit; refused unless they are real numbers in a unit like it. AMBER's
+    /// lengths are Å, and others are refused: programs that do not look at units would take them for Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {
-        let found = self.attribute("units").map(Attribute::text);
-        if let Some(found) = found.filter(|found| found.trim_end_matches('s') != unit) {
-            return Err(self.problem(&format!("expected the unit {unit}, found {}", found.escape_default())));
+        let mut to_unit = 1.0;
+        if let Some(text) = self.attribute("units").map(Attribute::text) {
+            let units = Unit::parse(&text).zip(Unit::parse(unit));
+            let units = units.filter(|(found, wanted)| found.is_like(wanted) && found.length == wanted.length);
+            let (found, wanted) = units
+                .ok_or_else(|| self.problem(&format!("expected the unit {unit}, found {}", text.escape_default())))?;
+            // exactly 1 where both are the same
+            to_unit = found.factor / wanted.factor;
         }
-        let scale = match self.attribute("scale_factor") {
-            Some(scale) => scale.number().ok_or_else(|| self.problem("scale_factor is not a finite number"))?,
-            None => 1.0,
+        let number = |name: &str| match self.attribute(name) {
+            Some(found) => {
+                found.number().map(Some).ok_or_else(|| self.problem(&format!("{name} is not a finite number")))
+            }
+            None => Ok(None),
         };
+        let scale = to_unit * number("scale_factor")?.unwrap_or(1.0);
+        let fill = number("_FillValue").ok().flatten().unwrap_or(FILL);
         match self.kind {
-            FLOAT => Ok(Numbers { width: 4, scale }),
-            DOUBLE => Ok(Numbers { width: 8, scale }),
+            FLOAT => Ok(Numbers { width: 4, scale, fill }),
+            DOUBLE => Ok(Numbers { width: 8, scale, fill }),
             _ => Err(self.problem("expected real numbers")),
         }
     }

@@ -34,6 +34,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
         _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither")),
     };
     let time = file.values("time", "picosecond")?.and_then(|values| values.first().copied());
+    let time = time.filter(|time| time.is_finite());
     Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, labels: vec![] })
 }
 

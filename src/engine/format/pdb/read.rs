@@ -4,23 +4,22 @@
 //! comes is taken. A cell whose edges are 1 Å, or zero, stands for none. A title may hold time and step as GROMACS writes
 //! them: `t= 1.00000 step= 500`.
 
+use super::lines::{AtomLine, is_known, number, record};
+use super::models::ModelEnds;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, too_long};
 use crate::format::element;
+use crate::format::text::without_mark;
 use crate::system::Name;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Records a file may begin with.
-const FIRST: [&[u8]; 22] = [
-    b"ATOM  ", b"HETATM", b"MODEL ", b"CRYST1", b"TITLE ", b"HEADER", b"REMARK", b"COMPND", b"OBSLTE", b"SPLIT ",
-    b"CAVEAT", b"SOURCE", b"KEYWDS", b"EXPDTA", b"NUMMDL", b"MDLTYP", b"AUTHOR", b"REVDAT", b"SPRSDE", b"JRNL  ",
-    b"SEQRES", b"USER  ",
-];
+/// Lines that are searched for an atom where the first is no record.
+const LOOKED_AT: usize = 100;
 
 /// One model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,45 +40,85 @@ pub struct Model {
     pub labels: Vec<Label>,
 }
 
-/// Whether a file with these first bytes is a PDB file: its first line is one of the records, and the second is not the
-/// number of atoms, as under the title of other formats.
+/// Whether a file with these first bytes is a PDB file: its first line is a record of the format, and the second is not the
+/// number of atoms, as under the title of other formats. Where the first line is another, an atom with its coordinates in
+/// their columns tells.
 pub fn is_pdb(beginning: &[u8]) -> bool {
-    let mut lines = beginning.split(|&byte| byte == b'\n');
-    let first = lines.next().map(record_name);
-    let is_record = first.is_some_and(|first| FIRST.contains(&first.as_slice()));
-    let second = lines.next().unwrap_or_default().trim_ascii();
-    is_record && !second.first().is_some_and(u8::is_ascii_digit)
+    let mut lines =
+        without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
+    let first = lines.next().unwrap_or_default();
+    if is_known(&record(first).0) {
+        let second = lines.next().unwrap_or_default().trim_ascii();
+        return !second.first().is_some_and(u8::is_ascii_digit);
+    }
+    let is_other = first.trim_ascii_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"data_"));
+    !is_other && lines.take(LOOKED_AT).any(|line| is_atom(line) && AtomLine::new(record(line).1).has_points())
 }
 
-/// The first six columns of a line, blank where it is shorter.
-fn record_name(line: &[u8]) -> [u8; 6] {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    std::array::from_fn(|i| line.get(i).copied().unwrap_or(b' '))
+/// Whether a line is the record of an atom.
+fn is_atom(line: &[u8]) -> bool {
+    matches!(&record(line).0, b"ATOM  " | b"HETATM")
 }
 
 /// Reads the first model of a file.
 pub(in crate::format) fn read_structure(bytes: &[u8]) -> Parsed<Coordinates> {
-    let Model { title, time, cell, positions, labels, .. } = read_model(bytes)?;
-    Ok(Coordinates { title, time, positions, velocities: None, cell, labels })
+    read_model(bytes).map(Model::coordinates)
+}
+
+/// Reads all models of a file, which have the same number of atoms.
+pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
+    let (mut ends, mut start) = (ModelEnds::default(), 0);
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        ends.line(line, start);
+        start += line.len() as u64;
+    }
+    let (mut models, mut first, mut before): (Vec<Coordinates>, usize, usize) = (vec![], 0, 0);
+    for end in ends.finish(bytes.len() as u64) {
+        let end = end as usize;
+        let at_its_line = |problem: Problem| {
+            let line = problem.line.map(|line| line + before);
+            Problem { line, ..problem }
+        };
+        let model = read_model(&bytes[first..end]).map_err(at_its_line)?;
+        let whole = models.first();
+        if let Some(expected) = whole.map(|whole| whole.positions.len()).filter(|&n| n != model.positions.len()) {
+            let (number, found) = (models.len() + 1, model.positions.len());
+            let problem = Problem::new(format!("model {number} has {found} atoms, the first has {expected}"));
+            return Err(problem.at_line(before + 1).help("frames of a trajectory have the same atoms"));
+        }
+        let cell = if model.has_cell_record { model.cell } else { whole.and_then(|whole| whole.cell) };
+        models.push(Coordinates { cell, ..model.coordinates() });
+        before += bytes[first..end].iter().filter(|&&byte| byte == b'\n').count();
+        first = end;
+    }
+    if models.is_empty() { read_structure(bytes).map(|only| vec![only]) } else { Ok(models) }
 }
 
 /// Reads the first model of some lines.
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
-    for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        let read = match &record_name(line) {
-            b"ATOM  " | b"HETATM" if alternative.is_taken(residue(line), location(line)) => model.atom(line),
+    for (index, line) in without_mark(bytes).split(|&byte| byte == b'\n').enumerate() {
+        let (name, line) = record(line);
+        let read = match &name {
+            b"ATOM  " | b"HETATM" => {
+                let atom = AtomLine::new(line);
+                match alternative.is_taken(atom.residue(), atom.location()) {
+                    true => model.atom(&atom),
+                    false => Ok(()),
+                }
+            }
             b"CRYST1" => {
+                let found = cell(line);
                 model.has_cell_record = true;
-                cell(line).map(|cell| model.cell = cell)
+                found.map(|cell| model.cell = cell)
             }
             b"TITLE " => {
                 model.title_line(line);
                 Ok(())
             }
             b"ENDMDL" => break,
-            b"END   " if !model.positions.is_empty() => break,
+            b"END   " | b"MODEL " if !model.positions.is_empty() => break,
             _ => Ok(()),
         };
         read.map_err(|problem| problem.at_line(index + 1))?;
@@ -90,30 +129,23 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     }
 }
 
-/// Chain, number and insertion code of the residue of an atom.
-fn residue(line: &[u8]) -> &[u8] {
-    line.get(21..27).unwrap_or_default()
-}
-
-/// Name of the alternative location of an atom; empty where there is none.
-fn location(line: &[u8]) -> &[u8] {
-    line.get(16..17).unwrap_or_default().trim_ascii()
-}
-
 impl Model {
-    fn atom(&mut self, line: &[u8]) -> Parsed<()> {
-        let numbers = [30..38, 38..46, 46..54].map(|columns| number(line, columns));
-        let [Some(x), Some(y), Some(z)] = numbers else {
+    /// Without the step, which structures do not have.
+    fn coordinates(self) -> Coordinates {
+        let Model { title, time, cell, positions, labels, .. } = self;
+        Coordinates { title, time, positions, velocities: None, cell, labels }
+    }
+
+    fn atom(&mut self, atom: &AtomLine<'_>) -> Parsed<()> {
+        let [Some(x), Some(y), Some(z)] = atom.coordinates() else {
             let problem = Problem::new("expected x, y and z of an atom in the columns 31-38, 39-46 and 47-54");
             return Err(problem.help("the columns of PDB files are fixed; perhaps the line is cut off"));
         };
         let triple = [x, y, z];
         let position = scaled(&triple, ANGSTROM, FARTHEST).ok_or_else(|| too_long(self.positions.len(), &triple))?;
         self.positions.push(position);
-        let name = Name::new(text(line, 12..16));
-        let label = Label { name, element: element::number(text(line, 76..78)), ..Label::default() };
-        let of = |columns| line.get(columns).unwrap_or_default();
-        self.labels.push(label.in_residue(of(17..21), of(22..26), residue(line)));
+        let label = Label { name: Name::new(atom.name()), element: element::number(atom.symbol()), ..Label::default() };
+        self.labels.push(label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue()));
         Ok(())
     }
 
@@ -130,16 +162,6 @@ impl Model {
         }
         self.title.push_str(line.trim());
     }
-}
-
-/// The text in some columns, 0-based; empty where there is none or it is not ASCII.
-fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
-    let found = line.get(columns.start..columns.end.min(line.len())).unwrap_or_default();
-    std::str::from_utf8(found).unwrap_or_default().trim()
-}
-
-fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
-    text(line, columns).parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// The cell of a CRYST1 record.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::foreign::ForeignReader;
 use super::layout;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
@@ -25,6 +26,7 @@ pub(in crate::observe::trajectory) const FORMAT: Format = Format {
         lossless: true,
         rounded: true,
         names: true,
+        times: true,
     },
     files: &H5md,
 };
@@ -82,7 +84,10 @@ impl Files for H5md {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
-        Ok(Box::new(TrajectoryReader::open(path)?))
+        match ForeignReader::open(path)? {
+            Some(foreign) => Ok(Box::new(foreign)),
+            None => Ok(Box::new(TrajectoryReader::open(path)?)),
+        }
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
@@ -94,14 +99,28 @@ impl Files for H5md {
     }
 
     fn describe(&self, path: &Path) -> Result<Description> {
-        Ok(describe(&info(path)?))
+        match ForeignReader::open(path)? {
+            Some(mut foreign) => foreign.describe(),
+            None => Ok(describe(&info(path)?)),
+        }
     }
 
     fn verify(&self, path: &Path) -> Result<Verification> {
-        verify(path)
+        match ForeignReader::open(path)? {
+            Some(mut foreign) => Ok(foreign.verify()),
+            None => verify(path),
+        }
     }
 
     fn repair(&self, path: &Path) -> Result<Repair> {
+        if let Ok(Some(mut foreign)) = ForeignReader::open(path) {
+            let found = foreign.verify();
+            if found.bad.is_empty() {
+                return Ok(Repair { frames: found.frames, ..Repair::default() });
+            }
+            let problem = Problem::new("md repairs its own H5MD files only, and another program wrote this one");
+            return Err(problem.in_file(path).help("md convert --end writes the frames before the damage").into());
+        }
         let done = repair(path)?;
         Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
     }

@@ -1,6 +1,6 @@
 //! Additions to the HDF5 binding: strings of a length known at run time, attributes that all readers accept.
 
-use hdf5::types::{FixedAscii, TypeDescriptor, VarLenAscii, VarLenUnicode};
+use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
 /// How often a reader tries again to read metadata whose checksum is wrong because the writer is just changing it. The
@@ -47,6 +47,22 @@ pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) 
 /// they are in is damaged the library does not return.
 pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
     Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
+}
+
+/// An attribute in any kind of string, of up to 64 bytes where the length is fixed. Only for files of other programs: see
+/// [`short_text`].
+pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
+    fn first<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<String> {
+        let found = attribute.read_raw::<T>()?;
+        Ok(found.first().map(|found| text(found).to_owned()).unwrap_or_default())
+    }
+    match attribute.dtype()?.to_descriptor()? {
+        TypeDescriptor::FixedAscii(_) => first::<FixedAscii<64>>(attribute, FixedAscii::as_str),
+        TypeDescriptor::FixedUnicode(_) => first::<FixedUnicode<64>>(attribute, FixedUnicode::as_str),
+        TypeDescriptor::VarLenAscii => first::<VarLenAscii>(attribute, VarLenAscii::as_str),
+        TypeDescriptor::VarLenUnicode => first::<VarLenUnicode>(attribute, VarLenUnicode::as_str),
+        kind => Err(hdf5::Error::from(format!("{} is {kind}, expected a text", attribute.name()))),
+    }
 }
 
 /// A fixed-length text dataset: `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.

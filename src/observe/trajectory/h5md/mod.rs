@@ -22,9 +22,11 @@
 //!
 //! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
 //! [`TrajectoryReader`] gives both back. [`verify`] compares every frame with its checksum, [`repair`] saves the good
-//! ones of a damaged file. `format.rs` is the entry in the registry of formats.
+//! ones of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in the
+//! registry of formats.
 
 mod datasets;
+mod foreign;
 mod format;
 mod hdf;
 mod info;

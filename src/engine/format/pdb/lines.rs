@@ -1,0 +1,135 @@
+//! Lines of PDB files: names of records, and columns of atoms.
+
+/// Records of the format (wwPDB 3.3, older versions, and those that CASP puts in front of models).
+const RECORDS: [&[u8; 6]; 63] = [
+    b"ANISOU", b"ATOM  ", b"AUTHOR", b"CAVEAT", b"CISPEP", b"COMPND", b"CONECT", b"CRYST1", b"DBREF ", b"DBREF1",
+    b"DBREF2", b"END   ", b"ENDMDL", b"EXPDTA", b"FORMUL", b"FTNOTE", b"HEADER", b"HELIX ", b"HET   ", b"HETATM",
+    b"HETNAM", b"HETSYN", b"HYDBND", b"JRNL  ", b"KEYWDS", b"LINK  ", b"MASTER", b"MDLTYP", b"METHOD", b"MODEL ",
+    b"MODRES", b"MTRIX1", b"MTRIX2", b"MTRIX3", b"NUMMDL", b"OBSLTE", b"ORIGX1", b"ORIGX2", b"ORIGX3", b"PARENT",
+    b"PFRMAT", b"REMARK", b"REVDAT", b"SCALE1", b"SCALE2", b"SCALE3", b"SEQADV", b"SEQRES", b"SHEET ", b"SIGATM",
+    b"SIGUIJ", b"SITE  ", b"SLTBRG", b"SOURCE", b"SPLIT ", b"SPRSDE", b"SSBOND", b"TARGET", b"TER   ", b"TITLE ",
+    b"TURN  ", b"TVECT ", b"USER  ",
+];
+
+/// First columns of the three coordinates, 0-based, and columns of each.
+const COORDINATES: [usize; 3] = [30, 38, 46];
+const COORDINATE: usize = 8;
+/// Column of the decimal point of a coordinate with three decimals.
+const POINT: usize = 4;
+
+/// Name of the record of a line in capitals, in six columns, and the line from its record on. Blanks before a record that
+/// is known do not count.
+pub(super) fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
+    let found = name(line);
+    if found[0] != b' ' && found[0] != b'\t' {
+        return (found, line);
+    }
+    let trimmed = line.trim_ascii_start();
+    let moved = name(trimmed);
+    if is_known(&moved) { (moved, trimmed) } else { (found, line) }
+}
+
+/// Whether the format has a record of this name.
+pub(super) fn is_known(name: &[u8; 6]) -> bool {
+    RECORDS.contains(&name)
+}
+
+/// The first six columns of a line in capitals. A serial number of six digits may begin in the sixth column.
+fn name(line: &[u8]) -> [u8; 6] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let name: [u8; 6] = std::array::from_fn(|i| line.get(i).copied().unwrap_or(b' ').to_ascii_uppercase());
+    match &name {
+        [b'A', b'T', b'O', b'M', rest @ ..] if rest.iter().all(|byte| *byte == b' ' || byte.is_ascii_digit()) => {
+            *b"ATOM  "
+        }
+        _ => name,
+    }
+}
+
+/// A record of an atom. A serial number of more than five digits, or a number of a residue of more than four, may move the
+/// columns behind it; the decimal points of the coordinates tell whether it does.
+#[derive(Clone, Copy)]
+pub(super) struct AtomLine<'a> {
+    line: &'a [u8],
+    /// columns by which the name of the atom is moved
+    serial: usize,
+    /// columns by which the coordinates are moved
+    moved: usize,
+}
+
+impl<'a> AtomLine<'a> {
+    pub(super) fn new(line: &'a [u8]) -> Self {
+        let still = Self { line, serial: 0, moved: 0 };
+        if has_points(line, 0) {
+            return still;
+        }
+        // digits of a number that ends with a digit in its last column, beyond that column
+        let beyond = |last: usize| match line.get(last) {
+            Some(byte) if byte.is_ascii_digit() => line[last + 1..].iter().take_while(|b| b.is_ascii_digit()).count(),
+            _ => 0,
+        };
+        let serial = beyond(10);
+        [(serial, serial + beyond(25 + serial)), (serial, serial), (0, beyond(25))]
+            .into_iter()
+            .filter(|&(_, moved)| moved > 0)
+            .find(|&(_, moved)| has_points(line, moved))
+            .map_or(still, |(serial, moved)| Self { line, serial, moved })
+    }
+
+    /// Whether the decimal points of three coordinates stand where the format has them.
+    pub(super) fn has_points(&self) -> bool {
+        has_points(self.line, self.moved)
+    }
+
+    /// x, y and z in Å.
+    pub(super) fn coordinates(&self) -> [Option<f64>; 3] {
+        COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
+    }
+
+    /// Name of the atom.
+    pub(super) fn name(&self) -> &'a str {
+        text(self.line, 12 + self.serial..16 + self.serial)
+    }
+
+    /// Symbol of the element.
+    pub(super) fn symbol(&self) -> &'a str {
+        text(self.line, 76 + self.moved..78 + self.moved)
+    }
+
+    /// Chain, number and insertion code of the residue.
+    pub(super) fn residue(&self) -> &'a [u8] {
+        self.line.get(21 + self.serial..27 + self.moved).unwrap_or_default()
+    }
+
+    /// Name of the residue.
+    pub(super) fn residue_name(&self) -> &'a [u8] {
+        self.line.get(17 + self.serial..21 + self.serial).unwrap_or_default()
+    }
+
+    /// Number of the residue, as text.
+    pub(super) fn residue_number(&self) -> &'a [u8] {
+        self.line.get(22 + self.serial..26 + self.moved).unwrap_or_default()
+    }
+
+    /// Name of the alternative location; empty where there is none.
+    pub(super) fn location(&self) -> &'a [u8] {
+        self.line.get(16 + self.serial..17 + self.serial).unwrap_or_default().trim_ascii()
+    }
+}
+
+/// Whether the coordinates, moved by so many columns, have their decimal points in their columns.
+fn has_points(line: &[u8], moved: usize) -> bool {
+    COORDINATES.iter().all(|start| line.get(start + POINT + moved) == Some(&b'.'))
+}
+
+/// The text in some columns, 0-based; empty where there is none or it is not ASCII.
+pub(super) fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
+    let found = line.get(columns.start..columns.end.min(line.len())).unwrap_or_default();
+    std::str::from_utf8(found).unwrap_or_default().trim()
+}
+
+/// The finite number in some columns.
+pub(super) fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
+    text(line, columns).parse().ok().filter(|value: &f64| value.is_finite())
+}

@@ -1,0 +1,44 @@
+//! Warnings about frames that a trajectory cannot date.
+
+use crate::observe::trajectory::Format;
+use crate::run::plan::{Dynamics, Plan, StageKind};
+
+/// Frames of stages with other time steps or intervals than the first of a file that stores one interval for all frames.
+pub(super) fn undated(plan: &Plan) -> Vec<String> {
+    plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
+}
+
+fn undated_file(plan: &Plan, file: &str) -> Option<String> {
+    if Format::of_name(file).ok()?.holds.times {
+        return None;
+    }
+    let every = plan.intervals(file);
+    // name and spacing of the first stage that writes frames; name and time step of the last that wrote none
+    let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
+    for (index, stage) in plan.stages.iter().enumerate() {
+        let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };
+        let Some(every) = every.of_stage(index) else {
+            silent = Some((&stage.name, timestep));
+            continue;
+        };
+        let spacing = (every.steps(timestep), timestep);
+        let reason = match (first, silent) {
+            (Some((name, expected)), _) if expected != spacing => {
+                format!("another time between frames than \"{name}\"")
+            }
+            (Some(_), Some((name, _))) => format!("no frames of stage \"{name}\" right before it"),
+            (None, Some((name, other))) if other != timestep => format!("another time step than \"{name}\" before it"),
+            _ => {
+                first.get_or_insert((&stage.name, spacing));
+                silent = None;
+                continue;
+            }
+        };
+        return Some(format!(
+            "{file} holds one interval for all frames, and stage \"{}\" has {reason}: readers will see wrong times in it; write \
+             .h5md, .xtc, .trr or .nc, or a file for each stage",
+            stage.name
+        ));
+    }
+    None
+}

@@ -1,0 +1,156 @@
+//! H5MD as other programs write it: intervals in place of arrays, fixed boxes, numbers of atoms in any order, other units.
+
+use std::path::{Path, PathBuf};
+
+use hdf5::types::{FixedAscii, VarLenUnicode};
+use hdf5::{File, Group, Location};
+use md::observe::trajectory::{StoredFrame, open};
+use md::vec3::{Vec3, vec3};
+
+const ATOMS: usize = 4;
+const FRAMES: usize = 3;
+/// Å, ps and kcal/mol in f64 are converted with a few roundings.
+const ROUNDING: f64 = 1e-12;
+
+/// Position (nm) of an atom, by its number.
+fn position(id: usize, frame: usize) -> Vec3 {
+    vec3(0.1 * id as f64, 0.2 + 0.01 * frame as f64, 0.3 * (id % 2) as f64)
+}
+
+fn unit(location: &Location, name: &str) {
+    let text: VarLenUnicode = name.parse().unwrap();
+    location.new_attr::<VarLenUnicode>().create("unit").unwrap().write_scalar(&text).unwrap();
+}
+
+/// Values of all atoms, stored in this order of their numbers.
+fn values(group: &Group, frames: &[usize], ids: [usize; ATOMS], value: impl Fn(usize, usize) -> Vec3) -> hdf5::Dataset {
+    let numbers: Vec<f64> =
+        frames.iter().flat_map(|&frame| ids.map(|id| value(id, frame).to_array())).flatten().collect();
+    let array = ndarray::Array3::from_shape_vec((frames.len(), ATOMS, 3), numbers).unwrap();
+    group.new_dataset_builder().with_data(&array).create("value").unwrap()
+}
+
+fn scalar<T: hdf5::H5Type>(group: &Group, name: &str, value: T, offset: T) -> hdf5::Dataset {
+    let dataset = group.new_dataset::<T>().create(name).unwrap();
+    dataset.write_scalar(&value).unwrap();
+    dataset.new_attr::<T>().create("offset").unwrap().write_scalar(&offset).unwrap();
+    dataset
+}
+
+/// Positions in Å every 50 steps from step 100, every 2 ps from 10 ps; `id` says in which order the atoms are.
+fn create(path: &Path, ids: [usize; ATOMS], length: Option<&str>) -> Group {
+    let file = File::create(path).unwrap();
+    let group = file.create_group("particles/all").unwrap();
+    let element = group.create_group("position").unwrap();
+    let dataset = values(&element, &[0, 1, 2], ids, |id, frame| position(id, frame) * 10.0);
+    length.iter().for_each(|name| unit(&dataset, name));
+    scalar(&element, "step", 50i32, 100);
+    unit(&scalar(&element, "time", 2000f64, 10_000.0), "fs");
+    let ids = ids.map(|id| 7 + 2 * id as i64);
+    group.new_dataset_builder().with_data(&ids).create("id").unwrap();
+    group
+}
+
+fn read(path: &Path) -> Vec<StoredFrame> {
+    let mut trajectory = open(path).unwrap_or_else(|error| panic!("{error}"));
+    let count = trajectory.frames();
+    let read = |index| {
+        let mut frame = StoredFrame::default();
+        trajectory.read(index, &mut frame).unwrap();
+        frame
+    };
+    (0..count).map(read).collect()
+}
+
+fn refused(path: &Path) -> String {
+    let found = open(path).and_then(|mut trajectory| trajectory.read(0, &mut StoredFrame::default()));
+    found.unwrap_err().to_string()
+}
+
+fn place(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name)
+}
+
+#[test]
+fn intervals_numbers_and_units_are_taken_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = place(folder.path(), "all.h5md");
+    let ids = [2, 0, 3, 1];
+    {
+        let group = create(&path, ids, Some("Angstrom"));
+        let velocity = group.create_group("velocity").unwrap();
+        // of every second frame only
+        let dataset = values(&velocity, &[0, 2], ids, |id, frame| position(id, frame) * 0.01);
+        let name = FixedAscii::<16>::from_ascii("Angstrom fs-1").unwrap();
+        dataset.new_attr::<FixedAscii<16>>().create("unit").unwrap().write_scalar(&name).unwrap();
+        velocity.new_dataset_builder().with_data(&[100i64, 200]).create("step").unwrap();
+        let force = group.create_group("force").unwrap();
+        unit(&values(&force, &[0, 1, 2], ids, position), "kcal mol-1 Angstrom-1");
+        scalar(&force, "step", 50i64, 100);
+        // a cuboid for all frames
+        let edges = group.create_group("box").unwrap().new_dataset_builder().with_data(&[30f32, 40.0, 50.0]);
+        unit(&edges.create("edges").unwrap(), "Angstrom");
+    }
+    let found = read(&path);
+    assert_eq!(found.len(), FRAMES);
+    for (index, frame) in found.iter().enumerate() {
+        assert_eq!((frame.step, frame.time), (100 + 50 * index as i64, 10.0 + 2.0 * index as f64));
+        for id in 0..ATOMS {
+            assert!((frame.positions[id] - position(id, index)).norm() < ROUNDING, "{frame:?}");
+            // 1 kcal/mol/Å is 41.84 kJ/mol/nm, 1 Å/fs is 100 nm/ps
+            assert!((frame.forces[id] - position(id, index) * 41.84).norm() < 100.0 * ROUNDING);
+            if index != 1 {
+                assert!((frame.velocities[id] - position(id, index)).norm() < 100.0 * ROUNDING, "{frame:?}");
+            }
+        }
+        assert_eq!(frame.velocities.is_empty(), index == 1);
+        let (lengths, angles) = frame.cell.unwrap().lengths_angles();
+        assert!(lengths.iter().zip([3.0, 4.0, 5.0]).all(|(a, b)| (a - b).abs() < ROUNDING) && angles == [90.0; 3]);
+    }
+}
+
+#[test]
+fn boxes_in_any_orientation_are_turned_with_the_atoms() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = place(folder.path(), "turned.h5md");
+    {
+        let group = create(&path, [0, 1, 2, 3], Some("A"));
+        let edges = group.create_group("box/edges").unwrap();
+        // lattice vectors along y, z and x: (x, y, z) becomes (y, z, x)
+        let rows = [[0.0, 30.0, 0.0], [0.0, 10.0, 40.0], [50.0, 0.0, 0.0]];
+        let array = ndarray::Array3::from_shape_fn((FRAMES, 3, 3), |(_, i, j)| rows[i][j]);
+        edges.new_dataset_builder().with_data(&array).create("value").unwrap();
+        scalar(&edges, "step", 50i32, 100);
+    }
+    for (index, frame) in read(&path).iter().enumerate() {
+        let rows = frame.cell.unwrap().rows();
+        let expected = [vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(0.0, 0.0, 5.0)];
+        assert!(rows.iter().zip(expected).all(|(a, b)| (*a - b).norm() < ROUNDING), "{rows:?}");
+        for (id, found) in frame.positions.iter().enumerate() {
+            let r = position(id, index);
+            assert!((*found - vec3(r.y, r.z, r.x)).norm() < ROUNDING, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_known_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = place(folder.path(), "none.h5md");
+    drop(create(&path, [0, 1, 2, 3], None));
+    let message = refused(&path);
+    assert!(message.contains("has no unit") && message.contains("attrs[\"unit\"]"), "{message}");
+    let path = place(folder.path(), "reduced.h5md");
+    drop(create(&path, [0, 1, 2, 3], Some("sigma")));
+    assert!(refused(&path).contains("has the unit \"sigma\", expected one like nm"));
+    let path = place(folder.path(), "twice.h5md");
+    drop(create(&path, [0, 1, 1, 3], Some("nm")));
+    assert!(refused(&path).contains("two atoms have the number (id) 9"));
+    let path = place(folder.path(), "groups.h5md");
+    drop(create(&path, [0, 1, 2, 3], Some("nm")).create_group("/particles/solvent").unwrap());
+    assert!(refused(&path).contains("expected one, or one called `trajectory`"));
+    // HDF5 that is no trajectory
+    let path = place(folder.path(), "other.h5md");
+    drop(File::create(&path).unwrap().create_group("results").unwrap());
+    assert!(refused(&path).contains("not a trajectory of md"));
+}
