@@ -260,7 +260,7 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
     let velocity = |atom: usize, purpose: u64| maxwell_boltzmann(5, purpose, atom as u32, MASS, 300.0);
     // dimers are displaced as a whole, and turn freely about their centre
     let half = if rigid { 0.06 } else { 0.0 };
-    let end = |atom: usize| vec3(if atom % 2 == 0 { -half } else { half }, 0.0, 0.0);
+    let end = |atom: usize| vec3(if atom.is_multiple_of(2) { -half } else { half }, 0.0, 0.0);
     let place = |atom: usize| {
         let molecule = if rigid { atom / 2 } else { atom };
         velocity(molecule, 1) * SLOW.hypot(Springs::FAST).recip() + end(atom)
