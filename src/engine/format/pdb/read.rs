@@ -48,8 +48,11 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
     let first = lines.next().unwrap_or_default();
     if is_known(&record(first).0) {
-        let second = lines.next().unwrap_or_default().trim_ascii();
-        return !second.first().is_some_and(u8::is_ascii_digit);
+        return match lines.find(|line| !line.trim_ascii().is_empty()) {
+            Some(second) => !second.trim_ascii_start().first().is_some_and(u8::is_ascii_digit),
+            // a line alone may be the title of another format
+            None => is_atom(first),
+        };
     }
     let is_other = first.trim_ascii_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"data_"));
     !is_other && lines.take(LOOKED_AT).any(|line| is_atom(line) && AtomLine::new(record(line).1).has_points())
